@@ -115,7 +115,7 @@ FEATURES = (
     ),
     Feature(
         "PostgreSQL", "yes, distributed, too",
-        "tests/database/test_distributed.py",
+        "tests/database/test_statements.py",
         ("no", "no", "yes", "yes", "yes", "no"),
     ),
     Feature(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -30,23 +31,23 @@ from headish.database.revisions import REVISION
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
-from headish.history.edits.versions import Siblings
 from headish.history.edits.words import Piece
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
+from headish.history.reading.versions import Siblings
 from headish.history.writing.copies import Copied
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS
 from headish.providers.shared.values import Delta, Finding, Note, Origin, Reply, Request, Settings, Usage
-from headish.store.database import Spaces
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.erasing import Erasures
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.erase import Erasures
+from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.audits import Audited, Authored
@@ -191,6 +192,19 @@ def _carries(message: dict[str, Any], format: str) -> str:
     return "yes" if back["messages"] == to_json(transcript)["messages"] else "–"
 
 
+def _own_functions(module: ModuleType) -> Iterator[str]:
+    """The public classes and functions that a module defines, or lists as its own."""
+    listed = getattr(module, "__all__", ())
+    for name, value in vars(module).items():
+        is_own = getattr(value, "__module__", "") == module.__name__ or name in listed
+        if name.startswith("_") or not is_own:
+            continue
+        if inspect.isfunction(value):
+            yield _function(name, value).replace("### ", "#### ", 1)
+        elif inspect.isclass(value) and value.__module__ == module.__name__:
+            yield f"\n#### {name}\n\n{_text(value)}\n"
+
+
 def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
@@ -198,6 +212,8 @@ def write_library() -> str:
     for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Batches, Streams, Erasures):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
+    for kind in (headish.ReadTransaction, headish.WriteTransaction):
+        parts += [f"\n## {kind.__name__}\n\n", _text(kind), "\n", *_members(kind)]
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
     parts += ["\n## database.spaces\n\n", _text(Spaces), "\n", *_members(Spaces, "database.spaces")]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
@@ -214,9 +230,15 @@ def write_library() -> str:
     parts += ["\n### headish.providers.Stream\n\n", _text(providers.Stream), "\n"]
     parts += [_function(f"Stream.{name}", getattr(providers.Stream, name)) for name in ("feed", "fail", "finish")]
     parts += ["\n### Capture\n\n", _text(Capture), "\n"]
-    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("feed", "fail", "finish")]
+    parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("read", "feed", "fail", "finish")]
     for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
+    from headish import adapters
+    from headish.adapters import healing, hiding, holding, messages, naming, plugins, sessions
+
+    parts += ["\n## What adapters are made with\n\n", _text(adapters), "\n"]
+    for module in (holding, naming, sessions, messages, healing, hiding, plugins):
+        parts += [f"\n### {module.__name__}\n\n", _text(module), "\n", *_own_functions(module)]
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
     functions = [name for name in transcripts.__all__ if inspect.isfunction(getattr(transcripts, name))]
     parts += [_function(f"headish.transcripts.{name}", getattr(transcripts, name)) for name in functions]
@@ -332,8 +354,8 @@ def _field_docstrings(struct: Any) -> dict[str, str]:
 
 
 def _text(documented: Any) -> str:
-    """A docstring as Markdown: code in single backticks."""
-    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "")
+    """A docstring as Markdown: code in single backticks, a colon before an indented block."""
+    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "").replace("::\n\n", ":\n\n")
 
 
 def write_schema() -> str:

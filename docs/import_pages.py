@@ -14,7 +14,7 @@ from import_pieces import FILES, PIECES, PNG, Said
 from headish import Store
 from headish.imports.folders import LOGS
 from headish.imports.imported import Imported
-from headish.imports.readers.described import FORMATS, FRAMEWORKS, Described, Rows
+from headish.imports.readers.format_pages import FORMATS, FRAMEWORKS, FormatFacts, Rows
 
 TITLE = """# Import formats
 
@@ -33,12 +33,43 @@ RULES = """This applies to every format: every branch is kept, a second import s
 under `app` or counted, and a record that cannot be read costs itself. What has no block of its own is a `provider`
 block, which holds it whole and is sent to nobody; `app` is the turn's own meta.
 """
+# ruff: noqa: E501
+READERS_OF_OTHERS = """
+## Readers of other packages
+
+A package brings a reader under the entry point group `headish.readers`; the entry point's name is the format, and its
+value a function `read(source)` that yields conversations (`headish.imports.reader`).
+[Write an import reader](../how-to/write-an-import-reader.md) shows one of ten lines.
+
+| it is given | what it is |
+|---|---|
+| `source.file` | the file, open for bytes at its beginning; it can be rewound, and a file packed with zstd is unpacked |
+| `source.path`, `source.name` | its path, None for a stream; what errors call it |
+| `source.notes` | `break_off(where, reason)` counts a broken record, `leave_out(where, what)` what says nothing, `keep(where, what)` what lies in `meta` |
+| `source.limit_bytes`, `source.progress` | the largest payload that is stored; a function (or None) to be called with the bytes read since the last call |
+
+| `SourceConversation` | what it says |
+|---|---|
+| `id` | the same in every import; it enters the keys |
+| `messages` | `SourceMessage`s with every branch, in any order |
+| `title`, `tags`, `archived`, `pinned`, `app` | the record of the conversation; the bookmark is made of the title |
+| `tip` | the id of the message that the program shows last and that gets the bookmark; None: the newest |
+
+| `SourceMessage` | what it says |
+|---|---|
+| `id`, `parent` or `parents` | its id in the conversation; the id of the message that it continues, or of several in order |
+| `role`, `speaker`, `content` | system, developer, user, assistant or tool; a name; text or content blocks. Without content it is walked through |
+| `said_at` | RFC 3339 text with a zone, or milliseconds since 1970 |
+| `reply` | `provider`, `model`, `stop_reason`, `response_id`, `usage` with `input_tokens`, `output_tokens`, `cache_read_input_tokens`, `cache_creation_input_tokens` (disjoint) and `reasoning_tokens` (part of the output) |
+| `hidden`, `inherited`, `cache` | model, people or both; options that the turn sets; a cache mark |
+| `meta`, `where` | kept verbatim under `app.FORMAT`; where it stands in the file, for notes |
+"""
 
 
 def write_imports(note: str) -> str:
     """Every program's format: where its file is, what becomes what, what is lost, and what was seen."""
     own = (_section(name, each) for name, each in FORMATS.items() if name not in FRAMEWORKS)
-    return TITLE.format(note=note, rules=RULES) + "".join(own)
+    return TITLE.format(note=note, rules=RULES) + "".join(own) + READERS_OF_OTHERS
 
 
 def write_frameworks_and_services() -> str:
@@ -46,7 +77,7 @@ def write_frameworks_and_services() -> str:
     return FRAMEWORKS_TITLE.format(rules=RULES) + "".join(_section(name, FORMATS[name]) for name in FRAMEWORKS)
 
 
-def _section(name: str, said: Described) -> str:
+def _section(name: str, said: FormatFacts) -> str:
     watched = " `--watch` keeps its folder imported." if name in LOGS else ""
     facts = f"{said.where}{watched}\n\nFormat: `{name}`. Keys: {said.key}. Seen: {said.seen}.\n"
     computed = tuple((_shown(piece), _becomes(name, piece)) for piece in PIECES[name])

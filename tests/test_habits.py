@@ -12,6 +12,11 @@ import pytest
 
 TESTS = Path(__file__).parent
 LIBRARY = TESTS.parent / "store" / "headish"
+PACKAGES = (
+    LIBRARY,
+    LIBRARY.parents[1] / "cli" / "headish_cli",
+    LIBRARY.parents[1] / "migrations" / "headish_migrations",
+)
 FOLDER_MODULES = 15
 """What fits into one look."""
 OTHERS = {
@@ -159,3 +164,127 @@ def test_the_top_level_holds_what_it_is_known_to_hold() -> None:
 @pytest.mark.parametrize("path", sorted((TESTS / "support").rglob("*.py")), ids=lambda path: path.name)
 def test_what_tests_share_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+
+
+def test_an_adapter_of_ours_looks_behind_no_store() -> None:
+    """What it would need there, an adapter of somebody else needs too: it belongs into ``headish.adapters``."""
+    behind = {
+        f"{name_of(path)}: {ast.unparse(node)}"
+        for path in (LIBRARY / "integrations").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("store", "read", "write", "database")
+    }
+    assert not behind
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even late, inside a function, or for types alone: what needs each other is one thing."""
+    imports = {name_of(path): imported_by(path) for root in PACKAGES for path in root.rglob("*.py")}
+    graph = {module: {each for each in names if each in imports} for module, names in imports.items()}
+    reached = {module: set(lower) for module, lower in graph.items()}
+    for between in graph:
+        for lower in reached.values():
+            if between in lower:
+                lower |= reached[between]
+    assert {module for module, lower in reached.items() if module in lower} == set()
+
+
+def is_module(package: str, name: str) -> bool:
+    """Whether a name of a package is a module of it."""
+    folders = [root.parent.joinpath(*package.split("."), name) for root in PACKAGES]
+    return any(folder.is_dir() or folder.with_suffix(".py").is_file() for folder in folders)
+
+
+def name_of(path: Path) -> str:
+    """A module by its dotted name, a package by its folder's."""
+    [root] = [each for each in PACKAGES if path.is_relative_to(each)]
+    return ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_by(path: Path) -> set[str]:
+    """The modules that a module names in an import, wherever that stands; a package only where its own names are
+    taken."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules = {alias.name for alias in node.names if is_module(node.module, alias.name)}
+            found |= {f"{node.module}.{name}" for name in modules}
+            found |= {node.module} if len(modules) < len(node.names) else set()
+    return found - {name_of(path)}
+
+
+NAMED_TWICE = {
+    "Around",
+    "Asked",
+    "Body",
+    "Call",
+    "Closed",
+    "Collected",
+    "Conversation",
+    "Counted",
+    "Cursor",
+    "Entry",
+    "Erased",
+    "Form",
+    "Found",
+    "Frame",
+    "Headish",
+    "Held",
+    "Kept",
+    "Key",
+    "Kind",
+    "Known",
+    "Limit",
+    "Numbers",
+    "Opened",
+    "Page",
+    "Parent",
+    "Piece",
+    "Place",
+    "Plan",
+    "Reached",
+    "Record",
+    "Remembered",
+    "Said",
+    "Seen",
+    "Session",
+    "Settings",
+    "Source",
+    "State",
+    "Step",
+    "Stored",
+    "Stream",
+    "Thread",
+    "Told",
+    "Tool",
+    "Tools",
+    "Turns",
+    "Wanted",
+    "Word",
+    "Words",
+    "Written",
+    "_Builder",
+    "_Kept",
+    "_Process",
+    "_Reader",
+    "_Shared",
+}
+"""Names that still stand for several classes."""
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    """A private one may stand again in another module of its folder alone: nobody meets both."""
+    places: dict[str, list[Path]] = {}
+    for path in (path for root in PACKAGES for path in root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.parent if node.name.startswith("_") else path)
+    twice = {
+        name for name, found in places.items() if len(found) > 1 and not (name.startswith("_") and len(set(found)) == 1)
+    }
+    assert twice <= NAMED_TWICE

@@ -166,6 +166,25 @@ class TestListening:
 
         run(main())
 
+    def test_in_two_tasks_is_refused(self, asking: AsyncStore, server: Loopback, run: Run) -> None:
+        async def main() -> None:
+            upstream = Unending(server)
+            await asking.add_turn("Hi", bookmark="main", provider_ptr="milli")
+            async with asking.open_answer("main") as answer:
+                assert (await anext(answer)).content == "Hel"
+                first = asyncio.create_task(anext(answer))
+                await asyncio.sleep(0)
+                async with asyncio.timeout(10):
+                    with pytest.raises(RuntimeError, match="another task"):
+                        await anext(answer)
+                first.cancel()
+                await asyncio.wait([first])
+                answer.cancel()
+                assert [delta async for delta in answer] == []
+            assert await asyncio.to_thread(upstream.gone.wait, 10)
+
+        run(main())
+
     def test_that_is_dropped_ends_its_thread_and_its_request(
         self, asking: AsyncStore, server: Loopback, run: Run
     ) -> None:

@@ -11,8 +11,8 @@ import pytest
 from headish.aio import AsyncDatabase, AsyncStore
 from headish.aio.__main__ import ASKING, FOLDER, MODULES, PARTS, STEPS, WAITING, WIDER, module_of
 from headish.aio.verbs import parts
+from headish.store.asking.batches import Batches
 from headish.store.database import Database
-from headish.store.parts.batches import Batches
 from headish.store.store import Store
 
 PAIRS = [
@@ -78,4 +78,4 @@ def spelled(parameter: inspect.Parameter) -> str:
     text = str(parameter.annotation)
     wider, _ = WIDER.get(parameter.name, ("", {}))
     text = text.removesuffix(wider).replace('"', "'")
-    return re.sub(r"\b[A-Z][a-z]+(Progress|Told|Count)\b", r"\1", text)  # of several types of one name
+    return re.sub(r"\b(?:[A-Z][a-z]+)+(Progress|Told|Count)\b", r"\1", text)  # of several types of one name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import os
 import random
 import threading
@@ -15,9 +16,14 @@ import pytest
 from aio.conftest import Run
 from headish import Store
 from headish.aio import AsyncDatabase, AsyncStore, outcome_of
+from headish.aio.threads import THREADS
 from headish.errors import Closed, InvalidArgument, UnknownBookmark, UnknownTurn
+from headish.limits import BATCH_TURNS
 from headish.values.blocks import Text, ToolResult, ToolUse
 from support.places import FilePlace
+from support.providers.answers import anthropic_text
+
+HELLO = anthropic_text("Hel", "lo.")
 
 
 class TestVerbs:
@@ -283,6 +289,133 @@ class TestCancelling:
         assert everywhere.sync.verify().problems == ()
 
 
+class TestIterablesOfTheCaller:
+    """Async iterables as arguments: their items come from elsewhere, and no thread waits for them."""
+
+    @pytest.mark.parametrize("verb", ["add_turns", "reply"])
+    def test_that_wait_hold_up_nobody(self, small: AsyncStore, run: Run, verb: str) -> None:
+        async def main() -> None:
+            await small.add_turn("Hi", bookmark="main")
+            gate = asyncio.Event()
+
+            async def items() -> AsyncIterator[Any]:
+                await gate.wait()
+                for event in HELLO if verb == "reply" else ["turn"]:
+                    yield event
+
+            def call() -> Any:
+                if verb == "add_turns":
+                    return small.add_turns(items())
+                return small.reply("main", "anthropic", items())
+
+            calls = [asyncio.create_task(call()) for _ in range(2 * THREADS)]
+            before = threading.active_count()
+            await asyncio.sleep(0.1)
+            async with asyncio.timeout(20):
+                assert await small.text("main") == "Hi"
+            assert threading.active_count() <= before + THREADS
+            gate.set()
+            await asyncio.gather(*calls)
+            assert (await small.stats()).turns == 1 + 2 * THREADS
+
+        run(main())
+
+    def test_may_read_the_store_that_stores_them(self, everywhere: AsyncStore, run: Run) -> None:
+        async def echo(name: str) -> AsyncIterator[dict[str, Any]]:
+            for _ in range(3):
+                yield {"content": f"{await everywhere.text(name)}!", "continues": name}
+
+        async def main() -> None:
+            names = [f"n{number}" for number in range(40)]
+            for name in names:
+                await everywhere.add_turn(name, bookmark=name)
+            async with asyncio.timeout(60):
+                await asyncio.gather(*(everywhere.add_turns(echo(name)) for name in names))
+            assert [await everywhere.text(name) for name in names[:2]] == ["n0!", "n1!"]
+
+        run(main())
+
+    def test_are_stored_with_objects_or_not_at_all(self, everywhere: AsyncStore, run: Run) -> None:
+        note = {"kind": "note", "key": "one", "data": b"1"}
+
+        async def items(*listed: Any) -> AsyncIterator[Any]:
+            for each in listed:
+                yield each
+
+        async def main() -> None:
+            with pytest.raises(InvalidArgument):
+                await everywhere.add_turns(items("one", {"role": "user"}), objects=[note])
+            assert (await everywhere.stats()).turns == 0
+            stored = await everywhere.add_turns(items("one", "two"), objects=[note])
+            assert len(stored) == 2
+            assert stored.revisions == ((await everywhere.objects.get("note", "one")).revision,)
+
+        run(main())
+
+    @pytest.mark.parametrize("verb", ["add_turns", "reply"])
+    def test_are_closed_when_their_call_is_cancelled(self, small: AsyncStore, run: Run, verb: str) -> None:
+        ended, waiting = list[str](), asyncio.Event()
+
+        async def items() -> AsyncIterator[Any]:
+            try:
+                yield HELLO[0] if verb == "reply" else "one"
+                waiting.set()
+                await asyncio.Event().wait()
+            finally:
+                await small.stats()
+                ended.append(verb)
+
+        async def main() -> None:
+            await small.add_turn("Hi", bookmark="main")
+            given = (items(),) if verb == "add_turns" else ("main", "anthropic", items())
+            call = asyncio.create_task(getattr(small, verb)(*given))
+            await asyncio.wait_for(waiting.wait(), 20)
+            call.cancel()
+            await asyncio.wait([call], timeout=20)
+            assert call.cancelled()
+            assert ended == [verb]
+            assert (await small.stats()).turns == 1
+
+        run(main())
+
+    def test_a_long_sync_one_ends_with_its_call(self, small: AsyncStore, run: Run) -> None:
+        complaints = list[dict[str, Any]]()
+
+        async def main() -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+            call = asyncio.create_task(small.add_turns(f"{n}" for n in itertools.count()))
+            async with asyncio.timeout(20):
+                while not (stored := (await small.stats()).turns):
+                    await asyncio.sleep(0.01)
+            call.cancel()
+            async with asyncio.timeout(20):
+                with pytest.raises(asyncio.CancelledError):
+                    await call
+            assert not (await small.stats()).turns % BATCH_TURNS
+            assert stored % BATCH_TURNS == 0
+
+        run(main())
+        assert not complaints
+
+    def test_a_callback_that_waits_holds_up_nobody(self, small: AsyncStore, run: Run) -> None:
+        async def main() -> None:
+            await small.add_turn("Hi", bookmark="main")
+            gate = asyncio.Event()
+
+            async def count(_: Any) -> int:
+                await gate.wait()
+                return 1
+
+            calls = [asyncio.create_task(small.resolve("main", budget=9, count=count)) for _ in range(THREADS)]
+            await asyncio.sleep(0.1)
+            async with asyncio.timeout(20):
+                assert await small.text("main") == "Hi"
+            gate.set()
+            await asyncio.gather(*calls)
+
+        run(main())
+
+
 class TestOpening:
     def test_a_file_is_opened_once_in_a_process(self, file_place: FilePlace, run: Run) -> None:
         async def main() -> None:
@@ -291,7 +424,7 @@ class TestOpening:
                 AsyncStore.open(os.path.relpath(file_place.target), space="other") as other,
                 AsyncDatabase.open(file_place.target) as database,
             ):
-                assert one.sync._database is other.sync._database is database.sync
+                assert one.sync._database is other.sync._database is database.sync._connections
                 await one.add_turn("Hello")
             async with AsyncStore.open(file_place.target) as again:
                 assert (await again.stats()).turns == 1

@@ -23,7 +23,7 @@ from headish.errors import (
     UncertainBatch,
     UnknownBatch,
 )
-from headish.store.parts.batches import Batches, _Collecting
+from headish.store.asking.batches import Batches, _Collecting
 from support.insides import dump, run_sql
 from support.loopback import Loopback
 

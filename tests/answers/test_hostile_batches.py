@@ -20,7 +20,7 @@ from headish.errors import (
     UnknownBatch,
     UnreadableAnswer,
 )
-from headish.store.parts.batches import _Collecting
+from headish.store.asking.batches import _Collecting
 from support.insides import dump
 from support.loopback import JSON, Loopback
 from support.places import Place

@@ -22,7 +22,7 @@ from headish.answers.capture import Capture
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
 from headish.rows import streams
-from headish.store.verbs.replies import _finish
+from headish.store.asking.reply import _finish
 from headish.values.blocks import Text
 from support.capturers import BEGUN, EVENTS, PIECES, begin, capturing, expiry, journalled, wait_until
 from support.growing import texts

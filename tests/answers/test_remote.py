@@ -55,7 +55,7 @@ def test_a_whole_answer_takes_the_place_of_the_incomplete_one(durable: Store, se
 def test_one_that_is_being_made_is_asked_for_again_while_there_is_time(
     asking: Store, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headish.store.parts.remote.POLL_SECONDS", 0.001)
+    monkeypatch.setattr("headish.store.asking.unfinished.POLL_SECONDS", 0.001)
     waiting = begin(asking, server)
     server.answer_json(response("in_progress"))
     assert asking.streams.recover_remote().running == (waiting,)

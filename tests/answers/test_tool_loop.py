@@ -12,7 +12,7 @@ import pytest
 
 from headish import Store, Turn
 from headish.errors import InvalidArgument
-from headish.store.verbs.calls import REFUSED
+from headish.store.asking.tool_calls import REFUSED
 from headish.tools import Router
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import Note

@@ -142,7 +142,7 @@ def begun(durable: Store) -> Capture:
 
 def fail_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next turn that is appended finds the disk full."""
-    from headish.store.verbs import replies
+    from headish.store.asking import reply as replies
 
     def append(*_: Any) -> Any:
         monkeypatch.undo()

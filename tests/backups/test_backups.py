@@ -84,7 +84,7 @@ class TestThereAndBack:
         with Store.open(new_postgresql, create=False) as server:
             assert content_of(server) == before
             assert server.verify().problems == ()
-            server._database.backup(tmp_path / "server.hbackup", verify="quick")
+            Database(server._database).backup(tmp_path / "server.hbackup", verify="quick")
         restore(tmp_path / "server.hbackup", tmp_path / "two.db")
         with Store.open(tmp_path / "two.db", create=False) as back:
             assert content_of(back) == before
@@ -92,7 +92,7 @@ class TestThereAndBack:
     def test_a_file_becomes_a_database_that_can_be_opened(self, file_place: FilePlace, tmp_path: Path) -> None:
         store = file_place.open()
         grow(store)
-        made = store._database.backup(tmp_path / "copy.db")
+        made = Database(store._database).backup(tmp_path / "copy.db")
         with Store.open(made.path, create=False) as copy:
             assert content_of(copy) == content_of(store)
         with Database.open(":memory:") as memory:
@@ -104,7 +104,7 @@ class TestThereAndBack:
     def test_all_spaces_or_one_of_them_under_another_name(self, file_place: FilePlace, tmp_path: Path) -> None:
         for space in ("one", "two"):
             file_place.open(space).add_turn(space, bookmark="main")
-        database = file_place.open()._database
+        database = Database(file_place.open()._database)
         made = database.backup(tmp_path / "all.hbackup")
         assert made.spaces == ("default", "one", "two")
         assert restore(made.path, tmp_path / "all.db").spaces == made.spaces
@@ -185,7 +185,7 @@ class TestItsFile:
         with sqlite3.connect(file_place.target) as connection:
             connection.execute("UPDATE turn SET role = 'system' WHERE pos = 3")
         for name in ("a.db", "a.hbackup"):
-            with file_place.open()._database as database, pytest.raises(InvalidBackup, match="verify"):
+            with Database(file_place.open()._database) as database, pytest.raises(InvalidBackup, match="verify"):
                 database.backup(tmp_path / name)
             assert not (tmp_path / name).exists()
 

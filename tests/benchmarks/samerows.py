@@ -2,7 +2,7 @@
 
 Tables, indexes and columns are read from the store's own ``sqlite_master``, so they follow the schema. Every value is
 ready before the clock starts: the rows are those that a store has written just before. Statements are as few as do it:
-the next turn of a name takes four (counter, turn, bookmark, log), as ``headish.history.writing.remembered`` has it.
+the next turn of a name takes four (counter, turn, bookmark, log), as ``headish.history.writing.tips`` has it.
 """
 
 from __future__ import annotations

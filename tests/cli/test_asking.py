@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.store.verbs.calls import REFUSED
+from headish.store.asking.tool_calls import REFUSED
 from support import mcp_server
 from support.capturers import wait_until
 from support.command import HEADISH, Command, at_terminal

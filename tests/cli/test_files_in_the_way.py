@@ -13,7 +13,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidConfig, InvalidImport, TooLarge
-from headish.imports import files
+from headish.imports import source_files
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.tools.servers.config import read_config
 from headish_cli import options
@@ -112,13 +112,13 @@ def test_standard_input_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -
 def test_a_stream_that_an_import_reads_twice_is_kept_up_to_a_limit(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "STREAM_LIMIT_BYTES", 5_000_000)
+    monkeypatch.setattr(source_files, "STREAM_LIMIT_BYTES", 5_000_000)
     with pytest.raises(InvalidImport, match="it has more than 5,000,000 bytes; import it as a file"):
         store.import_file(io.BufferedReader(Endless()), "v0.1")  # type: ignore[arg-type]
 
 
 def test_trees_in_one_endless_line_are_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "IMPORT_LINE_BYTES", 1_000_000)
-    monkeypatch.setattr(files, "STREAM_LIMIT_BYTES", 5_000_000)
+    monkeypatch.setattr(source_files, "IMPORT_LINE_BYTES", 1_000_000)
+    monkeypatch.setattr(source_files, "STREAM_LIMIT_BYTES", 5_000_000)
     with pytest.raises(InvalidImport, match="line 1: the line does not end within 5,000,000 bytes"):
         store.import_file(io.BufferedReader(Endless()), "oasst")  # type: ignore[arg-type]

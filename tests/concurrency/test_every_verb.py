@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from headish import Database, Store
-from headish.store.database import Spaces
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 
 TESTS = Path(__file__).parents[1]
 KINDS = (Store, Batches, Bookmarks, Conversations, Objects, Pointers, Streams, Tools, Database, Spaces)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from headish import Store
+from headish import Database, Store
 from headish.database import sqlite
 from headish.database.file import sharing
 from headish.database.file.sharing import SharedCommits
@@ -171,7 +171,7 @@ class TestRefusals:
         for number in range(5):
             with pytest.raises(BookmarkTaken):
                 store.add_turn(f"refused {number}", bookmark="main")
-        shared: SharedCommits = store._backend._shared  # type: ignore[attr-defined]
+        shared: SharedCommits = store._backend._shared
         assert shared._open.jobs == []
 
     def test_a_job_with_a_mistake_fails_its_own_caller(self, store: Store, joined: list[Any]) -> None:
@@ -215,7 +215,7 @@ class TestRefusals:
 
 class TestEnding:
     def test_who_waits_while_it_is_closed_is_told(self, store: Store, joined: list[Any]) -> None:
-        done = gather(store, joined, appending(store, 6), meanwhile=store._database.close)
+        done = gather(store, joined, appending(store, 6), meanwhile=Database(store._database).close)
         assert [type(each.exception()) for each in done] == [Closed] * 6
         with Store.open(store._backend.target) as again:
             assert said(again) == ["root"]

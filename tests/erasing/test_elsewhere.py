@@ -22,7 +22,7 @@ from headish.errors import (
 )
 from headish.history.writing import copies
 from headish.limits import INLINE_BYTES
-from headish.rows.upkeep.whole import add_rows, columns_of
+from headish.rows.upkeep.whole import add_rows, names_of
 from support.insides import dump, unchanged
 from support.places import FilePlace, Place
 
@@ -86,11 +86,11 @@ class TestFollowing:
         store = durable_place.open("person")
         store.add_turn(SECRET, bookmark="main")
         cursor = store.position()
-        done = store._database.spaces.erase(store.space, reason="asked for", by="Ada")
+        done = Database(store._database).spaces.erase(store.space, reason="asked for", by="Ada")
         with pytest.raises(CursorLost):
             list(store.follow(cursor, wait=False))
         assert done.became is not None
-        left = list(store._database.store(done.became).follow(wait=False))
+        left = list(Database(store._database).store(done.became).follow(wait=False))
         [receipt] = [each for each in left if each.kind == "erasure" and each.receipt["scope"] == "space"]
         assert (receipt.receipt["by"], receipt.receipt["reason"]) == ("Ada", "asked for")
         assert {each.kind for each in left} <= {"erasure", "live"}
@@ -182,7 +182,7 @@ class TestOverlays:
 def test_an_erasure_gives_the_bytes_of_a_quota_back(durable_place: Place) -> None:
     store = durable_place.open()
     turn = store.add_turn("x" * 1000, bookmark="main")
-    store._database.spaces.limit(store.space, bytes=1500)
+    Database(store._database).spaces.limit(store.space, bytes=1500)
     with pytest.raises(QuotaExceeded):
         store.add_turn("y" * 1000, continues="main")
     store.erase(turn.id, reason="r")
@@ -207,7 +207,7 @@ class TestBackups:
     def test_a_space_that_was_erased_stays_erased(self, file_place: FilePlace, tmp_path: Path, name: str) -> None:
         store = file_place.open("person")
         store.add_turn(SECRET, bookmark="main")
-        database = store._database
+        database = Database(store._database)
         became = database.spaces.erase("person", reason="asked for").became
         database.store("other").add_turn("kept")
         assert became is not None
@@ -224,14 +224,14 @@ class TestBackups:
         """Payloads arrive before the turns that name them."""
         store = file_place.open()
         store.add_turn(LARGE)
-        database = store._database
+        database = Database(store._database)
         backend = database.backend
         number, _ = _begin(backend, "half")
         payload = {"hash": b"h" * 32, "size": 3, "data": b"abc", "erased": None}
 
         def put(connection: object) -> None:
-            columns = columns_of(connection, "payload")  # type: ignore[arg-type]
-            add_rows(connection, number, "payload", [[payload[each] for each in columns]])  # type: ignore[arg-type]
+            values = [payload[each] for each in names_of("payload")]
+            add_rows(connection, number, "payload", [values])  # type: ignore[arg-type]
 
         backend.write(put)
         assert database.gc().payloads == 0
@@ -255,7 +255,7 @@ class TestReceiptsOfARestore:
     def test_what_was_erased_since_is_erased_again_before_anybody_reads(self, before: Store, tmp_path: Path) -> None:
         before.erase("main~2", meta=True, content=True, reason="asked for", by="Ada")
         before.erase("main~1", reason="large")
-        before._database.gc(scrub=before._database.backend.scrubs_itself)
+        Database(before._database).gc(scrub=before._database.backend.scrubs_itself)
         receipts = self.export(before, tmp_path / "receipts.jsonl")
         done = restore(tmp_path / "old.hbackup", tmp_path / "again.db", erasures=receipts)
         assert (done.turns, done.erased, done.unscrubbed) == (4, 2, "")
@@ -272,7 +272,7 @@ class TestReceiptsOfARestore:
     def test_receipts_that_the_backup_has_or_that_are_of_another_space_take_nothing(
         self, before: Store, tmp_path: Path
     ) -> None:
-        other = before._database.store(f"{before.space}-other")
+        other = Database(before._database).store(f"{before.space}-other")
         other.erase(other.add_turn("elsewhere").id, content=True, reason="r")
         before.erase("main~1", reason="large")
         before.backup(tmp_path / "new.hbackup")
@@ -286,9 +286,9 @@ class TestReceiptsOfARestore:
             again.add_turn("elsewhere")
 
     def test_a_file_that_is_none_is_refused_before_anything_is_made(self, before: Store, tmp_path: Path) -> None:
-        whole = before._database.store(f"{before.space}-whole")
+        whole = Database(before._database).store(f"{before.space}-whole")
         whole.add_turn("x")
-        became = before._database.spaces.erase(whole.space, reason="r").became
+        became = Database(before._database).spaces.erase(whole.space, reason="r").became
         assert became is not None
         receipts = tmp_path / "receipts.jsonl"
         refused = partial(restore, tmp_path / "old.hbackup", tmp_path / "again.db", erasures=receipts)
@@ -298,7 +298,7 @@ class TestReceiptsOfARestore:
             receipts.write_bytes(text)
             with pytest.raises(InvalidArgument, match=said):
                 refused()
-        self.export(before._database.store(became), receipts)
+        self.export(Database(before._database).store(became), receipts)
         with pytest.raises(InvalidArgument, match="its whole space was erased"):
             refused()
         assert not (tmp_path / "again.db").exists()
@@ -318,6 +318,6 @@ def test_a_renamed_bookmark_and_the_log_of_titles_go_with_their_space(durable_pl
     store.add_turn("q", bookmark=f"old-{SECRET}")
     store.conversations.set(f"old-{SECRET}", title=SECRET)
     store.bookmarks.rename(f"old-{SECRET}", f"new-{SECRET}")
-    store._database.spaces.erase(store.space, reason="r")
+    Database(store._database).spaces.erase(store.space, reason="r")
     assert SECRET not in str(dump(store))
     assert SECRET.encode().hex() not in str(dump(store))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import LargeBinary, String
 
-from headish import Store
+from headish import Database, Store
 from headish.content.hashes import hash_payload
-from headish.database.query import Compiled, Query
+from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.erasing import places
 from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, Repeating
@@ -91,7 +91,7 @@ class TestColumns:
         store.tools.set("files", [{"name": SECRET}])
         store.conversations.set(f"name-{SECRET}", title=SECRET, key=SECRET)
         store.capture(f"name-{SECRET}", "anthropic").feed({"type": "ping", "x": SECRET})
-        store._database.spaces.erase(store.space, reason="asked for")
+        Database(store._database).spaces.erase(store.space, reason="asked for")
         assert columns_that_hold(store, SECRET) == set()
         assert {name for name, rows in dump(store).items() if rows} == {"space", "space_log", "counter", "erasure"}
 
@@ -127,10 +127,10 @@ class TestFiles:
         say_everywhere(store, SECRET, LARGE)
         other = file_place.open("other")
         kept = other.add_turn(LARGE.replace(SECRET, "nothing"))
-        store._database.spaces.erase(store.space, reason="asked for")
+        Database(store._database).spaces.erase(store.space, reason="asked for")
         assert files_that_hold(file_place.path, SECRET) == []
         assert other.text(kept.id).startswith("nothing")
-        assert all(not report.problems for report in store._database.verify().values())
+        assert all(not report.problems for report in Database(store._database).verify().values())
 
     @pytest.mark.slow
     def test_a_reader_in_the_middle_keeps_the_log_until_gc(self, file_place: FilePlace) -> None:
@@ -147,7 +147,7 @@ class TestFiles:
             assert connection.row(_ANY, space=other._number)[0] is not None
 
         other._read(read)
-        assert store._database.gc().scrubbed
+        assert Database(store._database).gc().scrubbed
         assert store.erasures.is_scrubbed
         assert files_that_hold(file_place.path, SECRET) == []
         assert store.verify().problems == ()
@@ -157,7 +157,7 @@ class TestFiles:
         for index in range(3):
             turn = store.add_turn(f"{SECRET} {index}")
             assert not store.erase(turn.id, reason="asked for", scrub=False).scrubbed
-        assert store._database.gc().scrubbed
+        assert Database(store._database).gc().scrubbed
         assert files_that_hold(file_place.path, SECRET) == []
         assert [each.covers for each in store.erasures if each.covers is not None] == [3]
 
@@ -168,7 +168,7 @@ class TestFiles:
         store.erase(store.add_turn(SECRET).id, reason="asked for", scrub=False)
         file_place.open()
         assert "headish gc" in caplog.text
-        store._database.gc()
+        Database(store._database).gc()
         caplog.clear()
         file_place.open()
         assert caplog.text == ""
@@ -187,9 +187,9 @@ class TestGc:
 
         store._write(lambda connection: add_payloads(connection, store._number, {hash_payload(b"x"): b"x" * 9000}))
         for dry_run in (True, False):
-            found = store._database.gc(dry_run=dry_run)
+            found = Database(store._database).gc(dry_run=dry_run)
             assert (found.payloads, found.bytes) >= (1, 9000)
-        assert store._database.gc(dry_run=True).payloads == 0
+        assert Database(store._database).gc(dry_run=True).payloads == 0
 
     def test_parts_of_copies_that_were_never_finished_go(self, file_place: FilePlace) -> None:
         import os
@@ -199,7 +199,7 @@ class TestGc:
         for part in (old, new):
             part.write_bytes(b"x")
         os.utime(old, (0, 0))
-        assert store._database.gc().files == (str(old),)
+        assert Database(store._database).gc().files == (str(old),)
         assert (old.exists(), new.exists()) == (False, True)
 
     def test_a_server_is_scrubbed_on_request(self, new_postgresql: str) -> None:
@@ -207,10 +207,10 @@ class TestGc:
             turn = store.add_turn(LARGE)
             done = store.erase(turn.id, reason="r")
             assert (done.scrubbed, store.erasures.is_scrubbed) == (False, False)
-            assert not store._database.gc().scrubbed
-            assert store._database.gc(scrub=True).scrubbed
+            assert not Database(store._database).gc().scrubbed
+            assert Database(store._database).gc(scrub=True).scrubbed
             assert store.erasures.is_scrubbed
-            assert all(not report.problems for report in store._database.verify().values())
+            assert all(not report.problems for report in Database(store._database).verify().values())
 
 
 def test_an_index_beside_the_tables_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,8 +222,8 @@ def test_an_index_beside_the_tables_is_told(store: Store, monkeypatch: pytest.Mo
     monkeypatch.setattr(places, "REPEATING", (index,))
     turn = store.add_turn(SECRET)
     store.erase(turn.id, reason="r")
-    store._database.spaces.erase(store.space, reason="r")
+    Database(store._database).spaces.erase(store.space, reason="r")
     assert (turns, spaces) == ([turn.id], [store._number])
 
 
-_ANY = Query("any payload", Compiled("SELECT max(data) FROM payload WHERE space = ?", ("space",)))
+_ANY = Query("any payload", "SELECT max(data) FROM payload WHERE space = :space")

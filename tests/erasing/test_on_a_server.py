@@ -31,7 +31,7 @@ def ask(store: Store, statement: str) -> list[tuple[object, ...]]:
 
 
 def database_of(store: Store) -> Database:
-    database = store._database
+    database = Database(store._database)
     assert isinstance(database, Database)
     return database
 

@@ -35,10 +35,10 @@ def test_no_file_holds_the_word(tmp_path: Path) -> None:
 
 def test_a_space_takes_its_index_along(store: Store) -> None:
     store.add_turn(f"a {WORD} of words", bookmark="main")
-    other = store._database.store(f"{store.space}-other")
+    other = Database(store._database).store(f"{store.space}-other")
     other.add_turn(f"another {WORD}", bookmark="main")
     assert len(list(store.search(WORD))) == len(list(other.search(WORD))) == 1
-    store._database.spaces.erase(store.space, reason="asked for")
+    Database(store._database).spaces.erase(store.space, reason="asked for")
     assert len(list(other.search(WORD))) == 1
     assert other.verify().problems == ()
 
@@ -62,12 +62,12 @@ class TestTheIndexOfOneFile:
     ) -> None:
         monkeypatch.setattr(index, "PORTION_TURNS", 10)
         gone, other = spaces
-        assert gone._database.spaces.erase("gone", reason="asked for").scrubbed
+        assert Database(gone._database).spaces.erase("gone", reason="asked for").scrubbed
         assert run_sql(other, "SELECT space, seq FROM search") == [(other._number, 1)]
         left = [term for (term,) in run_sql(other, "SELECT term FROM search_word")]
         assert left
         assert all(term.startswith(f"{other._number}") for term in left)
-        assert all(not report.problems for report in other._database.verify().values())
+        assert all(not report.problems for report in Database(other._database).verify().values())
         assert len(list(other.search(WORD))) == 1
         assert not [path for path in tmp_path.iterdir() if OWN.encode() in path.read_bytes().lower()]
 
@@ -76,7 +76,7 @@ class TestTheIndexOfOneFile:
     ) -> None:
         gone, other = spaces
         run_sql(gone, f"UPDATE turn SET data = NULL WHERE space = {gone._number} AND chain = 1")
-        gone._database.spaces.erase("gone", reason="asked for")
+        Database(gone._database).spaces.erase("gone", reason="asked for")
         assert run_sql(other, "SELECT term FROM search_word") == []
         assert len(list(other.search(WORD))) == 1
         assert not [path for path in tmp_path.iterdir() if OWN.encode() in path.read_bytes().lower()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headish import Store
+from headish import Database, Store
 from headish.errors import (
     BarredContent,
     CorruptTurn,
@@ -105,6 +105,9 @@ class TestReaders:
         assert [turn.content for turn in store.tree("main") if turn.id == talk[1]] == [(mark,)]
         assert [turn.content for turn in store.tree("main", limit=9) if turn.id == talk[1]] == [(mark,)]
         assert [turn.erased for turn in store.log("main")] == [None, 1, None]
+        assert [turn.text for turn in store.log("main")] == ["thanks", "", "hello"]
+        assert [turn.content for turn in store.turns() if turn.erased] == [(mark,)]
+        assert "(erased)" in store.get(talk[1])._repr_html_()
         for format in ("html", "markdown", "text"):
             page = store.render("main", format)
             assert f"Erased on {day}: asked for" in page
@@ -112,7 +115,9 @@ class TestReaders:
         assert store.render(talk[1], debug=True).count("asked for") == 1
 
     def test_what_it_said_is_refused_by_name(self, store: Store, talk: list[str]) -> None:
+        turn = store.get(talk[1])
         store.erase(talk[1], reason="asked for")
+        assert turn.text == ""  # however early it was read
         for read in (store.blocks, store.payload, store.text):
             with pytest.raises(TurnErased, match="asked for") as caught:
                 read(talk[1])
@@ -177,7 +182,7 @@ class TestSaidAgain:
         assert store.thread(first.id)[0].content[0].__class__ is Erased
         assert store.verify().problems == ()
         assert store.erase(second.id, reason="r").found.kept_bytes == 0
-        assert store._database.gc(dry_run=True).payloads == 0
+        assert Database(store._database).gc(dry_run=True).payloads == 0
 
     @pytest.mark.parametrize("text", ["short", LARGE], ids=["in its row", "beside it"])
     def test_barred_content_goes_everywhere_and_is_refused(self, store: Store, text: str) -> None:
@@ -322,8 +327,8 @@ class TestCopies:
         grown = grow(store, "q? <- a <- r?")
         store.bookmarks.set("main", grown["r?"].id)
         store.erase(grown["a"].id, meta=meta, reason="asked for")
-        store._database.spaces.add(f"{store.space}-there")
-        there = store._database.store(f"{store.space}-there")
+        Database(store._database).spaces.add(f"{store.space}-there")
+        there = Database(store._database).store(f"{store.space}-there")
         for _ in range(2):
             store.copy_to(there.space, "main")
         assert [turn.to_dict() for turn in there.turns()] == [store.get(turn.id).to_dict() for turn in there.turns()]
@@ -332,8 +337,8 @@ class TestCopies:
 
     def test_barred_content_does_not_arrive(self, place: Place) -> None:
         store = place.open("here")
-        store._database.spaces.add(f"{store.space}-there")
-        there = store._database.store(f"{store.space}-there")
+        Database(store._database).spaces.add(f"{store.space}-there")
+        there = Database(store._database).store(f"{store.space}-there")
         there.erase(there.add_turn("words").id, content=True, reason="r")
         store.add_turn("words", bookmark="main")
         with unchanged(there), pytest.raises(BarredContent):

@@ -8,7 +8,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument
-from headish.store.keeping.auditing import count_by_author
+from headish.store.reading.audit import count_by_author
 from support.places import Place
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from headish import Store
 from headish.errors import Closed, CursorLost, InvalidArgument, NotReplicated, UnknownBookmark, UnknownTurn
+from headish.feeds import waiting
 from headish.feeds.cursors import parse_cursor
-from headish.store.keeping import awaiting
 from support.places import Place
 
 
@@ -44,7 +44,7 @@ def test_a_read_waits_for_what_another_store_writes(durable_place: Place, monkey
     store, writer = durable_place.open(), durable_place.open()
     writer.add_turn("a", bookmark="main")
     before = parse_cursor(store.position())
-    monkeypatch.setattr(awaiting, "resume", lambda *_: None)  # nobody knows the witness of a turn that is not there
+    monkeypatch.setattr(waiting, "resume", lambda *_: None)  # nobody knows the witness of a turn that is not there
     reader = store.at_least(str(before._replace(seq=2)), timeout=60)
     timer = Timer(0.1, lambda: writer.add_turn("b", continues="main"))
     timer.start()
@@ -115,8 +115,8 @@ def test_waiting_sleeps_longer_and_longer(store: Store, monkeypatch: pytest.Monk
         if len(slept) == 10:
             raise Enough
 
-    monkeypatch.setattr(awaiting.time, "sleep", sleep)
+    monkeypatch.setattr(waiting.time, "sleep", sleep)
     with pytest.raises(Enough):
         store.at_least(ahead(store), timeout=1e6).get("@")
-    assert slept[:3] == [awaiting.SHORTEST_PAUSE * times for times in (1, 2, 4)]
-    assert slept[-1] == awaiting.LONGEST_PAUSE
+    assert slept[:3] == [waiting.SHORTEST_PAUSE * times for times in (1, 2, 4)]
+    assert slept[-1] == waiting.LONGEST_PAUSE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headish import Store
+from headish import Database, Store
 from headish.errors import Closed, CorruptRecord, CorruptTurn, CursorLost, InvalidArgument, InvalidName, RemovedSpace
 from headish.feeds import pages
 from headish.values.results.changes import KINDS, Change
@@ -305,7 +305,7 @@ class TestLostCursors:
         store = durable_place.open("doomed")
         changes = store.follow()
         assert next(changes).kind == "live"
-        store._database.spaces.remove(store.space)
+        Database(store._database).spaces.remove(store.space)
         with pytest.raises(RemovedSpace):
             next(changes)
 

@@ -9,8 +9,8 @@ import pytest
 
 from headish import Message, Store
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer
+from headish.history.budgets.estimates import estimate
 from headish.history.budgets.fitting import Counted, Sample, find_samples, fit
-from headish.history.budgets.kinds import estimate
 from headish.values.blocks import Base64Source, Document, Text, ToolResult, ToolUse
 
 WORDS = "word " * 40

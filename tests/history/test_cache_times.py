@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headish import Store, restore
+from headish import Database, Store, restore
 from headish.errors import InvalidArgument, Unsupported
 from headish.providers import prepare_request
 from headish.values.blocks import Text
@@ -75,7 +75,7 @@ class TestWhereItGoes:
             store.add_turn("Hello", role="assistant", cache="5m", continues="main")
             store.edit(first.id, "Hi!")
             assert [message.cache for message in store.resolve("main").messages] == ["1h", "5m"]
-            there = store._database.store(f"to-{store.space}", create=True)
+            there = Database(store._database).store(f"to-{store.space}", create=True)
             store.copy_to(there.space, ["main"])
             assert [message.cache for message in there.resolve("main").messages] == ["1h", "5m"]
             assert not there.verify().problems

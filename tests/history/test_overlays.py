@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headish import Store
+from headish import Database, Store
 from headish.errors import BookmarkMoved, InvalidArgument, InvalidContent, UnknownTurn
 from headish.limits import COVERED_LIMIT
 from headish.values.blocks import Text, ToolResult, ToolUse
@@ -312,7 +312,7 @@ class TestTheRest:
 
     def test_a_copy_in_another_space_is_seen_the_same(self, line: Store) -> None:
         line.summarize("main~4", "main~2", "in short")
-        other = line._database.store("other", create=True)
+        other = Database(line._database).store("other", create=True)
         line.copy_to("other", ["main"])
         assert seen(other) == ["a?", "in short", "e?", "f"]
 
@@ -329,7 +329,7 @@ class TestTheRest:
 
     def test_an_overlay_of_a_later_version_is_an_error_that_names_it(self, line: Store, monkeypatch: Any) -> None:
         from headish.errors import CorruptTurn
-        from headish.history.overlays import states
+        from headish.history.windows import states
 
         overlay = line.keep("main")
         monkeypatch.delitem(states._EFFECTS, "keep")

@@ -10,7 +10,7 @@ import pytest
 
 from headish import Store
 from headish.errors import CorruptTurn, DatabaseCorrupt
-from headish.history.reading.proven import OVERHEAD_BYTES, PROVEN, Recent
+from headish.history.reading.verified import OVERHEAD_BYTES, PROVEN, Recent
 from headish.values.ids import TurnId
 
 DAMAGED = (CorruptTurn, DatabaseCorrupt)

@@ -21,7 +21,7 @@ from headish.history.writing.record import (
     thread_roots,
 )
 from headish.rows.bookmarks import find_bookmark
-from headish.store.verbs.write import _message_draft
+from headish.store.writing.add import _message_draft
 from headish.values.grammar import parse_headish
 from support.growing import grow, texts
 from support.insides import counted_statements, counted_steps, dump, read, unchanged

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish import Store
+from headish import Database, Store
 from headish.errors import HeadishError, UnknownTurn
-from headish.history.writing.remembered import NAMES, NOTHING
+from headish.history.writing.tips import NAMES, NOTHING
 from support.growing import texts
 from support.insides import counted_statements, run_sql, unchanged
 from support.places import FilePlace, Place
 
 NAMES_USED = ("main", "side")
+TEXT = {"type": "text", "text": "answer"}
+REPLY = {"type": "message", "content": [TEXT], "stop_reason": "end_turn"}
 
 
 def _another_name(store: Store, name: str) -> None:
@@ -38,6 +40,11 @@ STEPS: dict[str, Callable[[Store, str], Any]] = {
         [{"content": "b", "continues": name}, {"content": "c", "continues": 0}]
     ),
     "another name": _another_name,
+    "reply": lambda store, name: store.reply(name, "anthropic", REPLY),
+    "reply by id": lambda store, name: store.reply(store.bookmarks[name], "anthropic", REPLY),
+    "large reply": lambda store, name: store.reply(
+        name, "anthropic", {**REPLY, "content": [TEXT | {"text": "x" * 3000}]}
+    ),
     "pointer": lambda store, name: store.pointers.set(name, f"openai/{store.stats().turns}"),
 }
 
@@ -46,7 +53,11 @@ STEPS: dict[str, Callable[[Store, str], Any]] = {
 def test_two_stores_write_what_one_writes_that_remembers_nothing(
     durable_place: Place, steps: list[tuple[int, str, str]]
 ) -> None:
-    with durable_place.fresh() as one, one._database.store(one.space) as other, durable_place.fresh() as careful:
+    with (
+        durable_place.fresh() as one,
+        Database(one._database).store(one.space) as other,
+        durable_place.fresh() as careful,
+    ):
         for store in (one, careful):
             for name in NAMES_USED:
                 store.add_turn(name, bookmark=name)

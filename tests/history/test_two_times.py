@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headish import Store
 from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument
-from headish.store.verbs.write import add_drafts
+from headish.store.writing.add import add_drafts
 from headish.values.blocks import Text
 from headish.values.ids import time_of
 from headish.values.messages import Message

@@ -11,7 +11,7 @@ from headish import Store
 from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.providers.shared.values import Usage
-from headish.store.verbs.write import add_drafts
+from headish.store.writing.add import add_drafts
 from headish.values.ids import time_of
 from headish.values.messages import Message
 from support.growing import grow

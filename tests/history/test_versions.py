@@ -48,7 +48,7 @@ class TestSiblings:
 
     def test_an_overlay_is_no_version_of_an_answer(self, store: Store) -> None:
         grown = grow(store, "q? <- a")
-        from headish.history.edits import versions
+        from headish.history.reading import versions
 
         overlay = store.add_document(b"x", continues=grown["q?"].id, role="assistant", moves=False)
         assert len(store.siblings(overlay.id).turns) == 2

@@ -13,8 +13,9 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidImport
-from headish.imports import arrays, sources
-from headish.imports.notes import Notes
+from headish.imports import detection
+from headish.imports.notes import ImportNotes
+from headish.imports.readers.shared import json_arrays
 
 
 def export(id: str, text: str) -> str:
@@ -48,7 +49,7 @@ def test_what_stands_around_items_is_not_held(around: str) -> None:
     file: Any = io.BytesIO(data)
     tracemalloc.start()
     try:
-        items = [value for _, value in arrays.read_items(file, "it", Notes("it"), unwrap=False)]
+        items = [value for _, value in json_arrays.read_items(file, "it", ImportNotes("it"), unwrap=False)]
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -58,5 +59,5 @@ def test_what_stands_around_items_is_not_held(around: str) -> None:
 
 def test_a_format_is_told_in_one_look_however_many_blanks_there_are() -> None:
     """By a mark that shares blanks in every way this would take hours."""
-    assert sources.detect_beginning(b"[" + b" " * 1_000_000 + b"]") is None
-    assert sources.detect_beginning(b"[" + b" " * 100_000 + b'{"mapping": {}}]') == "chatgpt"
+    assert detection.detect_beginning(b"[" + b" " * 1_000_000 + b"]") is None
+    assert detection.detect_beginning(b"[" + b" " * 100_000 + b'{"mapping": {}}]') == "chatgpt"

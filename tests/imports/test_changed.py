@@ -14,7 +14,7 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument
-from headish.store.verbs import imports
+from headish.store.writing import imports
 from imports.test_claude_code import WORK, session
 from imports.test_codex import WORK as ROLLOUT
 from imports.test_codex import rollout

@@ -14,8 +14,9 @@ import pytest
 from headish import Store
 from headish.content import secrecy
 from headish.errors import InvalidArgument, InvalidImport
-from headish.imports import archives, arrays
+from headish.imports import archives
 from headish.imports.archives import Archive
+from headish.imports.readers.shared import json_arrays
 from support.insides import unchanged
 from support.places import Place
 
@@ -263,7 +264,7 @@ class TestLargeAndBroken:
         assert "the input, record 1: broken: it is not JSON" in told[0]
 
     def test_an_array_is_read_item_by_item(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(arrays, "CHUNK_BYTES", 7)
+        monkeypatch.setattr(json_arrays, "CHUNK_BYTES", 7)
         said = ['quoted "}{][" \\ and \\" so on', "日本" * 20, "\\", ""]
         many = [
             conversation(f"c{number}", f"c{number}", node("q", None, "user", text(each, ".")))
@@ -285,7 +286,7 @@ class TestLargeAndBroken:
 
         many = [conversation(f"c{n}", f"c{n}", node("q", None, "user", text("x" * 20_000))) for n in range(200)]
         assert store.import_file(Large(as_json(*many).getvalue()), "chatgpt").trees == 200
-        assert max(asked) <= 2 * arrays.CHUNK_BYTES
+        assert max(asked) <= 2 * json_arrays.CHUNK_BYTES
         assert min(asked) > 0
 
     @pytest.mark.parametrize(

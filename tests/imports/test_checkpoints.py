@@ -20,7 +20,7 @@ import pytest
 from headish import Store
 from headish.errors import InvalidArgument, InvalidImport, UnknownFormat
 from headish.imports.notes import ImportNote
-from headish.imports.readers.frameworks.graphs import deltas
+from headish.imports.readers.frameworks.langgraph import delta_channels
 from support.command import Command
 
 Value = Any
@@ -161,7 +161,7 @@ class TestChannelsOfWhichWritesAreKept:
     def test_a_fork_replays_its_own_line_alone_also_when_little_is_remembered(
         self, memory: Store, rows: Rows, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(deltas, "KEPT", 1)
+        monkeypatch.setattr(delta_channels, "KEPT", 1)
         rows.step("1", None, {})
         rows.write("1", "a", "messages", [said("human", "h", "Hi")])
         for number, parent in ((2, 1), (3, 2), (4, 1), (5, 3), (6, 4)):

@@ -13,9 +13,10 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidImport
-from headish.imports import archives, arrays, notes
+from headish.imports import archives, notes, unpacking
 from headish.imports.cleaning import NotJson, decode, within_limit
-from headish.imports.notes import Notes
+from headish.imports.notes import ImportNotes
+from headish.imports.readers.shared import json_arrays
 from imports.test_chatgpt import as_json, conversation, node, text
 from imports.test_claude_code import answer, line, session
 from imports.test_gemini_cli import META, say
@@ -119,7 +120,7 @@ def test_equal_messages_with_other_keys_are_not_looked_at_one_by_one(memory: Sto
 
 def test_what_is_counted_and_told_stays_small_whatever_a_file_names(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    made = Notes("it", lambda note: told.append(str(note)))
+    made = ImportNotes("it", lambda note: told.append(str(note)))
     for number in range(notes.KINDS_LIMIT + 500):
         made.leave_out("x" * 1_000_000 if number == 0 else "", f"{number} " + "y" * 1_000)
     assert len(made.counts) == notes.KINDS_LIMIT + 1
@@ -139,35 +140,37 @@ def test_json_that_is_nested_too_deep_is_named_with_or_without_half_characters(d
 
 
 def test_an_item_that_is_too_large_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "IMPORT_LINE_BYTES", 100)
-    monkeypatch.setattr(arrays, "CHUNK_BYTES", 16)
+    monkeypatch.setattr(json_arrays, "IMPORT_LINE_BYTES", 100)
+    monkeypatch.setattr(json_arrays, "CHUNK_BYTES", 16)
     large = {"a": ['x"]}' * 20, {"b": [[]] * 40}, "\\" * 7]}
     data = json.dumps([{"n": 1}, large, "y" * 300, [large], {"n": 2}]).encode()
     told: list[str] = []
     items = list(
-        arrays.read_items(io.BytesIO(data), "it", Notes("it", lambda note: told.append(str(note))), unwrap=False)
+        json_arrays.read_items(
+            io.BytesIO(data), "it", ImportNotes("it", lambda note: told.append(str(note))), unwrap=False
+        )
     )
     assert items == [("record 1", {"n": 1}), ("record 4", {"n": 2})]
     assert told == [f"it, record {number}: broken: it is longer than 100 bytes" for number in (2, 3)]
     for end in range(20, len(data) - 1, 40):
         with pytest.raises(InvalidImport, match="ends in the middle"):
-            list(arrays.read_items(io.BytesIO(data[:end]), "it", Notes("it")))
+            list(json_arrays.read_items(io.BytesIO(data[:end]), "it", ImportNotes("it")))
     with pytest.raises(InvalidImport, match="one value in it is longer"):
-        list(arrays.read_items(io.BytesIO(json.dumps(large).encode()), "it", Notes("it")))
+        list(json_arrays.read_items(io.BytesIO(json.dumps(large).encode()), "it", ImportNotes("it")))
 
 
 def test_small_items_behind_a_large_one_do_not_copy_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b'[{"a": "' + b"x" * 3_000_000 + b'"}' + b",{}" * 2000 + b"]"
     copied = 0
-    cut = arrays._Scan._cut
+    cut = json_arrays._ArrayScan._cut
 
     def counted(scan: Any, at: int) -> None:
         nonlocal copied
         copied += len(scan._data) - at
         cut(scan, at)
 
-    monkeypatch.setattr(arrays._Scan, "_cut", counted)
-    assert len(list(arrays.read_items(io.BytesIO(data), "it", Notes("it"), unwrap=False))) == 2001
+    monkeypatch.setattr(json_arrays._ArrayScan, "_cut", counted)
+    assert len(list(json_arrays.read_items(io.BytesIO(data), "it", ImportNotes("it"), unwrap=False))) == 2001
     assert copied < 5 * len(data)
 
 
@@ -193,6 +196,7 @@ def test_many_members_are_bounded_together(memory: Store, monkeypatch: pytest.Mo
     memory.import_file(file, "chatgpt")
     monkeypatch.setattr(archives, "WHOLE_BYTES", 1_000_000)
     monkeypatch.setattr(archives, "RATIO_LIMIT", 50)
+    monkeypatch.setattr(unpacking, "RATIO_LIMIT", 50)
     file.seek(0)
     with pytest.raises(InvalidImport, match="its archive swells to more than 50 times its size"):
         memory.import_file(file, "chatgpt")

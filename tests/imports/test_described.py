@@ -8,19 +8,18 @@ from importlib import import_module
 import pytest
 
 from headish.imports.folders import LOGS
-from headish.imports.readers import READERS
-from headish.imports.readers.described import FORMATS
-from headish.imports.sources import CONVERSATIONS
+from headish.imports.readers.format_pages import FORMATS
+from headish.imports.registry import READERS
 
 
 def test_what_is_described_is_imported() -> None:
-    assert FORMATS.keys() <= CONVERSATIONS.keys() | READERS.keys()
+    assert FORMATS.keys() <= READERS.keys()
     assert LOGS.keys() <= FORMATS.keys()
 
 
-@pytest.mark.parametrize("format", sorted(FORMATS.keys() & CONVERSATIONS.keys()))
+@pytest.mark.parametrize("format", sorted(FORMATS.keys() & READERS.keys()))
 def test_keys_begin_with_the_name_of_their_reader(format: str) -> None:
-    reader = import_module(CONVERSATIONS[format])
+    reader = import_module(f"headish.imports.readers.{READERS[format]}")
     names = {getattr(reader, name, None) for name in ("FORMAT", "ROW", "LOG")}
     assert FORMATS[format].key.strip("`").partition(":")[0] in {*names, "none"}
 

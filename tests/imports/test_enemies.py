@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.imports import files
+from headish.imports import source_files
 from imports.test_chatgpt import TIDES
 from imports.test_claude_code import WORK, line, session
 from imports.test_gemini_cli import WORK as GEMINI
@@ -74,8 +74,8 @@ def test_a_line_of_a_hundred_megabytes_costs_itself(memory: Store) -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over_to_its_end(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "IMPORT_LINE_BYTES", 2000)
-    monkeypatch.setattr(files, "CHUNK_BYTES", 7)
+    monkeypatch.setattr(source_files, "IMPORT_LINE_BYTES", 2000)
+    monkeypatch.setattr(source_files, "CHUNK_BYTES", 7)
     records = [*WORK, line("user", "u7", "a5", "x" * 3000), line("user", "u8", "a5", "Go on")]
     done = memory.import_file(session(*records), "claude-code")
     assert (done.broken, done.added) == (1, 6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headish import Store, emit
 from headish.errors import InvalidArgument, InvalidImport, UnknownFormat
-from headish.imports import files
+from headish.imports import source_files
 from support.growing import texts
 from support.insides import unchanged
 from support.places import Place
@@ -191,8 +191,8 @@ class TestBadFiles:
     def test_a_line_that_is_too_long_costs_itself_and_is_read_in_pieces(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(files, "IMPORT_LINE_BYTES", 2000)
-        monkeypatch.setattr(files, "CHUNK_BYTES", 7)
+        monkeypatch.setattr(source_files, "IMPORT_LINE_BYTES", 2000)
+        monkeypatch.setattr(source_files, "CHUNK_BYTES", 7)
 
         class Pieces(io.BytesIO):
             def readline(self, size: int | None = -1, /) -> bytes:
@@ -208,7 +208,7 @@ class TestBadFiles:
     def test_a_missing_file_and_an_unknown_format_are_named(self, store: Store, tmp_path: Any) -> None:
         with pytest.raises(InvalidImport, match="it cannot be read"):
             store.import_file(tmp_path / "nowhere.jsonl")
-        with pytest.raises(UnknownFormat, match="known are oasst"):
+        with pytest.raises(UnknownFormat, match="known are chatgpt"):
             store.import_file(tmp_path / "nowhere.jsonl", "other")
 
     @given(data=st.binary(max_size=60) | st.from_regex(rb'\{"prompt":\{"text":.{0,9},"role":"prompter".{0,20}'))

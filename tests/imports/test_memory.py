@@ -10,8 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from headish.imports.notes import Notes
-from headish.imports.sources import Given, reader_of
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource
+from headish.imports.registry import find_reader, read_trees
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from imports.test_chatgpt import TIDES
 from imports.test_claude_ai import BREAD
@@ -66,10 +67,10 @@ def as_lines(record: Any) -> Endless:
 )
 def test_what_is_held_is_a_conversation(format: str, make: Callable[[Any], Endless], record: Any) -> None:
     file = cast(Any, Peekable(make(record)))
-    given = Given(file, None, "conversations.json", Notes("conversations.json"), PAYLOAD_LIMIT_BYTES)
+    given = ImportSource(file, None, "conversations.json", ImportNotes("conversations.json"), PAYLOAD_LIMIT_BYTES)
     tracemalloc.start()
     try:
-        count = sum(len(tree.drafts) > 0 for tree in reader_of(format)(given))
+        count = sum(len(tree.drafts) > 0 for tree in read_trees(find_reader(format), given))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -11,7 +11,7 @@ import pytest
 from headish import Store
 from headish.errors import InvalidImport
 from headish.imports.folders import files_in
-from headish.imports.packed import unpacked
+from headish.imports.unpacking import unpacked
 from imports.test_codex import SESSION, WORK, rollout, texts
 
 try:

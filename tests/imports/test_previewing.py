@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.imports import trees
+from headish.imports import storing
 from headish.imports.imported import Imported
-from headish.imports.trees import Preview
+from headish.imports.storing import Preview
 from support.command import Command
 
 Line = dict[str, Any]
@@ -72,7 +72,7 @@ def test_rows_without_ids_are_counted_as_they_are_stored(files: list[list[list[s
 
 
 def test_batches_of_one_file_are_counted_together(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "BATCH_TURNS", 1)
+    monkeypatch.setattr(storing, "BATCH_TURNS", 1)
     rows = [[{"messages": [{"role": "user", "content": each}]} for each in ("a", "b", "a")]]
     assert total(memory, rows, "hf", True).added == total(memory, rows, "hf", False).added == 2
 

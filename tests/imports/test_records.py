@@ -11,8 +11,9 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidImport
-from headish.imports import arrays, files
+from headish.imports import source_files
 from headish.imports.notes import ImportNote
+from headish.imports.readers.shared import json_arrays
 from support.command import Command
 from support.insides import unchanged
 
@@ -153,7 +154,7 @@ def test_a_record_is_found_by_an_id_that_is_its_alone(store: Store) -> None:
 
 @pytest.mark.parametrize("is_list", [False, True])
 def test_a_record_that_is_too_long_costs_itself(memory: Store, monkeypatch: pytest.MonkeyPatch, is_list: bool) -> None:
-    for module in (files, arrays):
+    for module in (source_files, json_arrays):
         monkeypatch.setattr(module, "IMPORT_LINE_BYTES", 2000)
         monkeypatch.setattr(module, "CHUNK_BYTES", 7)
     records = [

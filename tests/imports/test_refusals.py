@@ -12,13 +12,12 @@ import pytest
 
 from headish import Store
 from headish.errors import InputError, InvalidImport
-from headish.imports.readers import READERS
 from headish.imports.readers.api import API_READERS
-from headish.imports.sources import CONVERSATIONS
+from headish.imports.registry import READERS
 from imports.samples import DATABASES, MADE, write_samples
 from imports.test_rows import ASK, FOUR
 
-FORMATS = [*CONVERSATIONS, *READERS, *API_READERS, "2.0", "2.2", "harmony", "rwkv"]
+FORMATS = [*READERS, *API_READERS, "2.0", "2.2", "harmony", "rwkv"]
 LOGS = ("claude-code", "codex", "gemini-cli", "cross-stream")
 
 

@@ -175,7 +175,7 @@ class TestParquet:
     ],
 )  # fmt: skip
 def test_what_a_row_is_is_told_by_its_keys(row: Any, format: str) -> None:
-    from headish.imports.sources import detect_beginning
+    from headish.imports.detection import detect_beginning
 
     assert detect_beginning(lines(row).getvalue()) == format
     assert detect_beginning(json.dumps([row], indent=1).encode()) == format

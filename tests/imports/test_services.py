@@ -429,7 +429,7 @@ def test_odd_values_anywhere_cost_a_record_at_most(format: str, data: st.DataObj
 def test_a_log_of_inspect_that_is_too_large_as_json_is_refused_with_the_way_out(
     memory: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headish.imports.arrays.IMPORT_LINE_BYTES", 1_000_000)
+    monkeypatch.setattr("headish.imports.readers.shared.json_arrays.IMPORT_LINE_BYTES", 1_000_000)
     log = {"eval": {"task": "t"}, "samples": [{"id": 1, "messages": [{"role": "user", "content": "x" * 3_000_000}]}]}
     with pytest.raises(InvalidImport, match="inspect log convert LOG --to eval"):
         memory.import_file(io.BytesIO(json.dumps(log, indent=1).encode()), "inspect")

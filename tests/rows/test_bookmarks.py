@@ -553,7 +553,7 @@ class TestTheMapping:
             names["y"]
 
     def test_iteration_pages(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("headish.store.parts.bookmarks.PAGE", 3)
+        monkeypatch.setattr("headish.store.keeping.bookmarks.PAGE", 3)
         for name in "hgfedcba":
             store.add_turn(name, bookmark=name)
         assert list(store.bookmarks) == list("abcdefgh")

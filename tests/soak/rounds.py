@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from headish import Store
+from headish import Database, Store
 from soak.eraser import Eraser
 from soak.writer import Notes, Writer, read_notes
 from support.interrupts import interrupted_calls, interrupting
@@ -200,7 +200,7 @@ def _check_erased(where: Where, erased: set[str]) -> None:
 def _check_scrubbed(where: Where, said: dict[str, str]) -> None:
     """Raises: Failed where the files hold what was erased, once ``gc`` has run."""
     with Store.open(where.target, space=where.space) as store:
-        if not store._database.gc(scrub=True).scrubbed or not store.erasures.is_scrubbed:
+        if not Database(store._database).gc(scrub=True).scrubbed or not store.erasures.is_scrubbed:
             raise Failed(f"{where}: gc did not take what was erased off the disk")
         gone = [said[turn.id] for turn in store.turns() if turn.erased is not None and turn.id in said]
     if kind_of(where) == "SQLite":

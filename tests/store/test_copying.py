@@ -32,8 +32,8 @@ def spaces(place: Place) -> tuple[Store, Store]:
     """Two spaces of one database."""
     here = place.open("here")
     if place.target == ":memory:":
-        here._database.spaces.add("there")
-        there = here._database.store("there")
+        Database(here._database).spaces.add("there")
+        there = Database(here._database).store("there")
     else:
         there = place.open("there")
     return here, there
@@ -49,7 +49,7 @@ class TestWhatGoes:
     @given(parents=dags(largest=12))
     def test_a_copy_is_equal_and_in_order(self, place: Place, parents: list[list[int]]) -> None:
         with place.fresh() as here:
-            database: Database = here._database
+            database: Database = Database(here._database)
             name = f"to-{here.space}"
             there = database.store(name)
             ids = [
@@ -174,7 +174,7 @@ class TestWhatIsRefused:
         with pytest.raises(InvalidArgument, match="already"):
             here.copy_to(here.space, "main")
         with pytest.raises(UnknownSpace):
-            here._database.move("main", space=here.space, to="nowhere")
+            Database(here._database).move("main", space=here.space, to="nowhere")
         with pytest.raises(InvalidArgument):
             here.copy_to("there", [])
 
@@ -292,7 +292,7 @@ class TestIntoAnotherDatabase:
 
     def test_a_store_of_the_same_database_is_its_space(self, spaces: tuple[Store, Store]) -> None:
         here, _ = spaces
-        there = here._database.store(f"{here.space}-more")
+        there = Database(here._database).store(f"{here.space}-more")
         turn = here.add_turn("a", bookmark="main")
         assert here.copy_to(there, keep=False).tips == (turn.id,)
         assert (dict(here.bookmarks), dict(there.bookmarks)) == ({}, {"main": turn.id})

@@ -11,7 +11,7 @@ import pytest
 
 from headish import Store
 from headish.errors import FileTaken, InvalidArgument, UnknownFormat, UnknownTurn, Unmappable
-from headish.store.keeping.exporting import file_name
+from headish.store.keeping.export_all import file_name
 from support.command import Command
 from support.growing import grow
 
@@ -33,7 +33,7 @@ class TestMany:
         assert [each.title for each in store.export_each(format="hf")][2:] == ["nameless"]
 
     def test_pages_of_names_are_read_to_the_end(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("headish.store.keeping.exporting._PAGE", 2)
+        monkeypatch.setattr("headish.store.keeping.export_all._PAGE", 2)
         for number in range(5):
             add(store, str(number), name=f"n{number}")
             store.add_turn(f"nameless {number}")

@@ -35,17 +35,17 @@ from headish.errors import (
     shown,
 )
 from headish.providers import Settings
-from headish.store.database import Spaces
-from headish.store.keeping.exporting import ExportOptions
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.erasing import Erasures
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
-from headish.store.verbs.calloptions import CallOptions
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
+from headish.store.call_options import CallOptions
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.erase import Erasures
+from headish.store.keeping.export_all import ExportOptions
+from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.values.blocks import Text
 from headish.values.checks import doors
 
@@ -213,8 +213,8 @@ PARTS: dict[type, Callable[[Store], Any]] = {
     Objects: lambda store: store.objects,
     Batches: lambda store: store.batches,
     Conversations: lambda store: store.conversations,
-    Database: lambda store: store._database,
-    Spaces: lambda store: store._database.spaces,
+    Database: lambda store: Database(store._database),
+    Spaces: lambda store: Database(store._database).spaces,
     Erasures: lambda store: store.erasures,
 }
 

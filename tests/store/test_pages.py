@@ -188,7 +188,7 @@ LISTS: dict[str, Callable[[Store, Turn], Any]] = {
     "a part of a tree": lambda store, root: store.tree(store.heads(limit=1)[0].id, limit=20) + [root] * 18,
     "a page with names": lambda store, root: [store.render("apart", "text", debug=True)] * 20,
     "names": lambda store, root: [store.bookmarks.at([root.id, store.get("apart").id])] * 20,
-    "spaces": lambda store, root: store._database.spaces.list(limit=20),
+    "spaces": lambda store, root: Database(store._database).spaces.list(limit=20),
 }
 
 
@@ -202,7 +202,7 @@ def steps_among(others: int, read: Callable[[Store, Turn], Any]) -> int:
         apart = store.add_turn("apart", bookmark="apart")
         store.add_turn("behind", continues=apart.id)
         for index in range(others // 20):
-            store._database.spaces.add(f"space-{index:05}")
+            Database(store._database).spaces.add(f"space-{index:05}")
         read(store, root)
         with counted_steps(store) as steps:
             assert len(read(store, root)) == 20

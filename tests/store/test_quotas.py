@@ -15,7 +15,7 @@ from support.places import Place
 
 
 def limits(store: Store) -> Callable[..., Quota]:
-    database: Database = store._database
+    database: Database = Database(store._database)
     return lambda **given: database.spaces.limit(store.space, **given)
 
 
@@ -69,7 +69,7 @@ def test_a_limit_below_what_there_is_takes_nothing_away(store: Store) -> None:
 def test_a_copy_into_a_space_keeps_its_limit(store: Store) -> None:
     store.add_turn("a", bookmark="main")
     store.add_turn("b", continues="main")
-    database: Database = store._database
+    database: Database = Database(store._database)
     there = database.store(f"{store.space}-there")
     limits(there)(turns=1)
     with unchanged(there), pytest.raises(QuotaExceeded):
@@ -92,7 +92,7 @@ def test_an_answer_that_does_not_fit_is_kept_until_it_does(store: Store) -> None
 def test_a_space_that_is_not_there_has_no_limit(store: Store) -> None:
     for given in ({}, {"turns": 1}):
         with pytest.raises(UnknownSpace):
-            store._database.spaces.limit("nowhere-at-all", **given)
+            Database(store._database).spaces.limit("nowhere-at-all", **given)
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one store", "two stores"])

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from headish import Store
+from headish import Database, Store
 from headish.database.postgresql import PostgreSQLBackend
 from headish.database.sqlite import SQLiteBackend
 from headish.erasing import collect, erase, spaces
@@ -34,9 +34,9 @@ def then_die(work: Callable[..., Any]) -> Callable[..., Any]:
 def prepare(step: str) -> None:
     """Have the process killed at a step."""
     if step == "before the receipt":
-        erase.add_receipt = spaces.add_receipt = die  # type: ignore[attr-defined]
+        erase.add_receipt = spaces.add_receipt = die
     elif step == "before the commit":
-        erase.add_receipt = spaces.add_receipt = then_die(erase.add_receipt)  # type: ignore[attr-defined]
+        erase.add_receipt = spaces.add_receipt = then_die(erase.add_receipt)
     elif step == "before the scrub":
         SQLiteBackend.scrub = PostgreSQLBackend.scrub = die  # type: ignore[assignment, method-assign]
     elif step == "in the scrub":
@@ -54,6 +54,6 @@ if __name__ == "__main__":
         if ids:
             store.erase(ids, reason="asked for")
         else:
-            store._database.spaces.erase(space, reason="asked for")
-        store._database.gc(scrub=True)
+            Database(store._database).spaces.erase(space, reason="asked for")
+        Database(store._database).gc(scrub=True)
     die()

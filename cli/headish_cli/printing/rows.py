@@ -21,7 +21,7 @@ from headish_cli.printing.said import who, words
 
 if TYPE_CHECKING:
     from headish import Store, Turn
-    from headish.history.overlays.states import State
+    from headish.history.windows.states import State
 
 PORTION = 64
 """So many rows are looked up at once: a pager that is left early costs no more."""
@@ -65,7 +65,7 @@ def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
     """How the turns of a log are seen; the newest come first, so an overlay is listed before what it covers."""
     if not any(turn.meta.attributes.overlay or turn.meta.attributes.hidden for turn in turns):
         return {}
-    from headish.history.overlays.states import facing_meta, read_states
+    from headish.history.windows.states import facing_meta, read_states
 
     return read_states(facing_meta(turn.id, turn.digest, turn.meta) for turn in reversed(turns))
 

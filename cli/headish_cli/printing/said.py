@@ -22,6 +22,6 @@ def words(turn: Meta | TreeTurn, content: Sequence[ContentBlock]) -> str:
     overlay, said = turn.attributes.overlay, preview(content)
     if overlay is None:
         return said
-    from headish.history.overlays.states import describe
+    from headish.history.windows.states import describe
 
     return f"{describe(overlay)}: {said}" if said else describe(overlay)

@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING
 from headish_cli.printing.output import counted, one_line, say
 
 if TYPE_CHECKING:
-    from headish.imports.imported import Unread
+    from headish.imports.imported import UnreadFiles
     from headish.imports.notes import ImportNote
 
 NAMED = 3
 """So many files are named in the summary."""
 
 
-def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[ImportNote], None]) -> Unread:
+def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[ImportNote], None]) -> UnreadFiles:
     """What the folders among the paths hold beside the files that are read, told one by one."""
     from headish.imports.folders import passed_over
-    from headish.imports.imported import UNREAD_SHOWN, Unread
+    from headish.imports.imported import UNREAD_SHOWN, UnreadFiles
     from headish.imports.notes import ImportNote
 
-    unread = Unread()
+    unread = UnreadFiles()
     for each in (each for path in paths if os.path.isdir(path) for each in passed_over(path, read)):
         name = os.fsencode(each.path).decode(errors="replace")
         taken = f"; an import of its own reads it as {each.format}" if each.format else ""
         told(ImportNote(name, "", "left out", f"not read: {each.reason}{taken}"))
         files = (name,) if unread.count < UNREAD_SHOWN else ()
-        unread = unread.plus(Unread(1, files, {name: each.format} if each.format else {}))
+        unread = unread.plus(UnreadFiles(1, files, {name: each.format} if each.format else {}))
     return unread
 
 
-def say_unread(unread: Unread) -> None:
+def say_unread(unread: UnreadFiles) -> None:
     """A line for what was not read, and one with the command that reads what can be."""
     if not unread.count:
         return

@@ -19,15 +19,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from headish.store.database import Database, Spaces
-from headish.store.parts.batches import Batches
-from headish.store.parts.bookmarks import Bookmarks
-from headish.store.parts.conversations import Conversations
-from headish.store.parts.erasing import Erasures
-from headish.store.parts.objects import Objects
-from headish.store.parts.pointers import Pointers
-from headish.store.parts.streams import Streams
-from headish.store.parts.tools import Tools
+from headish.store.asking.batches import Batches
+from headish.store.asking.pointers import Pointers
+from headish.store.asking.streams import Streams
+from headish.store.asking.tools import Tools
+from headish.store.database import Database
+from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.conversations import Conversations
+from headish.store.keeping.erase import Erasures
+from headish.store.keeping.objects import Objects
+from headish.store.keeping.spaces import Spaces
 from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
@@ -35,7 +36,7 @@ PARTS = (Batches, Bookmarks, Conversations, Erasures, Objects, Pointers, Spaces,
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
 """What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""
-PLAIN = {"read_only", "target"}
+PLAIN = {"read_only", "target", "payload_limit_bytes"}
 """Properties that read nothing."""
 ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 """Verbs that ask a model, and take ``stop=``."""
@@ -45,6 +46,8 @@ WAITING = {
     "create", "status", "collect",
 }  # fmt: skip
 """Verbs that may take long, and would hold up others."""
+TAKING = {"add_turns", "reply"}
+"""Verbs that take async iterables too."""
 RESULTS = {
     "StoredTurns": ("Turns", "{call}", "async "),
     "Answer": ("Opening[AsyncAnswer]", "return self._open_answer({verb}{given})", ""),
@@ -91,7 +94,7 @@ class Names:
         module = origin_of(name, home)
         if self.found.setdefault(name, module) == module:
             return name
-        other = f"{module.rpartition('.')[2].title()}{name}"
+        other = f"{module.rpartition('.')[2].title().replace('_', '')}{name}"
         self.found[f"{name} as {other}"] = module
         return other
 
@@ -177,7 +180,8 @@ def write_verb(verb: Verb, names: Names) -> str:
     signature, given = parameters(verb, names)
     result = ast.unparse(verb.node.returns)
     sync = STEPS.get(verb.name, f"self.sync.{verb.name}")
-    runner = "_ask" if verb.name in ASKING else "_wait" if verb.name in WAITING else "_finish"
+    runners = {"_ask": ASKING, "_wait": WAITING, "_take": TAKING}
+    runner = next((each for each, verbs in runners.items() if verb.name in verbs), "_finish")
     call = f"return await self.{runner}({sync}{given})"
     if result in RESULTS:
         shown, template, prefix = RESULTS[result]

@@ -92,14 +92,13 @@ class AsyncCapture:
 
     async def read(self, events: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Delta]:
         """Take the events of a stream, such as that of a provider's SDK; what to show of each, as it arrives."""
-        if isinstance(events, AsyncIterable):
-            async for event in events:
-                for delta in self.sync.feed(event):
-                    yield delta
-        else:
-            for event in events:
-                for delta in self.sync.feed(event):
-                    yield delta
+        if not isinstance(events, AsyncIterable):
+            for delta in self.sync.read(events):
+                yield delta
+            return
+        async for event in events:
+            for delta in self.sync.feed(event):
+                yield delta
 
     def fail(self, message: str) -> None:
         """Say why the answer ends before its end, where it is not the provider who says so."""

@@ -1,4 +1,4 @@
-"""What a call in a thread asks of the loop that waits for it: callbacks that are coroutines, and async iterables.
+"""What a call in a thread asks of the loop that waits for it: callbacks that are coroutines.
 
 The thread waits for the loop, and the loop's task waits for the thread. That goes well as long as the loop is free, so
 whatever would wait for the loop in the loop's own thread is refused instead of standing still forever.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ TELLING = frozenset({"on_delta", "told", "progress", "warn"})
 """The callbacks that are told something. A call that is being cancelled goes on without them, to its outcome."""
 ASKING = frozenset({"run", "approve", "count"})
 """The callbacks whose answer is needed."""
+STORED = frozenset({"items"})
+"""The iterables that are stored batch by batch. A cancelled call stores the batches that were full by then."""
 
 
 class Bridge:
@@ -34,6 +36,8 @@ class Bridge:
         self._lock = threading.Lock()
         self._asked: set[Future[Any]] = set()
         self._is_cancelled = False
+        self.calls_back = False
+        """Whether the call runs callbacks, which may wait for anything."""
 
     def adapt(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments as a sync verb takes them."""
@@ -48,12 +52,11 @@ class Bridge:
             each.cancel()
 
     def _adapt(self, name: str, value: Any) -> Any:
-        if name in TELLING and callable(value):
-            return self._teller(value)
-        if name in ASKING and callable(value):
-            return self._asker(value)
-        if hasattr(type(value), "__aiter__"):
-            return self._iterate(value)
+        if name in (TELLING | ASKING) and callable(value):
+            self.calls_back = True
+            return self._teller(value) if name in TELLING else self._asker(value)
+        if name in STORED and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+            return self._until_cancelled(value)
         return value
 
     def _asker(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,16 +81,12 @@ class Bridge:
 
         return tell
 
-    def _iterate(self, items: AsyncIterable[Any]) -> Iterator[Any]:
-        iterator = aiter(items)
-        done = object()
-        try:
-            while (item := self._wait(anext(iterator, done))) is not done:
-                yield item
-        finally:
-            close = getattr(iterator, "aclose", None)
-            if close is not None and not self._is_cancelled:
-                self._wait(close())
+    def _until_cancelled(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items, up to the cancellation: a long iterable is not read to its end for nobody."""
+        for item in items:
+            if self._is_cancelled:
+                raise CancelledError
+            yield item
 
     def _wait(self, awaitable: Any) -> Any:
         """What the loop makes of an awaitable, in a task of its own."""

@@ -36,9 +36,10 @@ class Front(Generic[S]):
         return self._sync
 
     async def _finish(self, verb: Callable[..., T], /, **given: Any) -> T:
-        """Run a verb that waits for the database alone."""
+        """Run a verb that waits for the database alone, unless it was given callbacks."""
         bridge = Bridge()
-        return await finish_or_stop(bridge.cancel, THREADS, partial(verb, **_adapted(bridge, given)))
+        call = partial(verb, **_adapted(bridge, given))
+        return await finish_or_stop(bridge.cancel, WAITING_THREADS if bridge.calls_back else THREADS, call)
 
     async def _wait(self, verb: Callable[..., T], /, **given: Any) -> T:
         """Run a verb that waits for callbacks, models or tools."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Generic, Self, TypeVar
 
 T = TypeVar("T")
 AHEAD_ITEMS = 256
@@ -28,22 +28,23 @@ class Handed(Generic[T]):
         self._hand = _Hand(items, interrupt)
 
     async def get(self) -> T:
-        """The next item. Raises: StopAsyncIteration; what the iterable raised, after the items before it."""
-        hand = self._hand
-        hand.begin()
-        while True:
-            with hand.changed:
-                if hand.items:
-                    hand.changed.notify_all()
-                    item: T = hand.items.popleft()
-                    return item
-                if hand.is_over:
-                    error, hand.error = hand.error, None
-                    raise error or StopAsyncIteration
-                loop = asyncio.get_running_loop()
-                waiter = loop.create_future()
-                hand.waiter = loop, waiter
-            await waiter
+        """The next item. Raises: StopAsyncIteration; what the iterable raised, after the items before it;
+        RuntimeError while another task waits for one."""
+        with self._hand.one_reader() as hand:
+            hand.begin()
+            while True:
+                with hand.changed:
+                    if hand.items:
+                        hand.changed.notify_all()
+                        item: T = hand.items.popleft()
+                        return item
+                    if hand.is_over:
+                        error, hand.error = hand.error, None
+                        raise error or StopAsyncIteration
+                    loop = asyncio.get_running_loop()
+                    waiter = loop.create_future()
+                    hand.waiter = loop, waiter
+                await waiter
 
     def stop(self) -> None:
         """End the reading, and wait until the thread is done with the iterable. In a thread, not in the loop."""
@@ -60,12 +61,24 @@ class _Hand:
     def __init__(self, source: Iterable[Any], interrupt: Callable[[], object]) -> None:
         self._source, self._interrupt = source, interrupt
         self._thread: threading.Thread | None = None
-        self._is_stopped = False
+        self._is_stopped = self._is_read = False
         self.changed = threading.Condition()
         self.items: deque[Any] = deque()
         self.is_over = False
         self.error: BaseException | None = None
         self.waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+
+    @contextmanager
+    def one_reader(self) -> Iterator[Self]:
+        """Refuse a second task: the thread wakes only one."""
+        with self.changed:
+            if self._is_read:
+                raise RuntimeError("another task reads this answer: read it in one, and share what it gives")
+            self._is_read = True
+        try:
+            yield self
+        finally:
+            self._is_read = False
 
     def begin(self) -> None:
         with self.changed:

@@ -1,10 +1,12 @@
-"""What a store's verbs need beside the pools: answers and captures that open, a feed that waits in the loop."""
+"""What a store's verbs need beside the pools: answers and captures that open, a feed and iterables that wait in the
+loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import AsyncIterable, Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from headish.aio.answers import AsyncAnswer, AsyncCapture, give_up
 from headish.aio.fronts import Front, Opening
@@ -14,8 +16,38 @@ if TYPE_CHECKING:
     from headish.store.store import Store
 
 
+T = TypeVar("T")
+
+
+class Taking(Protocol):
+    """A sync verb that takes its items one by one."""
+
+    def add(self, item: Any, /) -> object:
+        """Take an item."""
+
+    def finish(self) -> Any:
+        """What the verb gives."""
+
+
 class StoreFront(Front["Store"]):
     """A front of a store."""
+
+    async def _take(self, verb: Callable[..., T], /, **given: Any) -> T:
+        """Run a verb that may be given an async iterable. No thread waits for its items: they come from elsewhere, and
+        perhaps from somebody who waits for this store."""
+        name, begin = _TAKING[verb.__name__]
+        if not isinstance(given[name], AsyncIterable):
+            return await self._finish(verb, **given)
+        items = aiter(given.pop(name))
+        try:
+            taking: Taking = await self._finish(begin, store=self.sync, **given)
+            async for item in items:
+                await self._finish(partial(taking.add, item))
+            taken: T = await self._finish(taking.finish)
+            return taken
+        finally:
+            if (close := getattr(items, "aclose", None)) is not None:
+                await close()
 
     def _beside(self, sync: Store) -> Self:
         """The front of another view of the same store."""
@@ -42,9 +74,28 @@ class StoreFront(Front["Store"]):
         return Opening(opened())
 
     def _follow_steps(self, **given: Any) -> Iterator[Any]:
-        from headish.store.keeping.feeding import follow_steps
+        from headish.store.reading.follow import follow_steps
 
         return follow_steps(self.sync, **given)
+
+
+def _add_turns(store: Store, **given: Any) -> Taking:
+    from headish.store.writing.add import TurnAdder
+
+    return TurnAdder(store, **given)
+
+
+def _reply(store: Store, **given: Any) -> Taking:
+    from headish.store.asking.reply import StreamedReply
+
+    return StreamedReply(store, **given)
+
+
+_TAKING: dict[str, tuple[str, Callable[..., Taking]]] = {
+    "add_turns": ("items", _add_turns),
+    "reply": ("response", _reply),
+}
+"""The verbs that take async iterables: the parameter, and the verb that takes its items one by one."""
 
 
 async def _give_up(cancelled: asyncio.CancelledError) -> None:

@@ -19,7 +19,8 @@ from headish.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish.database.backend import Durability
-    from headish.store.database import Database, Isolation
+    from headish.store.connections import Isolation
+    from headish.store.database import Database
     from headish.store.store import Store
     from headish.values.turns import Turn
 

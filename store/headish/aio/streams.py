@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from headish.aio.threads import THREADS, finish, finish_surely, start
-from headish.store.keeping.feeding import Pause
+from headish.store.reading.follow import Pause
 
 T = TypeVar("T")
 RUN_ITEMS = 100

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import CancelledError as CancelledCall
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar, copy_context
@@ -137,7 +138,7 @@ def _tell(loop: asyncio.AbstractEventLoop, call: Future[Any], cancelled: asyncio
     """Put the outcome of a call into the error of its cancellation."""
     cancelled.headish_call = call  # type: ignore[attr-defined]
     error = None if call.cancelled() else call.exception()
-    if error is not None:
+    if error is not None and not isinstance(error, CancelledCall):
         cancelled.__cause__ = error
         told = {"message": "a call failed while its task was being cancelled", "exception": error}
         loop.call_exception_handler(told)

@@ -6,7 +6,7 @@ turn, if the end never came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +23,16 @@ from headish.values.turns import Turn
 
 
 class Capture:
-    """An answer while it arrives. As a context manager it stores what arrived also where an exception ends it."""
+    """An answer while it arrives: ``read`` the stream of a provider, or ``feed`` each event, then ``finish``.
+
+    As a context manager it finishes by itself, and stores what arrived even if an exception ends the block::
+
+        request = store.request("main", "openai", model="gpt-5")
+        with store.capture(request, "openai") as capture:
+            for delta in capture.read(client.chat.completions.create(**request.body)):
+                print(delta.content, end="")
+        turn = capture.finish()
+    """
 
     def __init__(
         self, about: About, journal: Journal, store: Callable[[About, Reply, TurnId], Turn], limit_bytes: int
@@ -59,6 +68,14 @@ class Capture:
             raise TooLarge("an answer", self._size_bytes, self._limit_bytes)
         self._journal.add(encoded)
         return self._stream.feed(event)
+
+    def read(self, events: Iterable[Any]) -> Iterator[Delta]:
+        """Take the events of a stream, such as that of a provider's SDK; what to show of each, as it arrives.
+
+        Raises: as ``feed``; what the stream raises.
+        """
+        for event in events:
+            yield from self.feed(event)
 
     def fail(self, message: str) -> None:
         """Say why the answer ends before its end, where it is not the provider who says so."""

@@ -43,10 +43,7 @@ def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iter
 
 def read_stream(about: About, events: Iterable[Any]) -> Reply:
     """The reply of the events of a stream."""
-    stream = open_stream(about)
-    for event in events:
-        stream.feed(event)
-    return stream.finish()
+    return open_stream(about).read(events)
 
 
 def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:

@@ -49,6 +49,7 @@
     ├── KeyTaken              the key is that of another turn or conversation
     ├── SummaryFailed             a model was asked for a summary, and none came
     ├── RecordChanged             an object or a conversation has another revision: read again, try again
+    ├── BrokenExtension           a reader or adapter of another package that does not load, or fails
     ├── ServerFailed              a tool server that does not start, or does not answer
     ├── CallError                 a provider could not be asked, or did not answer
     │   ├── MissingKey            no key for the provider in any of the usual places

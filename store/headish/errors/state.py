@@ -121,6 +121,14 @@ class RecordChanged(HeadishError):
         super().__init__(f"{what} {wanted}: {found}; read it again")
 
 
+class BrokenExtension(HeadishError):
+    """What another package brings under an entry point ``group`` does not load, or fails: update or remove it."""
+
+    def __init__(self, group: str, name: str, package: str, error: Exception) -> None:
+        self.group, self.name, self.package = group, name, package
+        super().__init__(f"{name} of the package {package} ({group}) does not work: {type(error).__name__}: {error}")
+
+
 class ServerFailed(HeadishError):
     """The tool server ``name`` does not start, or does not answer a call."""
 

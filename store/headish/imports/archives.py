@@ -16,16 +16,13 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 
 from headish.errors import InvalidImport
+from headish.imports.unpacking import HARMLESS_BYTES, RATIO_LIMIT, Allowance, unpacked
 from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 
 CHUNK_BYTES = 1024 * 1024
 SPOOLED_BYTES = 16 * 1024 * 1024
 """What must be read twice is kept in memory up to here, then in an unnamed temporary file."""
 MEMBERS_LIMIT = 500_000
-RATIO_LIMIT = 250
-"""How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""
-HARMLESS_BYTES = 64 * 1024 * 1024
-"""Up to here a member may swell as it likes."""
 ZIP = b"PK\x03\x04"
 WHOLE_BYTES = 1024 * 1024 * 1024
 """Up to here, or to ``RATIO_LIMIT`` times its size, an archive may give all in all, what lies inside it included."""
@@ -33,22 +30,6 @@ _ZSTD = 93
 _HEAD = struct.Struct("<4s5H3I2H")
 """What stands before a member, up to the lengths of its name and of what is said of it further."""
 _FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError)
-
-
-class Allowance:
-    """How many bytes an archive may still give. Members that are harmless one by one may be a flood together."""
-
-    def __init__(self, left_bytes: int) -> None:
-        self._left_bytes = left_bytes
-
-    def take(self, size_bytes: int, name: str) -> None:
-        """Raises: InvalidImport once nothing is left."""
-        self._left_bytes -= size_bytes
-        if self._left_bytes < 0:
-            reason = (
-                f"its archive swells to more than {RATIO_LIMIT} times its size; unpack it, and import what is in it"
-            )
-            raise InvalidImport(name, None, reason)
 
 
 class Archive:
@@ -91,7 +72,7 @@ class Archive:
         return cast(
             BinaryIO,
             io.BufferedReader(
-                _Unpacked(cast(BinaryIO, packed), info.compress_size, name, self.allowance),
+                _UnpackedMember(cast(BinaryIO, packed), info.compress_size, name, self.allowance),
                 CHUNK_BYTES,
             ),
         )
@@ -104,8 +85,6 @@ class Archive:
         info = self._safe[member]
         if info.compress_type != _ZSTD or info.flag_bits & 1:
             return self.open(member)
-        from headish.imports.packed import unpacked  # late: it reads what stands above
-
         name = f"{self._name}:{member}"
         if info.compress_size > IMPORT_LINE_BYTES:
             raise InvalidImport(name, None, f"it is longer than {IMPORT_LINE_BYTES:,} bytes, packed")
@@ -130,7 +109,7 @@ class Archive:
         return data if len(data) <= limit_bytes else None
 
 
-class Opened(NamedTuple):
+class ExportFile(NamedTuple):
     """A file of conversations, its name, and the archive that it lies in."""
 
     file: BinaryIO
@@ -138,7 +117,7 @@ class Opened(NamedTuple):
     archive: Archive | None
 
 
-def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Generator[Opened, None, None]:
+def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Generator[ExportFile, None, None]:
     """The file itself; or of an archive the members whose last part matches, in order, also of an archive inside it.
 
     Raises: InvalidImport.
@@ -146,16 +125,16 @@ def open_matching(file: BinaryIO, name: str, pattern: re.Pattern[str]) -> Genera
     beginning = file.read(len(ZIP))
     file.seek(0)
     if beginning != ZIP:
-        yield Opened(file, name, None)
+        yield ExportFile(file, name, None)
         return
     yield from _matching(Archive(file, name), name, pattern, inner=True)
 
 
-def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: bool) -> Iterator[Opened]:
+def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: bool) -> Iterator[ExportFile]:
     found = [member for member in archive.members if pattern.fullmatch(PurePosixPath(member).name)]
     for member in found:
         with archive.open(member) as file:
-            yield Opened(file, f"{name}:{member}", archive)
+            yield ExportFile(file, f"{name}:{member}", archive)
     for member in archive.members if inner and not found else ():
         if member.lower().endswith(".zip"):
             with _spooled(archive, member, f"{name}:{member}") as file:
@@ -180,7 +159,7 @@ def _spooled(archive: Archive, member: str, name: str) -> BinaryIO:
     return kept
 
 
-class _Unpacked(io.RawIOBase):
+class _UnpackedMember(io.RawIOBase):
     """A member while it is unpacked; what it says of its own size is not believed."""
 
     def __init__(self, packed: BinaryIO, packed_bytes: int, name: str, allowance: Allowance) -> None:

@@ -6,82 +6,36 @@ progress line) is walked through: what names it as its parent continues the last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from msgspec import Struct
 
 from headish.content.drafts import Draft, make_draft, with_clean_meta, with_form, with_reply
 from headish.content.facts import plausible_time
 from headish.content.forms.kept import Kept, read_kept
 from headish.errors import HeadishError
 from headish.imports.cleaning import name_from, within_limit, without_secrets
-from headish.imports.imported import About, ImportedTree, make_key
-from headish.imports.notes import Notes
+from headish.imports.imported import ImportedConversation, ImportedTree, Link, make_key
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import SourceConversation, SourceMessage
 from headish.limits import TAGS_LIMIT, TITLE_LIMIT
-from headish.values.caches import Cache
 from headish.values.checks.attributes import is_header_value
 
-Blocks = Sequence[Any]
 
-
-class Node(Struct, frozen=True, kw_only=True):
-    """A message as its source tells it. ``content`` None: it says nothing, and is walked through.
-
-    ``meta`` is kept verbatim, ``reply`` is what a provider said beside its answer. ``hidden``: the source does not show
-    it, or did not send it on; it is noted in the meta. ``where`` names it in notes. ``form`` says how an API's message
-    was written, where the content is one (``headish.content.forms.kept``).
-    """
-
-    id: str | None
-    parent: str | None = None
-    role: str = "user"
-    content: Blocks | str | None = None
-    said_at: object = None
-    key: str | None = None
-    meta: Mapping[str, Any] = {}
-    reply: Mapping[str, Any] | None = None
-    hidden: str | None = None
-    where: str = ""
-    form: Mapping[str, Any] | None = None
-    speaker: str | None = None
-    inherited: Mapping[str, Any] | None = None
-    cache: Cache = False
-
-
-class Talk(Struct, frozen=True, kw_only=True):
-    """A conversation as its source tells it; ``tip`` is the id of the message that it shows last, None for the
-    newest."""
-
-    format: str
-    id: str | None
-    title: str | None = None
-    tip: str | None = None
-    tags: Sequence[str] = ()
-    archived: bool = False
-    pinned: bool = False
-    app: Mapping[str, Any] = {}
-    logged: bool = False
-    """As ``ImportedTree.logged``."""
-    is_state: bool = False
-    """As ``About.is_state``."""
-
-
-def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int) -> ImportedTree | None:
+def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -> ImportedTree | None:
     """The tree of a conversation, None where nobody says anything in it.
 
     A message that cannot be kept is noted as broken, and walked through.
     """
-    listed = list(nodes)
+    listed = list(talk.messages)
     by_id = _by_id(listed)
-    parents = [_parent_of(node, by_id) for node in listed]
-    built: dict[int, int | bytes | None] = {}
+    parents = [_parents_of(node, by_id) for node in listed]
+    built: dict[int, Link] = {}
     drafts: list[Draft] = []
-    links: list[int | bytes | None] = []
+    links: list[Link] = []
     untimed = 0
     for index in _ordered(parents):
-        node, parent = listed[index], parents[index]
-        before = built.get(parent) if parent is not None else _elsewhere(talk, node)
+        node = listed[index]
+        before = _joined([built.get(parent) for parent in parents[index]]) if parents[index] else _elsewhere(talk, node)
         draft = draft_node(talk.format, node, notes, limit_bytes)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
@@ -96,7 +50,7 @@ def build_tree(talk: Talk, nodes: Iterable[Node], notes: Notes, limit_bytes: int
     )
 
 
-def about_of(talk: Talk, notes: Notes) -> About:
+def about_of(talk: SourceConversation, notes: ImportNotes) -> ImportedConversation:
     """What is said of a conversation; the names that its tip may get, the first choice first."""
     title = " ".join((talk.title or "").split())[:TITLE_LIMIT]
     short = (talk.id or "")[:8].strip("-")
@@ -105,7 +59,7 @@ def about_of(talk: Talk, notes: Notes) -> About:
     app, _ = without_secrets(talk.app)
     app, _ = within_limit(app)
     tags = tuple(dict.fromkeys(" ".join(tag.split())[:TITLE_LIMIT] for tag in talk.tags if tag.strip()))
-    return About(
+    return ImportedConversation(
         key=make_key(talk.format, talk.id),
         format=talk.format,
         title=title,
@@ -118,7 +72,7 @@ def about_of(talk: Talk, notes: Notes) -> About:
     )
 
 
-def _by_id(listed: Sequence[Node]) -> dict[str, int]:
+def _by_id(listed: Sequence[SourceMessage]) -> dict[str, int]:
     by_id: dict[str, int] = {}
     for index, node in enumerate(listed):
         if node.id is not None:
@@ -126,39 +80,48 @@ def _by_id(listed: Sequence[Node]) -> dict[str, int]:
     return by_id
 
 
-def _parent_of(node: Node, by_id: Mapping[str, int]) -> int | None:
-    return None if node.parent is None else by_id.get(node.parent)
+def _parents_of(node: SourceMessage, by_id: Mapping[str, int]) -> tuple[int, ...]:
+    named = node.parents or ((node.parent,) if node.parent is not None else ())
+    return tuple(dict.fromkeys(by_id[each] for each in named if each in by_id))
 
 
-def _elsewhere(talk: Talk, node: Node) -> bytes | None:
+def _joined(links: Sequence[Link]) -> Link:
+    """What a message continues: what stands for each of its parents, each once, in order."""
+    if len(links) == 1:
+        return links[0]
+    each = (one for link in links for one in (link if isinstance(link, tuple) else (link,)) if one is not None)
+    found = tuple(dict.fromkeys(each))
+    return found if len(found) > 1 else found[0] if found else None
+
+
+def _elsewhere(talk: SourceConversation, node: SourceMessage) -> bytes | None:
     """The key of a parent that another file holds."""
     key = make_key(talk.format, node.parent) if talk.logged and node.parent is not None else None
     return None if key is None else key.encode()
 
 
-def _ordered(parents: Sequence[int | None]) -> list[int]:
+def _ordered(parents: Sequence[Sequence[int]]) -> list[int]:
     """The indexes, parents before children, else as they are listed. Where parents lead in a circle, the first of it
     becomes a root."""
     done: dict[int, None] = {}
     open_: set[int] = set()
-    known = list(parents)
-    for start in range(len(known)):
-        stack: list[int] = []
-        index: int | None = start
-        while index is not None and index not in done:
-            if index in open_:  # a circle
-                break
-            open_.add(index)
-            stack.append(index)
-            index = known[index]
-        done.update(dict.fromkeys(reversed(stack)))
-        open_.difference_update(stack)
+    for start in range(len(parents)):
+        stack = [] if start in done else [(start, iter(parents[start]))]
+        open_.update(index for index, _ in stack)
+        while stack:
+            index, rest = stack[-1]
+            further = next((each for each in rest if each not in done and each not in open_), None)
+            if further is None:
+                done[index] = None
+                open_.discard(index)
+                stack.pop()
+            else:
+                open_.add(further)
+                stack.append((further, iter(parents[further])))
     return list(done)
 
 
-def _tip(
-    wanted: str | None, by_id: Mapping[str, int], built: Mapping[int, int | bytes | None], drafts: Sequence[Draft]
-) -> int:
+def _tip(wanted: str | None, by_id: Mapping[str, int], built: Mapping[int, Link], drafts: Sequence[Draft]) -> int:
     """The message that the source shows last, else the one that was said last, of equals the last listed."""
     index = by_id.get(wanted) if wanted is not None else None
     shown = built.get(index) if index is not None else None
@@ -167,7 +130,7 @@ def _tip(
     return max(range(len(drafts)), key=lambda each: (drafts[each].facts.said_at or 0, each))
 
 
-def draft_node(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft | None:
+def draft_node(format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int) -> Draft | None:
     """The draft of a message; None for one that says nothing, or is noted as broken."""
     if node.content is None:
         return None
@@ -191,13 +154,13 @@ def draft_node(format: str, node: Node, notes: Notes, limit_bytes: int) -> Draft
         return None
 
 
-def _attributes(node: Node) -> dict[str, str] | None:
+def _attributes(node: SourceMessage) -> dict[str, str] | None:
     """A name that no header can hold is left in the meta."""
     named = node.speaker if node.speaker is not None and is_header_value(node.speaker) else None
     return {key: value for key, value in (("hidden", node.hidden), ("speaker", named)) if value} or None
 
 
-def read_native(form: str, entry: Mapping[str, Any], notes: Notes, where: str) -> Kept | None:
+def read_native(form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str) -> Kept | None:
     """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
     try:
         return read_kept(form, entry)

@@ -3,6 +3,10 @@
 A coding agent keeps more in its folder than its sessions; where sessions are found, nothing else is read. Older
 sessions come first, because newer ones lean on them. A link that leads out of the folder is not followed. What is
 passed over can be told, with what an import of its own would make of it.
+
+Which files were imported as they are now is told by stamps: a stamp of each is an object of the space (rule R38,
+objects), written after its file was imported. If the process ends in between, the file is read once more, and its keys
+keep it from being stored twice. Nothing that was stored depends on a stamp.
 """
 
 from __future__ import annotations
@@ -13,9 +17,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from blake3 import blake3
+
+from headish.content import strictjson
+from headish.database.query import Connection
 from headish.errors import InputError
-from headish.imports.files import Opened, read_beginning
-from headish.imports.sources import detect_beginning, is_log
+from headish.imports.detection import detect_beginning, is_log
+from headish.imports.source_files import SourceFile, read_beginning
+from headish.rows.bookmarks import ALL
+from headish.rows.objects import Put, list_objects
 
 LOGS = {
     "claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst"), "gemini-cli": (".jsonl", ".json"),
@@ -80,10 +90,10 @@ def _all_of(root: Path) -> list[Path]:
 
 def _kind(path: Path) -> str | None:
     """The format that a file is recognised as, None where it is none."""
-    from headish.imports.thread import detect_file  # late: it brings every parser
+    from headish.imports.transcript_threads import detect_file  # late: it brings every parser
 
     try:
-        with Opened(path, rewindable=True) as (file, name):
+        with SourceFile(path, rewindable=True) as (file, name):
             format = detect_file(file, name)
     except (InputError, OSError):
         return None
@@ -134,3 +144,43 @@ def _without_payloads(found: list[Path]) -> list[Path]:
     payloads = {each.parent / "cas" for each in found if each.name == "frames.jsonl"}
     logs = {f"{each}{ending}" for each in found for ending in _BESIDE_DATABASES}
     return [each for each in found if each.parent not in payloads and str(each) not in logs]
+
+
+KIND = "headish.imported"
+EDITION = 1
+"""Of the readers: where one learns to read more, every file is read again."""
+Stamps = dict[str, bytes]
+
+
+def key_of(path: str | os.PathLike[str]) -> str:
+    """The key of a file's stamp: a hash of its absolute path, which may be longer than a key and of any bytes."""
+    return blake3(os.fsencode(os.path.abspath(path))).hexdigest(16)
+
+
+def stamp_of(path: str | os.PathLike[str]) -> bytes | None:
+    """What tells that a file is as it was: it changes with what is appended, cut off, or put in its place; None for a
+    file that is gone."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    # Both times: a program may set the one of its own, and that of the inode moves with each write all the same.
+    times = {"changed": str(found.st_mtime_ns), "inode": str(found.st_ctime_ns)}
+    said = {"edition": EDITION, "file": found.st_ino, "size": found.st_size, **times}
+    return strictjson.encode({**said, "path": os.fsencode(path).decode(errors="replace")})
+
+
+def read_stamps(connection: Connection, space: int) -> Stamps:
+    """The stamps of a space, by their keys."""
+    rows = list_objects(connection, space, KIND, prefix=b"", after=b"", limit=ALL)
+    return {bytes(row[1]).decode(): bytes(memoryview(row[3])) for row in rows}
+
+
+def changed_files(paths: Iterable[str | os.PathLike[str]], stamps: Stamps) -> list[str]:
+    """The files that are not as their stamps say."""
+    return [os.fspath(each) for each in paths if stamps.get(key_of(each)) != stamp_of(each)]
+
+
+def make_stamp(path: str, stamp: bytes) -> Put:
+    """The object that says how a file was when it was imported."""
+    return Put(KIND, key_of(path).encode(), stamp, None)

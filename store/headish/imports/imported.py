@@ -15,7 +15,7 @@ from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 
 
-class About(Struct, frozen=True, kw_only=True):
+class ImportedConversation(Struct, frozen=True, kw_only=True):
     """What a source says of a conversation. ``names`` are those that its tip may get, the first choice first.
 
     ``is_state``: ``app`` tells how the conversation stands now, and a later import says it anew.
@@ -52,7 +52,7 @@ class ImportedTree(Struct, frozen=True):
     bookmark: str | None = None
     named: int = 0
     untimed: int = 0
-    about: About | None = None
+    about: ImportedConversation | None = None
     logged: bool = False
     goes_on: bool = False
 
@@ -73,7 +73,7 @@ def make_key(format: str, *parts: object) -> str | None:
         return None
 
 
-class Names(NamedTuple):
+class ThreadNaming(NamedTuple):
     """What the caller of an import says of names: the one that the tip gets, and what the thread continues.
 
     Without ``force`` a name that exists only moves forward.
@@ -84,7 +84,7 @@ class Names(NamedTuple):
     continues: Headish | None = None
 
 
-class Unread(Struct, frozen=True):
+class UnreadFiles(Struct, frozen=True):
     """Files of folders that an import passed over: how many, the first of them, and those that an import of their own
     would take, each with its format."""
 
@@ -92,10 +92,10 @@ class Unread(Struct, frozen=True):
     files: tuple[str, ...] = ()
     importable: Mapping[str, str] = {}
 
-    def plus(self, other: Unread) -> Unread:
+    def plus(self, other: UnreadFiles) -> UnreadFiles:
         """Both together."""
         files = (*self.files, *other.files)[:UNREAD_SHOWN]
-        return Unread(self.count + other.count, files, {**self.importable, **other.importable})
+        return UnreadFiles(self.count + other.count, files, {**self.importable, **other.importable})
 
 
 UNREAD_SHOWN = 10
@@ -119,7 +119,7 @@ class Imported(Struct, frozen=True):
     untimed: int = 0
     broken: int = 0
     unmapped: Mapping[str, int] = {}
-    unread: Unread = Unread()
+    unread: UnreadFiles = UnreadFiles()
 
     def plus(self, other: Imported) -> Imported:
         """Both together."""

@@ -29,7 +29,7 @@ class ImportNote(Struct, frozen=True):
         return f"{place}: {self.kind}: {self.what}"
 
 
-Told = Callable[[ImportNote], None]
+NoteListener = Callable[[ImportNote], None]
 
 
 KINDS_LIMIT = 1000
@@ -39,20 +39,20 @@ SHOWN_CHARACTERS = 300
 """A place or a reason that holds a name of the file shows no more of it: a name may have a megabyte."""
 
 
-class Notes:
+class ImportNotes:
     """The notes of one import: memory holds the counts alone."""
 
-    def __init__(self, source: str, told: Told | None = None) -> None:
+    def __init__(self, source: str, told: NoteListener | None = None) -> None:
         self.source, self._told = source, told
-        self._outer: Notes | None = None
+        self._outer: ImportNotes | None = None
         self.broken = 0
         self.counts: Counter[str] = Counter()
 
-    def of(self, source: str) -> Notes:
+    def of(self, source: str) -> ImportNotes:
         """Notes of a file inside this one, counted together with these."""
         if source == self.source:
             return self
-        inner = Notes(source, self._told)
+        inner = ImportNotes(source, self._told)
         inner.counts, inner._outer = self.counts, self
         return inner
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headish.errors import InvalidArgument
@@ -48,6 +48,15 @@ class Stream:
         if not reader.is_response(given):
             return reader.feed(given)
         return [delta for each in reader.events_of(given) for delta in reader.feed(each)]
+
+    def read(self, events: Iterable[Mapping[str, Any] | Any]) -> Reply:
+        """The reply of events that nobody watches as they come: as ``feed`` with each of them, then ``finish``."""
+        reader = self._reader
+        for event in events:
+            given = event if type(event) is dict else as_mapping(event)
+            for each in reader.events_of(given) if reader.is_response(given) else (given,):
+                reader.feed(each)
+        return reader.finish()
 
     def fail(self, message: str) -> None:
         """Say why the answer ends before its end, where it is not the provider who says so: it is incomplete."""

@@ -7,7 +7,7 @@ space; ``Store`` lists them. A part holds the space and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headish.database.backend import Backend, Settle
 from headish.database.query import Connection
@@ -21,9 +21,10 @@ from headish.errors import (
     UnknownTurn,
 )
 from headish.history.reading.find import find_place, find_turn
-from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
+from headish.rows.moves import find_overtaken
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.connections import Connections
 from headish.values.blocks import ContentBlock
 from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
@@ -35,25 +36,13 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 """What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:
+    from headish.feeds.waiting import Awaited
     from headish.history.writing.append import Appended
-    from headish.history.writing.remembered import Remembered
-    from headish.store.keeping.awaiting import Awaited
+    from headish.history.writing.tips import Remembered
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
 """One headish, or several that resolve as if one turn continued them all."""
-
-
-class Opened(Protocol):
-    """What a space knows of its database. A type of its own: a database knows stores, and a store is a space."""
-
-    backend: Backend
-    mint: Mint
-    payload_limit_bytes: int
-
-    def _count_written(self, turns: int) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class OnDemand:
@@ -65,7 +54,7 @@ class OnDemand:
     def __call__(self, headish: Headishes) -> dict[str, Any]:
         """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on
         demand)."""
-        from headish.history.reading.resolve import fold_options
+        from headish.history.reading.options import fold_options
         from headish.history.reading.walk import walk_inherited
 
         number = self._space._number
@@ -74,19 +63,17 @@ class OnDemand:
         )
 
     def blocks(self, headish: str) -> tuple[ContentBlock, ...]:
-        """The content blocks of a turn. Raises: CorruptTurn."""
-        from headish.history.reading.decode import read_blocks, read_payload
+        """The content blocks of a turn, as a thread shows them. Raises: CorruptTurn."""
+        from headish.history.reading.decode import read_shown
 
         number = self._space._number
-        return self._space._read_at(
-            headish, lambda connection, stored: read_blocks(stored, read_payload(connection, number, stored))
-        )
+        return self._space._read_at(headish, lambda connection, stored: read_shown(connection, number, stored))
 
 
 class Space:
     """One space of an open database: its number there, its transactions, and how rows become turns."""
 
-    def __init__(self, database: Opened, space: str, number: int, author: str | None = None) -> None:
+    def __init__(self, database: Connections, space: str, number: int, author: str | None = None) -> None:
         self.space = space
         """The name of the space."""
         self._database, self._number = database, number
@@ -111,7 +98,7 @@ class Space:
         backend = self._open_backend()
         try:
             if self._awaited is not None:
-                from headish.store.keeping.awaiting import read_awaited  # late: few reads wait
+                from headish.feeds.waiting import read_awaited  # late: few reads wait
 
                 return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)
@@ -198,7 +185,7 @@ class Space:
         except OutcomeUnknown as error:
             error.ids = tuple(kept.ids)
             raise
-        self._database._count_written(len(kept.ids))
+        self._database.count_written(len(kept.ids))
         return stored
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:

@@ -3,71 +3,77 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
-from headish.rows.upkeep.erasures import has_erasures
+from headish.rows.upkeep.receipts import has_erasures
+from headish.store.connections import Connections
 from headish.store.space import Space
 from headish.values.checks.doors import PATH, door
 from headish.values.later import Later
 
 if TYPE_CHECKING:
-    from headish.store.database import Database, Isolation
-    from headish.store.parts.batches import Batches
-    from headish.store.parts.bookmarks import Bookmarks
-    from headish.store.parts.conversations import Conversations
-    from headish.store.parts.erasing import Erasures
-    from headish.store.parts.objects import Objects
-    from headish.store.parts.pointers import Pointers
-    from headish.store.parts.streams import Streams
-    from headish.store.parts.tools import Tools
+    from headish.store.asking.batches import Batches
+    from headish.store.asking.pointers import Pointers
+    from headish.store.asking.streams import Streams
+    from headish.store.asking.tools import Tools
+    from headish.store.connections import Isolation
+    from headish.store.keeping.bookmarks import Bookmarks
+    from headish.store.keeping.conversations import Conversations
+    from headish.store.keeping.erase import Erasures
+    from headish.store.keeping.objects import Objects
+    from headish.store.transactions.reading import ReadTransaction
+    from headish.store.transactions.writing import WriteTransaction
     from headish.values.results.backups import Backup
     from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    import headish.store.verbs.ask as asking
-    from headish.store.keeping import auditing, awaiting, exporting, feeding, finding, reports
-    from headish.store.parts import erasing
-    from headish.store.verbs import (
-        calls,
-        changing,
-        comparing,
-        copying,
-        exports,
-        imports,
-        overlaying,
-        read,
-        replies,
-        requests,
-        titles,
-        write,
-    )
+    import headish.store.asking.ask as asking
+    from headish.store.asking import reply as replies
+    from headish.store.asking import request as requests
+    from headish.store.asking import title as titles
+    from headish.store.asking import tool_calls as calls
+    from headish.store.keeping import erase as erasing
+    from headish.store.keeping import export_all as exporting
+    from headish.store.reading import audit as auditing
+    from headish.store.reading import compare as comparing
+    from headish.store.reading import export as exports
+    from headish.store.reading import follow as feeding
+    from headish.store.reading import read, reports
+    from headish.store.reading import search as finding
+    from headish.store.writing import add as write
+    from headish.store.writing import copy as copying
+    from headish.store.writing import edit as changing
+    from headish.store.writing import imports
+    from headish.store.writing import overlays as overlaying
 else:
     # A command reads or writes: it does not wait for what it does not need.
-    asking = Later("headish.store.verbs.ask")
-    auditing = Later("headish.store.keeping.auditing")
-    awaiting = Later("headish.store.keeping.awaiting")
-    calls = Later("headish.store.verbs.calls")
-    changing = Later("headish.store.verbs.changing")
-    comparing = Later("headish.store.verbs.comparing")
-    copying = Later("headish.store.verbs.copying")
-    erasing = Later("headish.store.parts.erasing")
-    exporting = Later("headish.store.keeping.exporting")
-    exports = Later("headish.store.verbs.exports")
-    feeding = Later("headish.store.keeping.feeding")
-    finding = Later("headish.store.keeping.finding")
-    imports = Later("headish.store.verbs.imports")
-    overlaying = Later("headish.store.verbs.overlaying")
-    read = Later("headish.store.verbs.read")
-    replies = Later("headish.store.verbs.replies")
-    reports = Later("headish.store.keeping.reports")
-    requests = Later("headish.store.verbs.requests")
-    titles = Later("headish.store.verbs.titles")
-    write = Later("headish.store.verbs.write")
+    asking = Later("headish.store.asking.ask")
+    auditing = Later("headish.store.reading.audit")
+    calls = Later("headish.store.asking.tool_calls")
+    changing = Later("headish.store.writing.edit")
+    comparing = Later("headish.store.reading.compare")
+    copying = Later("headish.store.writing.copy")
+    erasing = Later("headish.store.keeping.erase")
+    exporting = Later("headish.store.keeping.export_all")
+    exports = Later("headish.store.reading.export")
+    feeding = Later("headish.store.reading.follow")
+    finding = Later("headish.store.reading.search")
+    imports = Later("headish.store.writing.imports")
+    overlaying = Later("headish.store.writing.overlays")
+    read = Later("headish.store.reading.read")
+    replies = Later("headish.store.asking.reply")
+    reports = Later("headish.store.reading.reports")
+    requests = Later("headish.store.asking.request")
+    titles = Later("headish.store.asking.title")
+    write = Later("headish.store.writing.add")
+
+T = TypeVar("T")
 
 
 class Store(Space):
@@ -132,7 +138,7 @@ class Store(Space):
     # Follow
     follow = feeding.follow
     position = feeding.position
-    at_least = awaiting.at_least
+    at_least = feeding.at_least
     audit = auditing.audit
 
     # Change
@@ -186,9 +192,7 @@ class Store(Space):
         open read-only, and the log (``headish``) says so. ``close`` closes the database.
         Raises: as ``Database.open`` and ``Database.store``.
         """
-        from headish.store.database import Database  # late: a database makes stores
-
-        database = Database.open(
+        connections = Connections.open(
             target,
             durability=durability,
             create=create,
@@ -198,12 +202,21 @@ class Store(Space):
             isolation=isolation,
         )
         try:
-            store = database.store(space, create=create, author=author)
+            store = cls._enter(connections, space, create=create, author=author)
         except BaseException:
-            database.close()
+            connections.close()
             raise
         store._owns_database = True
         return store._begin()
+
+    @classmethod
+    def _enter(cls, connections: Connections, space: str, *, create: bool, author: str | None) -> Store:
+        """What ``Database.store`` gives."""
+        if author is not None:
+            from headish.content.facts import read_short  # late: few programs name an author
+
+            author = read_short("author", author)
+        return cls(connections, space, connections.enter(space, create=create), author)
 
     def _begin(self) -> Self:
         """What opening a store does once: look after what others left undone."""
@@ -230,7 +243,7 @@ class Store(Space):
         except HeadishError:
             return  # whoever reads it is told
         if is_asked:
-            from headish.store.parts.erasing import warn_unscrubbed
+            from headish.store.keeping.erase import warn_unscrubbed
 
             warn_unscrubbed(self)
 
@@ -242,10 +255,38 @@ class Store(Space):
 
         Raises: as ``Database.backup``.
         """
-        from headish.store.keeping.backing import back_up
+        from headish.store.keeping.backup import back_up
 
         self._open_backend()
-        return back_up(cast("Database", self._database), os.fspath(dest), [self.space.encode()], verify, progress)
+        return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
+
+    def read(self, work: Callable[[ReadTransaction], T]) -> T:
+        """What a function returns that reads one moment of the space, however many reads it has.
+
+        The database may ask for it again (a lost connection, a lock), so the function must have no other effect, and
+        must not wait for anything else: it holds a transaction open. What it raises comes out as it is.
+        """
+        from headish.store.transactions.running import run_read
+
+        return run_read(self, work)
+
+    def write(self, work: Callable[[WriteTransaction], T]) -> T:
+        """What a function returns once everything that it wrote is stored, in one transaction that has the space to
+        itself: turns, names, objects and erasures together, or nothing.
+
+        As for ``read``: it may be run again, and stores nothing twice. What it raises comes out as it is, and nothing
+        is stored.
+        Cost: that of what it does; the space is locked from its first read on.
+        Raises: OutcomeUnknown, QuotaExceeded, ReadOnly, and as the methods of ``WriteTransaction``.
+        """
+        from headish.store.transactions.running import run_write
+
+        return run_write(self, work)
+
+    @property
+    def payload_limit_bytes(self) -> int:
+        """The largest payload or object that the database takes."""
+        return self._payload_limit_bytes
 
     @property
     def read_only(self) -> bool:
@@ -255,56 +296,56 @@ class Store(Space):
     @property
     def bookmarks(self) -> Bookmarks:
         """The names of the space, and the turns that they name."""
-        from headish.store.parts.bookmarks import Bookmarks
+        from headish.store.keeping.bookmarks import Bookmarks
 
         return Bookmarks(self)
 
     @property
     def pointers(self) -> Pointers:
         """The provider pointers of the space."""
-        from headish.store.parts.pointers import Pointers
+        from headish.store.asking.pointers import Pointers
 
         return Pointers(self)
 
     @property
     def tools(self) -> Tools:
         """The tools of MCP servers that the space knows."""
-        from headish.store.parts.tools import Tools
+        from headish.store.asking.tools import Tools
 
         return Tools(self)
 
     @property
     def conversations(self) -> Conversations:
         """What people call a conversation, and what they say of it."""
-        from headish.store.parts.conversations import Conversations
+        from headish.store.keeping.conversations import Conversations
 
         return Conversations(self)
 
     @property
     def objects(self) -> Objects:
         """What a program keeps beside its turns."""
-        from headish.store.parts.objects import Objects
+        from headish.store.keeping.objects import Objects
 
         return Objects(self)
 
     @property
     def batches(self) -> Batches:
         """Many heads that a provider is asked about at once, later and for less."""
-        from headish.store.parts.batches import Batches
+        from headish.store.asking.batches import Batches
 
         return Batches(self)
 
     @property
     def erasures(self) -> Erasures:
         """The receipts of what was erased."""
-        from headish.store.parts.erasing import Erasures
+        from headish.store.keeping.erase import Erasures
 
         return Erasures(self)
 
     @property
     def streams(self) -> Streams:
         """The answers that are arriving."""
-        from headish.store.parts.streams import Streams
+        from headish.store.asking.streams import Streams
 
         return Streams(self)
 

@@ -6,7 +6,7 @@ projection of it: ``ContextWindow.to_dict``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -95,9 +95,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
         return f"<Message {self.role or 'sequence'} {' + '.join(facts)}{where}>"
 
     def _repr_html_(self) -> str:
-        from headish.values.notebook import html_of, message_entry
-
-        return html_of([message_entry(self)])
+        return _html_of([self])
 
     def to_dict(self) -> dict[str, Any]:
         """The schema reference's message record: ``{role, content, cache?}``."""
@@ -146,9 +144,10 @@ class ContextWindow(Struct, frozen=True):
         return f"<ContextWindow of {len(self.messages)} messages{options}: {list(self.messages[-REPR_MESSAGES:])}>"
 
     def _repr_html_(self) -> str:
-        from headish.values.notebook import window_html
+        from headish.values.notebook import html_of_lines
 
-        return window_html(self)
+        options = ["options " + ", ".join(sorted(self.options))] if self.options else []
+        return _html_of(self.messages) + html_of_lines([*options, *map(str, self.notes)])
 
     def to_json(self) -> bytes:
         """``to_dict`` as JSON text."""
@@ -177,3 +176,9 @@ class ThreadRecord(Struct, frozen=True, gc=False):
         content = [to_mapping(block) for block in self.content]
         record = {"id": self.id, "role": self.role, "content": content}
         return {**record, "inherited": dict(self.inherited), "cache": self.cache}
+
+
+def _html_of(messages: Sequence[Message]) -> str:
+    from headish.values.notebook import NotebookEntry, html_of  # late: only a notebook needs it
+
+    return html_of([NotebookEntry(each.role, [each.turn or ""], each.content) for each in messages])

@@ -16,9 +16,9 @@ class Thread(list[ThreadRecord]):
         return [each.to_dict() for each in self]
 
     def _repr_html_(self) -> str:
-        from headish.values.notebook import thread_html
+        from headish.values.notebook import NotebookEntry, html_of  # late: only a notebook needs it
 
-        return thread_html(self)
+        return html_of([NotebookEntry(each.role, [each.id], each.content) for each in self])
 
 
 class Tree(list[TreeTurn]):
@@ -29,6 +29,17 @@ class Tree(list[TreeTurn]):
         return [each.to_dict() for each in self]
 
     def _repr_html_(self) -> str:
-        from headish.values.notebook import tree_html
+        from headish.values.notebook import NotebookEntry, html_of  # late, as above
 
-        return tree_html(self)
+        entries = [(each.role, [", ".join(each.bookmarks), each.id], each.content) for each in self]
+        return html_of([NotebookEntry(*entry, depth) for entry, depth in zip(entries, self._depths(), strict=True)])
+
+    def _depths(self) -> list[int]:
+        """How many branches each turn is away from the trunk: whatever continues a turn first stays on its line."""
+        depths: dict[str, int] = {}
+        firsts = {turn.id: turn.children[0] for turn in self if turn.children}
+        for turn in self:
+            before = turn.continues[0] if turn.continues else turn.id
+            is_branch = before != turn.id and firsts.get(before, turn.id) != turn.id
+            depths[turn.id] = depths.get(before, 0) + is_branch
+        return list(depths.values())

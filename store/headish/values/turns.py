@@ -114,7 +114,12 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
-        """The content blocks, read from the store when asked. Raises: LookupError if no store read the turn."""
+        """The content blocks, read from the store when asked.
+
+        An erased turn has the mark of its erasure as its one block, as in ``thread``: a loop over turns goes on.
+        ``Store.blocks`` refuses it.
+        Raises: LookupError if no store read the turn.
+        """
         read = getattr(self.resolve_options, "blocks", None)
         if read is None:
             raise LookupError("this turn was not read from a store")
@@ -123,7 +128,10 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def text(self) -> str:
-        """What people may read: the text blocks joined, never reasoning or calls. Read from the store when asked."""
+        """What people may read: the text blocks joined, never reasoning or calls. Read from the store when asked.
+
+        Empty for a turn that was erased, which ``erased`` tells from one without text.
+        """
         return join_texts(self.content)
 
     @property
@@ -158,9 +166,11 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
         return f"<Turn {escape_controls(', '.join(facts))}>"
 
     def _repr_html_(self) -> str:
-        from headish.values.notebook import html_of, turn_entry
+        from headish.values.notebook import NotebookEntry, html_of  # late: only a notebook needs it
 
-        return html_of([turn_entry(self, self.content if self.resolve_options else ())])
+        model, cut = self.meta.reply.get("model"), "incomplete" if self.meta.is_cut_off else ""
+        about = [local_time(self.said_at), str(model or ""), self.meta.bookmark or "", cut, self.id]
+        return html_of([NotebookEntry(self.meta.role, about, self.content if self.resolve_options else ())])
 
 
 class TreeTurn(Struct, frozen=True, gc=False):

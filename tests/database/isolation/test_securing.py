@@ -155,7 +155,7 @@ class TestRequired:
                 Store.open(target, isolation="required")
         assert not (tmp_path / "new.db").exists()
         with pytest.raises(NotIsolated):
-            file_place.open()._database.secure()  # type: ignore[attr-defined]
+            Database(file_place.open()._database).secure()
 
     def test_an_empty_server_and_one_that_is_not_secured_are_refused(self, new_postgresql: str) -> None:
         with pytest.raises(NotIsolated, match="no headish tables yet"):

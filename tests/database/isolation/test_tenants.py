@@ -13,7 +13,7 @@ import headish
 from headish import Database, Store
 from headish.database.isolation import collected
 from headish.database.isolation.grants import EVERYWHERE
-from headish.database.query import Compiled, Query
+from headish.database.query import Query
 from headish.errors import (
     HeadishError,
     NotEntered,
@@ -78,7 +78,7 @@ class TestTheOther:
         ben.add_turns([{"content": f"of ben {index}"} for index in range(5)])
         assert ana.stats().turns == own == len(list(ana.turns()))
         assert [each.turn for each in ana.follow(wait=False) if each.kind == "turn"] == list(ana.turns())
-        database = ana._database
+        database = Database(ana._database)
         assert isinstance(database, Database)
         made = database.backup(tmp_path / "all.hbackup")
         assert (made.spaces, made.turns) == (("ana",), own)
@@ -88,7 +88,7 @@ class TestTheOther:
             assert len(list(copy.store("ana").turns())) == own
 
     def test_a_space_that_is_forbidden_looks_like_one_that_is_not_there(self, ana: Store) -> None:
-        database = ana._database
+        database = Database(ana._database)
         assert isinstance(database, Database)
         assert list(database.spaces) == ["ana"]
         assert len(database.spaces) == 1
@@ -209,7 +209,7 @@ class TestAnApplicationForAll:
             second.reindex()
             assert len(list(second.search("one"))) == 1
             # What the code forgets, the server does not: a statement without a space sees the one that is entered.
-            counted = Query("how many", Compiled("SELECT count(*) FROM turn"))
+            counted = Query("how many", "SELECT count(*) FROM turn")
             assert first._backend.read(lambda connection: connection.row(counted)) == (1,)
             with pytest.raises(NotEntered):
                 database.backend.read(lambda connection: connection.row(counted))

@@ -131,7 +131,7 @@ def _tell(store: Store, turn: Turn | None, as_json: bool, already: str = "") -> 
 
 def describe_turn(turn: Turn) -> str:
     """What an overlay does, as a sentence begins."""
-    from headish.history.overlays.states import describe
+    from headish.history.windows.states import describe
 
     overlay = turn.meta.attributes.overlay
     words = "" if overlay is None else describe(overlay)

@@ -45,7 +45,7 @@ def audit_command(
     The author is what --author or HEADISH_AUTHOR said when the turn was added. The turn's seal covers it, so nobody
     changed it since; that it was true, nothing proves. Replies and imports have none: for a reply, the model is shown.
     """
-    from headish.store.keeping.auditing import count_by_author
+    from headish.store.reading.audit import count_by_author
 
     first, last = read_time(since, "--since"), read_time(until, "--until")
     with settings.open() as store:

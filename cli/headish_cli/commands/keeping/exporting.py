@@ -59,7 +59,7 @@ def export_many(
     settings: dict[str, Any],
 ) -> None:
     """Print conversations, or write their files; those that are refused are said at once."""
-    from headish.store.keeping.exporting import JSON
+    from headish.store.keeping.export_all import JSON
 
     if folder is None and target not in JSON:
         raise click.UsageError(f"--all prints JSON Lines, and {target} is none: -o FOLDER writes a file for each")

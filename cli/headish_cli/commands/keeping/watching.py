@@ -14,7 +14,7 @@ from headish_cli.printing.unread import say_unread
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.imports.imported import Imported, Unread
+    from headish.imports.imported import Imported, UnreadFiles
     from headish.imports.notes import ImportNote
 
 SHARE = 4
@@ -42,7 +42,7 @@ def watch_files(
     told: Tell,
     every: float | None,
     as_json: bool,
-    unread: Unread | None = None,
+    unread: UnreadFiles | None = None,
 ) -> None:
     """Import what changes, until Ctrl-C; without ``every`` what has changed by now.
 
@@ -50,9 +50,9 @@ def watch_files(
     """
     from msgspec.structs import replace
 
-    from headish.imports.imported import Unread
+    from headish.imports.imported import UnreadFiles
 
-    tell, unread = _Once(told), unread or Unread()
+    tell, unread = _Once(told), unread or UnreadFiles()
     missing: set[str] = set()
     if every is not None and not as_json:
         say_unread(unread)
@@ -60,7 +60,7 @@ def watch_files(
     while True:
         begun = time.monotonic()
         done = _import(store, _present(files, missing), format, tell)
-        done, unread = replace(done, unread=unread), Unread()
+        done, unread = replace(done, unread=unread), UnreadFiles()
         _print(done, as_json, always=every is None)
         if every is None:
             return _end(done)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from headish.answers.answer import Answer
     from headish.content.encoding import Content
     from headish.errors import CallError
+    from headish.store.asking.tool_calls import Approve
     from headish.store.space import Headishes
-    from headish.store.verbs.calls import Approve
     from headish.tools.servers import ToolServers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -239,14 +239,14 @@ def _start_servers(stack: ExitStack, store: Store, config: str) -> ToolServers:
 
 def _compact(store: Store, heads: Headishes | None, ptr: str | None, given: dict[str, Any]) -> tuple[Any, Any]:
     """Sum the thread up where it is nearly full; what to continue then, and the budget that cuts what is still over."""
-    from headish.store.verbs.overlaying import compact_when_full
+    from headish.store.writing.overlays import compact_when_full
 
     call = {key: value for key, value in given.items() if key in ("base_url", "key_env", "timeouts", "told")}
     turn = None
     if isinstance(heads, str):
         turn = compact_when_full(store, heads, ptr=ptr, warn=lambda note: say(f"note: {note}"), **call)
     if turn is not None:
-        from headish.history.overlays.states import describe
+        from headish.history.windows.states import describe
 
         assert turn.meta.attributes.overlay is not None
         say(f"compacted: {describe(turn.meta.attributes.overlay)} (turn {turn.id})")

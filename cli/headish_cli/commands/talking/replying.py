@@ -11,7 +11,7 @@ from headish_cli.printing.output import cells, counted, one_line, pad, print_jso
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
 if TYPE_CHECKING:
-    from headish.store.parts.remote import Fetched
+    from headish.store.asking.unfinished import Fetched
 
 
 @click.command("reply")

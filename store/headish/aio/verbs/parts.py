@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from headish.database.isolation.members import Member
     from headish.history.definitions import ToolList
     from headish.providers.pointers import NamedPointer, Pointer
-    from headish.store.database import Spaces
-    from headish.store.parts.batches import Batches
-    from headish.store.parts.bookmarks import Bookmarks
-    from headish.store.parts.conversations import Conversations
-    from headish.store.parts.erasing import Erasures
-    from headish.store.parts.objects import Objects
-    from headish.store.parts.pointers import Pointers
-    from headish.store.parts.remote import Fetched
-    from headish.store.parts.streams import Streams
-    from headish.store.parts.tools import Tools
+    from headish.store.asking.batches import Batches
+    from headish.store.asking.pointers import Pointers
+    from headish.store.asking.streams import Streams
+    from headish.store.asking.tools import Tools
+    from headish.store.asking.unfinished import Fetched
+    from headish.store.keeping.bookmarks import Bookmarks
+    from headish.store.keeping.conversations import Conversations
+    from headish.store.keeping.erase import Erasures
+    from headish.store.keeping.objects import Objects
+    from headish.store.keeping.spaces import Spaces
     from headish.values.ids import TurnId
     from headish.values.names import Absent
     from headish.values.results.batches import Batch, BatchStatus, CollectedBatch

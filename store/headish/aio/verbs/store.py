@@ -22,24 +22,26 @@ if TYPE_CHECKING:
     from headish.history.edits.differences import Diff
     from headish.history.edits.drafts import Edit
     from headish.history.edits.edit import Edited
-    from headish.history.edits.versions import Siblings, Version
     from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
+    from headish.history.reading.versions import Siblings, Version
     from headish.history.writing.copies import Copied
-    from headish.imports.files import Progress
     from headish.imports.imported import Imported
-    from headish.imports.notes import Told
-    from headish.imports.trees import Preview
+    from headish.imports.notes import NoteListener
+    from headish.imports.source_files import Progress
+    from headish.imports.storing import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
-    from headish.store.keeping.exporting import ExportOptions
+    from headish.store.asking.ask import OnDelta
+    from headish.store.asking.reply import Asked, Response
+    from headish.store.asking.request import Budget, Count, ToolList
+    from headish.store.asking.tool_calls import Approve, Run, Told
+    from headish.store.call_options import CallOptions
+    from headish.store.keeping.export_all import ExportOptions
     from headish.store.space import Headishes, Space
-    from headish.store.store import Store
-    from headish.store.verbs.ask import OnDelta
-    from headish.store.verbs.calloptions import CallOptions
-    from headish.store.verbs.calls import Approve, Run, Told as CallsTold
-    from headish.store.verbs.replies import Asked, Response
-    from headish.store.verbs.requests import Budget, Count, ToolList
+    from headish.store.store import Store, T
+    from headish.store.transactions.reading import ReadTransaction
+    from headish.store.transactions.writing import WriteTransaction
     from headish.values.blocks import ContentBlock, ToolUse
     from headish.values.ids import TurnId
     from headish.values.messages import ContextWindow, Message, Note
@@ -88,7 +90,7 @@ class StoreVerbs(StoreFront):
         moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()
     ) -> Turns:
         """Store a stream of turns of any length, in bounded memory."""
-        return Turns(await self._finish(self.sync.add_turns, items=items, moves=moves, objects=objects))
+        return Turns(await self._take(self.sync.add_turns, items=items, moves=moves, objects=objects))
 
     async def ask(
         self, content: Content | None = None, *, continues: Continues = None, bookmark: str | None = None,
@@ -273,7 +275,7 @@ class StoreVerbs(StoreFront):
 
     async def import_changed(
         self, source: str | os.PathLike[str], format: str | None = None, *, progress: Progress | None = None,
-        told: Told | None = None
+        told: NoteListener | None = None
     ) -> Imported:
         """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
         ``format``: ``claude-code``, ``codex``, ``gemini-cli``)."""
@@ -283,7 +285,7 @@ class StoreVerbs(StoreFront):
         self, source: str | os.PathLike[str] | BinaryIO, format: str | None = None, *, bookmark: str | None =
         None, force: bool = False, continues: str | None = None, partial: bool = False, strict: bool = True,
         start_role: str | None = None, bos: str = '[BOS]', eos: str = '[EOS]', keep_raw: bool = False, dry_run:
-        bool | Preview = False, progress: Progress | None = None, told: Told | None = None
+        bool | Preview = False, progress: Progress | None = None, told: NoteListener | None = None
     ) -> Imported:
         """Import a file (a path, or one open for reading bytes); its format is detected when not given."""
         return await self._wait(
@@ -365,6 +367,11 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.payload, headish=headish)
 
     @property
+    def payload_limit_bytes(self) -> int:
+        """The largest payload or object that the database takes."""
+        return self.sync.payload_limit_bytes
+
+    @property
     def pointers(self) -> AsyncPointers:
         """The provider pointers of the space."""
         return AsyncPointers(self.sync.pointers)
@@ -372,6 +379,10 @@ class StoreVerbs(StoreFront):
     async def position(self) -> str:
         """Where the feed ends now, as a cursor: for ``follow(after=…)`` and ``at_least``."""
         return await self._finish(self.sync.position)
+
+    async def read(self, work: Callable[[ReadTransaction], T]) -> T:
+        """What a function returns that reads one moment of the space, however many reads it has."""
+        return await self._finish(self.sync.read, work=work)
 
     @property
     def read_only(self) -> bool:
@@ -410,7 +421,7 @@ class StoreVerbs(StoreFront):
 
     async def reply(self, headish: Asked, provider: str, response: Response | AsyncIterable[Any]) -> Turn:
         """Store a reply as the assistant turn that continues a headish; its bookmark is carried on."""
-        return await self._finish(self.sync.reply, headish=headish, provider=provider, response=response)
+        return await self._take(self.sync.reply, headish=headish, provider=provider, response=response)
 
     async def request(
         self, headish: Headishes = '@', to: str | None = None, *, ptr: str | None = None, tools: ToolList | None
@@ -434,8 +445,8 @@ class StoreVerbs(StoreFront):
         return await self._ask(self.sync.retry, headish=headish, on_delta=on_delta, **options)
 
     async def run_tools(
-        self, headish: str, run: Run | AsyncRun, *, approve: Approve | None | AsyncApprove = None, told:
-        CallsTold | None = None
+        self, headish: str, run: Run | AsyncRun, *, approve: Approve | None | AsyncApprove = None, told: Told |
+        None = None
     ) -> Turn | None:
         """Run the open calls of a reply, and store their results as one turn that continues it; None without calls."""
         return await self._wait(self.sync.run_tools, headish=headish, run=run, approve=approve, told=told)
@@ -532,3 +543,8 @@ class StoreVerbs(StoreFront):
     async def versions(self, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
         """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists."""
         return await self._finish(self.sync.versions, ids=ids)
+
+    async def write(self, work: Callable[[WriteTransaction], T]) -> T:
+        """What a function returns once everything that it wrote is stored, in one transaction that has the space to
+        itself: turns, names, objects and erasures together, or nothing."""
+        return await self._finish(self.sync.write, work=work)

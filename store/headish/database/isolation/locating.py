@@ -20,7 +20,7 @@ from headish.database.isolation.grants import MEMBER, OWNER, VERSION
 HOME = "headish"
 """The schema that tables are moved to."""
 _IS = "OPERATOR(pg_catalog.=)"
-SECURED = (
+OWN_SCHEMA = (
     "SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname = current_schema() "
     f"AND pg_get_userbyid(nspowner) = '{OWNER}'"
 )

@@ -9,10 +9,10 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from headish.history.budgets.cutting import Cut, Scale, Weights, cut, weigh
+from headish.history.budgets.estimates import Count, count_message, count_tools, estimate, estimate_tools
 from headish.history.budgets.fitting import GUESS_ERROR, Counted, Fit, counted_reply, find_samples
-from headish.history.budgets.kinds import Count, count_message, count_tools, estimate, estimate_tools
 from headish.history.reading.decode import read_mapping
-from headish.history.reading.resolve import see_window
+from headish.history.windows.resolve import see_window
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message

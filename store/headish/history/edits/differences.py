@@ -20,7 +20,6 @@ from headish.errors import InvalidArgument
 from headish.history.edits.branches import stored_at
 from headish.history.edits.ranges import BOTH, Range, find_range, without
 from headish.history.edits.words import Piece, Stretch, align, count_words, diff_words
-from headish.history.overlays.states import describe
 from headish.history.reading.decode import (
     Resolver,
     complete_turns,
@@ -32,9 +31,10 @@ from headish.history.reading.decode import (
 from headish.history.reading.find import find_place
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import read_backwards
+from headish.history.windows.states import describe
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import marks_of
+from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId

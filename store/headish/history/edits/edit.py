@@ -6,7 +6,8 @@ holds a portion of a long branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,21 +18,23 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
 from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest, stored_at
-from headish.history.edits.covered import cover_copies
 from headish.history.edits.drafts import Wanted, copied_draft, edited_draft
-from headish.history.edits.versions import OVERLAY, PREAMBLE
 from headish.history.reading.decode import read_payload
 from headish.history.reading.find import parents_of
+from headish.history.reading.versions import OVERLAY, PREAMBLE
 from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import Earlier, Stream, check_expected
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.conversations import find_first
-from headish.rows.turns import StoredTurn
+from headish.rows.payloads import LOOKED_UP
+from headish.rows.turns import StoredTurn, places_by_digest, turn_by_seq
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
 from headish.values.turns import Turn
+
+_DIGEST = re.compile(rb'(?<=")[0-9a-f]{64}(?=")')
 
 
 class Edited(Struct, frozen=True):
@@ -113,7 +116,7 @@ def _drafts(
         attributes = None
         if stored.type == OVERLAY:
             yield None  # it names turns by their digests, and those of the copies are known once they are stored
-            attributes = cover_copies(
+            attributes = _cover_copies(
                 connection, space, stored.attributes, partial(copies.seq_of, earlier[0].first_seq)
             )
         yield copied_draft(
@@ -182,3 +185,24 @@ class _Copies:
 def name_of(done: Done) -> str | None:
     """The name that moved with an edit."""
     return None if done.name is None else stored_name(done.name)
+
+
+def _cover_copies(
+    connection: Connection, space: int, attributes: bytes | None, seq_of: Callable[[Place], int | None]
+) -> bytes | None:
+    """The attributes of an overlay, each digest in them as that of the copy. ``seq_of`` gives the commit number of the
+    copy of the turn at a place, None where it has none. What did not grow from the edited turn keeps its digest.
+
+    Cost: one statement for each 64 turns that are covered, and one for each copy.
+    """
+    if attributes is None:
+        return None
+    named = [bytes.fromhex(each.decode()) for each in dict.fromkeys(_DIGEST.findall(attributes))]
+    renamed: dict[bytes, bytes] = {}
+    for start in range(0, len(named), LOOKED_UP):
+        for at in places_by_digest(connection, space, named[start : start + LOOKED_UP]):
+            seq = seq_of(at.place)
+            copy = None if seq is None else turn_by_seq(connection, space, seq)
+            if copy is not None:
+                renamed[at.digest.hex().encode()] = copy.digest.hex().encode()
+    return _DIGEST.sub(lambda found: renamed.get(found[0], found[0]), attributes)

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from headish.content.forms.parts import without_form
 from headish.errors import InvalidArgument
-from headish.history.overlays.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
-from headish.history.overlays.view import Thread, replaced
+from headish.history.windows.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
+from headish.history.windows.view import Thread, replaced
 from headish.limits import COVERED_LIMIT
 from headish.providers.shared.ledger import pair_calls
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from headish.content.drafts import Reference, make_overlay_draft
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
 from headish.history.overlays.covering import cover, cover_those, digests
-from headish.history.overlays.repeated import PUTS_WORDS, changes_nothing, standing
-from headish.history.overlays.view import Thread, read_thread
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
 from headish.history.reading.walk import walk
+from headish.history.windows.states import REPLACE, SUMMARIZE, would_change
+from headish.history.windows.view import Thread, read_thread
 from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import check_draft
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.threads.parts import is_forked
+from headish.rows.threads.places import is_forked
 from headish.rows.turns import StoredTurn, tip_of, turn_by_id
 from headish.values.blocks import ContentBlock
 from headish.values.grammar import Headish, parse_headish
@@ -28,6 +28,9 @@ from headish.values.places import Place
 Blocks = tuple[ContentBlock, ...]
 Write = Callable[[Thread, list[int]], Blocks]
 """The blocks that are put in the place of the covered turns."""
+
+PUTS_WORDS = (SUMMARIZE, REPLACE)
+"""What an overlay does that holds words of its own."""
 
 
 class Wanted(NamedTuple):
@@ -92,8 +95,8 @@ def lay(
     )
     # What a model was asked for is kept with the cost of its reply.
     looks = wanted.does in PUTS_WORDS and wanted.system is None
-    before = standing(thread, indexes, overlay, blocks) if looks else None
-    if before is not None or changes_nothing(thread, indexes, overlay):
+    before = _standing(thread, indexes, overlay, blocks) if looks else None
+    if before is not None or _changes_nothing(thread, indexes, overlay):
         check_draft(connection, space, draft)  # who expects a name elsewhere is told so all the same
         return None if before is None else turn_by_id(connection, space, before)
     [appended] = append(connection, space, [draft], mint)
@@ -132,3 +135,26 @@ def _base(headish: Headish) -> Headish:
     if headish.past is not None:
         return headish
     return parse_headish(str(headish.name))
+
+
+def _changes_nothing(thread: Thread, indexes: Iterable[int], overlay: Overlay) -> bool:
+    """Whether the turns that an overlay covers are seen at the end of the thread as it would have them seen. Such an
+    overlay is not laid: a thread does not grow by what is said twice."""
+    states = (thread.states[index] for index in indexes)
+    return not any(state is not None and would_change(state, overlay) for state in states)
+
+
+def _standing(
+    thread: Thread, indexes: Iterable[int], overlay: Overlay, content: tuple[ContentBlock, ...]
+) -> TurnId | None:
+    """The overlay that lets the same words stand for the same turns already."""
+    states = [thread.states[index] for index in indexes]
+    first = states[0].by if states and states[0] is not None else None
+    if first is None:
+        return None
+    at, before = thread.overlays[first]
+    is_seen = all(
+        state is not None and state.by == first and not (state.summarized and state.model) for state in states
+    )
+    is_same = (before.does, before.covers) == (overlay.does, overlay.covers)
+    return first if is_seen and is_same and thread.messages[at].content == content else None

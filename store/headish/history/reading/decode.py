@@ -13,14 +13,14 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, TurnErased
 from headish.rows.payloads import read_payload_at
-from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, parent_at
-from headish.rows.upkeep.erasures import marks_of
+from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
 from headish.values.caches import Cache, stored_cache
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, Attributes
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, ThreadRecord
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
@@ -123,6 +123,16 @@ def read_payload(connection: Connection, space: int, stored: StoredTurn) -> byte
     return payload
 
 
+def read_shown(connection: Connection, space: int, stored: StoredTurn) -> tuple[ContentBlock, ...]:
+    """The content blocks as a walk shows them: a turn that was erased has the mark of its erasure.
+
+    Raises: CorruptTurn.
+    """
+    if stored.erased is not None and (mark := marks_of(connection, space, [stored.erased]).get(stored.erased)):
+        return (mark,)
+    return read_blocks(stored, read_payload(connection, space, stored))
+
+
 def read_blocks(stored: StoredTurn | Walked, payload: bytes | Erased) -> tuple[ContentBlock, ...]:
     """The content blocks of a turn: what its JSON says, or one document block for the raw bytes of a document; of what
     was erased the mark of its erasure.
@@ -151,6 +161,31 @@ def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
         plain = decode_payloads(texts) if len(texts) == len(portion) else None
         found += [read_blocks(turn, turn.payload) for turn in portion] if plain is None else plain
     return found
+
+
+def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
+    """A walked turn as a message of its own."""
+    return Message(
+        role=turn.role or None,
+        content=content,
+        cache=read_cached(turn),
+        attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
+        turn=turn.id,
+    )
+
+
+def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:
+    """The schema reference's thread records, in walk order."""
+    return [
+        ThreadRecord(
+            id=turn.id,
+            role=turn.role or None,
+            content=read_blocks(turn, turn.payload),
+            inherited=read_mapping(turn, "inherited"),
+            cache=read_cached(turn),
+        )
+        for turn in walked
+    ]
 
 
 def read_attributes(stored: StoredTurn | Walked) -> Attributes:

@@ -21,10 +21,10 @@ from headish.history.reading.decode import (
     read_mapping,
 )
 from headish.history.reading.order import arrange
-from headish.history.reading.proven import PROVEN
+from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
-from headish.rows.threads.parts import grown_from
-from headish.rows.threads.ranges import Whole, read_range
+from headish.rows.threads.places import grown_from
+from headish.rows.threads.ranges import Whole, read_range, turns_of
 from headish.rows.threads.walks import (
     Walked,
     read_inherited,
@@ -36,8 +36,8 @@ from headish.rows.threads.walks import (
     read_tree,
     read_tree_links,
 )
-from headish.rows.turns import StoredTurn, links_of, turn_by_id, turns_of
-from headish.rows.upkeep.erasures import erased_at
+from headish.rows.turns import StoredTurn, links_of, turn_by_id
+from headish.rows.upkeep.receipts import erased_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Message
@@ -141,12 +141,16 @@ def read_backwards(connection: Connection, space: int, segments: Sequence[Segmen
 def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
     """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
 
-    Cost: two statements, or three, over the sparse index alone; of several ends two for each ``LOOKED_UP``.
+    Cost: one statement where none does, else two, or three, over the sparse index alone; of several ends two for each
+    ``LOOKED_UP``.
     """
     ends = list(dict.fromkeys(ends))
+    rows = read_inherited(connection, space, ends)
+    if not rows:
+        return []
     links = read_links_of(connection, space, ends)
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
-    for chain, pos, turn_id, inherited in read_inherited(connection, space, ends):
+    for chain, pos, turn_id, inherited in rows:
         found.setdefault(chain, {})[pos] = (turn_id, inherited)
     positions = {chain: sorted(members) for chain, members in found.items()}
     return [

@@ -29,21 +29,38 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
     return item["content"], {key: value for key, value in item.items() if key != "content"}
 
 
-def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
-    """The drafts in batches of at most ``BATCH_TURNS`` turns, and of about ``BATCH_BYTES`` bytes.
+class DraftBatch:
+    """Drafts that become one transaction: at most ``BATCH_TURNS`` turns, and about ``BATCH_BYTES`` bytes.
 
     A draft that names what it continues by a suffix begins a batch: what the suffix counts from must be stored.
     """
-    batch: list[Draft] = []
-    size_bytes = 0
+
+    def __init__(self) -> None:
+        self._drafts: list[Draft] = []
+        self._size_bytes = 0
+
+    def add(self, draft: Draft) -> list[Draft]:
+        """Take a draft; the batch that ends before it, if one does."""
+        is_full = len(self._drafts) == BATCH_TURNS or self._size_bytes >= BATCH_BYTES
+        ended = self.take() if self._drafts and (is_full or _needs_stored(draft)) else []
+        self._drafts.append(draft)
+        self._size_bytes += draft.size_bytes
+        return ended
+
+    def take(self) -> list[Draft]:
+        """What was added since the last batch ended."""
+        drafts, self._drafts, self._size_bytes = self._drafts, [], 0
+        return drafts
+
+
+def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    """The drafts, each in its batch."""
+    batch = DraftBatch()
     for draft in drafts:
-        if batch and (_needs_stored(draft) or len(batch) == BATCH_TURNS or size_bytes >= BATCH_BYTES):
-            yield batch
-            batch, size_bytes = [], 0
-        batch.append(draft)
-        size_bytes += draft.size_bytes
-    if batch:
-        yield batch
+        if ended := batch.add(draft):
+            yield ended
+    if last := batch.take():
+        yield last
 
 
 def _needs_stored(draft: Draft) -> bool:

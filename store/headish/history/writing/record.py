@@ -16,17 +16,18 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
-from headish.history.edits.versions import find_root_versions
 from headish.history.reading.decode import continues_of
 from headish.history.reading.find import find_turn, parents_of
 from headish.history.reading.order import arrange
+from headish.history.reading.versions import find_root_versions
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import refuse_known
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.threads.walks import read_inherited, read_links
 from headish.rows.turns import At, StoredTurn, places_by_digest, turn_at, turns_by_digest
-from headish.rows.upkeep.erasures import count_erased, has_erasures
+from headish.rows.upkeep.erasures import count_erased
+from headish.rows.upkeep.receipts import has_erasures
 from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.places import Place, Segment
@@ -85,7 +86,7 @@ def record_list(
 
 def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
     """The same, if the thread holds overlays and the list says what a model sees of it (rule R34, overlays)."""
-    from headish.history.overlays.recorded import match_window  # late: it reads windows, which record does not
+    from headish.history.windows.resent import match_window  # late: it reads windows, which record does not
 
     found = match_window(connection, space, end, drafts)
     if found is None:

@@ -14,9 +14,11 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
-from headish.history.writing.append import Appended, append
+from headish.history.reading.find import find_place
+from headish.history.writing.append import Appended, Written, append_batch
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.turns import parent_at, turn_by_id
+from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 
@@ -38,6 +40,19 @@ def pin_turns(connection: Connection, space: int, places: Sequence[Place], name:
     return Pinned(turns, name if at is not None and at == places[0] else None)
 
 
+def pin_headishes(connection: Connection, space: int, headishes: Sequence[Headish]) -> tuple[list[Place], Pinned]:
+    """Where headishes lead, and what is pinned there: ``pin_turns``, with each name looked up once.
+
+    Raises: UnknownTurn, Ambiguous.
+    """
+    name = headishes[0].bookmark
+    at = None if name is None else find_bookmark(connection, space, name.encode())
+    places = [] if at is None else [at]
+    places += [find_place(connection, space, each) for each in headishes[len(places) :]]
+    turns = tuple([_id_at(connection, space, place) for place in dict.fromkeys(places)])
+    return places, Pinned(turns, None if at is None else name)
+
+
 def append_reply(
     connection: Connection,
     space: int,
@@ -47,6 +62,19 @@ def append_reply(
     replaces: TurnId | None,
     mint: Mint,
 ) -> Appended:
+    """``write_reply``: the stored turn alone."""
+    return write_reply(connection, space, draft, turns, bookmark, replaces, mint).built[0]
+
+
+def write_reply(
+    connection: Connection,
+    space: int,
+    draft: Draft,
+    turns: Sequence[TurnId],
+    bookmark: str | None,
+    replaces: TurnId | None,
+    mint: Mint,
+) -> Written:
     """Append the draft, continuing these turns.
 
     Without a bookmark the one that points at the first turn moves, if there is exactly one (rule R2, one name moves).
@@ -59,8 +87,7 @@ def append_reply(
     expected = places[0] if replaces is None else _place(connection, space, replaces)
     moves = at is not None and at == expected
     draft = replace(draft, continues=tuple(places), bookmark=name if moves else None, force=True)
-    [appended] = append(connection, space, [draft], mint, carries_names=name is None and replaces is None)
-    return appended
+    return append_batch(connection, space, [draft], mint, carries_names=name is None and replaces is None)
 
 
 def _place(connection: Connection, space: int, turn: TurnId) -> Place:

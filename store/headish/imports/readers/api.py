@@ -7,8 +7,8 @@ from typing import Any, BinaryIO
 
 from headish.content import strictjson
 from headish.errors import HeadishError, InvalidImport, TooLarge
-from headish.imports.files import BOM
-from headish.imports.readers.fitting import refuse_encoding
+from headish.imports.readers.format_checks import refuse_encoding
+from headish.imports.source_files import BOM
 from headish.limits import IMPORT_LINE_BYTES
 from headish.transcripts import Transcript, from_anthropic, from_chat, from_responses
 

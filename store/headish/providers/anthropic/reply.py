@@ -7,9 +7,20 @@ from typing import Any
 
 import msgspec
 
-from headish.providers.anthropic.known import BEDROCK_METRICS, DETAILS, USAGE_DETAILS, known_of
+from headish.providers.anthropic.vocabulary import (
+    BEDROCK_METRICS,
+    BLOCK_EVENT,
+    BLOCKS,
+    DELTA_EVENT,
+    DELTAS,
+    DETAILS,
+    EVENTS,
+    USAGE_DETAILS,
+    within,
+)
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
+from headish.providers.shared.rest import Known
+from headish.providers.shared.shapes import chosen, json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
 from headish.providers.shared.words import words
 
@@ -42,14 +53,13 @@ class AnthropicReader(ReplyReader):
         """The blocks by the index of the provider's events."""
         self._closed_again: dict[int, OpenBlock] = {}
         """Blocks that ended more than once: their input is read anew at the end alone, however often they did."""
-        self._is_odd = False
-        """Whether the event that is being read says something that nobody knows."""
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
         kind = event.get("type")
-        handle = _EVENTS.get(kind) if isinstance(kind, str) else None
+        handle = _HANDLERS.get(kind) if isinstance(kind, str) else None
         if handle is not None:
-            self._is_odd = self.keep_rest(event, known_of(event))
+            if kind in EVENTS and not _is_plain(event, EVENTS[kind]):
+                self.keep_rest(event, EVENTS[kind])
             return handle(self, event)
         if kind is None and event.get("error"):
             return self._error(event)  # as gateways say it
@@ -86,26 +96,29 @@ class AnthropicReader(ReplyReader):
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
         message = record(event.get("message"))
         self.id, self.model = name(message.get("id")) or self.id, name(message.get("model")) or self.model
-        self.details |= present(**{key: message.get(key) for key in ("diagnostics", *DETAILS)})
+        self.details |= chosen(message, ("diagnostics", *DETAILS))
         self._count(message)
         return []
 
     def _open(self, event: Mapping[str, Any]) -> list[Delta]:
         block = record(event.get("content_block"))
-        kind = text(block.get("type"))
-        opener = _OPENERS.get(kind, AnthropicReader._open_own)
-        opened, deltas = opener(self, block)
-        self._at[number(event.get("index")) or 0] = opened
+        kind, index = text(block.get("type")), number(event.get("index")) or 0
+        known = BLOCKS.get(kind)
+        if not (event.keys() <= BLOCK_EVENT.all and (known is None or _is_plain(block, known))):
+            self.keep_rest(event, within(BLOCK_EVENT, "content_block", known))
+        opened, deltas = _OPENERS.get(kind, AnthropicReader._open_own)(self, block)
+        self._at[index] = opened
         return deltas
 
     def _open_text(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         opened = self.open("text")
-        opened.opaque |= present(citations=listed(block.get("citations")))
-        return opened, opened.delta(text(block.get("text")))
+        if block.get("citations"):
+            opened.opaque |= present(citations=listed(block["citations"]))
+        return opened, opened.delta(block.get("text"))
 
     def _open_thinking(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         opened = self.open("thinking", signature=name(block.get("signature")))
-        return opened, opened.delta(text(block.get("thinking")))
+        return opened, opened.delta(block.get("thinking"))
 
     def _open_call(self, block: Mapping[str, Any]) -> tuple[OpenBlock, list[Delta]]:
         opened, deltas = self.open_call(block.get("name"), block.get("id"))
@@ -129,17 +142,20 @@ class AnthropicReader(ReplyReader):
 
     def _grow(self, event: Mapping[str, Any]) -> list[Delta]:
         delta = record(event.get("delta"))
-        known = _DELTAS.get(text(delta.get("type")))
-        index = number(event.get("index")) or 0
-        if known is None or (index in self._at and self._at[index].kind not in known[1]):
-            if index in self._at:
-                self._at[index].odd = True
-            of = "" if known is None else " for a block of another"
+        kind, index = text(delta.get("type")), number(event.get("index")) or 0
+        block, known = self._at.get(index), DELTAS.get(kind)
+        is_odd = not (event.keys() <= DELTA_EVENT.all and (known is None or _is_plain(delta, known)))
+        is_odd = is_odd and self.keep_rest(event, within(DELTA_EVENT, "delta", known))
+        growth = _GROWTH.get(kind)
+        if growth is None or (block is not None and block.kind not in growth[1]):
+            if block is not None:
+                block.odd = True
+            of = "" if growth is None else " for a block of another"
             return self.keep_unknown(event, f"a delta of type {delta.get('type')!r}{of}")
-        grow, kinds = known
-        deltas = [] if index in self._at else self._open_lost(index, kinds[0])
+        grow, kinds = growth
+        deltas = [] if block is not None else self._open_lost(index, kinds[0])
         block = self._at[index]
-        block.odd = block.odd or (self._is_odd and block.kind in ("provider", "thinking"))
+        block.odd = block.odd or (is_odd and block.kind in ("provider", "thinking"))
         return deltas + grow(self, block, delta)
 
     def _open_lost(self, index: int, kind: str) -> list[Delta]:
@@ -151,10 +167,10 @@ class AnthropicReader(ReplyReader):
         return []
 
     def _add_text(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
-        return block.delta(text(delta.get("text")))
+        return block.delta(delta.get("text"))
 
     def _add_thinking(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
-        return block.delta(text(delta.get("thinking")))
+        return block.delta(delta.get("thinking"))
 
     def _add_json(self, block: OpenBlock, delta: Mapping[str, Any]) -> list[Delta]:
         piece = text(delta.get("partial_json"))
@@ -206,14 +222,14 @@ class AnthropicReader(ReplyReader):
     def _end(self, event: Mapping[str, Any]) -> list[Delta]:
         delta = record(event.get("delta"))
         self.stop = name(delta.get("stop_reason")) or self.stop
-        self.details |= present(**{key: event.get(key) for key in DETAILS})
-        self.details |= present(**{key: delta.get(key) for key in DETAILS})
+        self.details |= chosen(event, DETAILS) | chosen(delta, DETAILS)
         self._count(event)
         return []
 
     def _stop(self, event: Mapping[str, Any]) -> list[Delta]:
         self.done = True
-        self.details |= present(**{BEDROCK_METRICS: event.get(BEDROCK_METRICS)})
+        if BEDROCK_METRICS in event:
+            self.details |= chosen(event, (BEDROCK_METRICS,))
         return []
 
     def _error(self, event: Mapping[str, Any]) -> list[Delta]:
@@ -225,6 +241,7 @@ class AnthropicReader(ReplyReader):
     def _count(self, holder: Mapping[str, Any]) -> None:
         """Anthropic's counts are disjoint, and those of a later event are cumulative."""
         usage = record(holder.get("usage"))
+        self.details |= chosen(usage, USAGE_DETAILS)
         hour = number(record(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
         self.count(
             input_tokens=number(usage.get("input_tokens")),
@@ -234,10 +251,14 @@ class AnthropicReader(ReplyReader):
             reasoning_tokens=number(record(usage.get("output_tokens_details")).get("thinking_tokens")),
             cache_creation_1h_input_tokens=hour or None,
         )
-        self.details |= present(**{key: usage.get(key) for key in USAGE_DETAILS})
 
 
-_EVENTS = {
+def _is_plain(value: Mapping[str, Any], known: Known) -> bool:
+    """Whether a look at the keys of a value proves that a table knows all of it: it holds nothing with own tables."""
+    return value.keys() <= known.all and not known.inner
+
+
+_HANDLERS = {
     "message_start": AnthropicReader._start,
     "content_block_start": AnthropicReader._open,
     "content_block_delta": AnthropicReader._grow,
@@ -252,7 +273,7 @@ _OPENERS = {
     "thinking": AnthropicReader._open_thinking,
     "tool_use": AnthropicReader._open_call,
 }
-_DELTAS: dict[str, tuple[Callable[[AnthropicReader, OpenBlock, Mapping[str, Any]], list[Delta]], tuple[str, ...]]] = {
+_GROWTH: dict[str, tuple[Callable[[AnthropicReader, OpenBlock, Mapping[str, Any]], list[Delta]], tuple[str, ...]]] = {
     "text_delta": (AnthropicReader._add_text, ("text",)),
     "thinking_delta": (AnthropicReader._add_thinking, ("thinking",)),
     "input_json_delta": (AnthropicReader._add_json, ("tool_use", "provider")),

@@ -12,7 +12,7 @@ from typing import Any
 from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.items import ItemReader
 from headish.providers.openai_responses.known import DETAILS, EVENT, THOUGHT
-from headish.providers.shared.shapes import listed, name, number, present, record, text
+from headish.providers.shared.shapes import chosen, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
 from headish.providers.shared.words import words
 
@@ -78,7 +78,7 @@ class OpenAIResponsesReader(ItemReader):
     def _read_response(self, event: Mapping[str, Any]) -> list[Delta]:
         response = record(event.get("response"))
         self.id, self.model = name(response.get("id")) or self.id, name(response.get("model")) or self.model
-        self.details |= present(**{key: response.get(key) for key in DETAILS})
+        self.details |= chosen(response, DETAILS)
         self.details |= {"store": True} if response.get("store") is True else {}
         self._count(record(response.get("usage")))
         return self.read_output(listed(response.get("output")))

@@ -55,9 +55,9 @@ class OpenBlock:
     odd: bool = False
     """Whether a piece of it was not understood: what there is of the block is not all of it."""
 
-    def delta(self, piece: str) -> list[Delta]:
-        """Add a piece of text or arguments; what to show of it."""
-        if not piece:
+    def delta(self, piece: object) -> list[Delta]:
+        """Add a piece of text or arguments; what to show of it. What is no text is none."""
+        if not isinstance(piece, str) or not piece:
             return []
         self.pieces.append(piece)
         return [Delta(self.kind, piece, index=self.index)]

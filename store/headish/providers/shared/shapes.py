@@ -5,7 +5,7 @@ A provider may leave out, null or change anything; what is not of its type is as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -49,6 +49,16 @@ def number(value: object) -> int | None:
 def present(**values: Any) -> dict[str, Any]:
     """The values that say something."""
     return {key: value for key, value in values.items() if value is not None and value != [] and value != {}}
+
+
+def chosen(record: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Those of some keys whose values say something."""
+    picked: dict[str, Any] = {}
+    for key in keys:
+        value = record.get(key)
+        if value is not None and value != [] and value != {}:
+            picked[key] = value
+    return picked
 
 
 def healed(value: Any, depth: int = 0) -> Any:

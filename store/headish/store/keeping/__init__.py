@@ -1,1 +1,1 @@
-"""Verbs that look after a space: follow, search, audit, report, back up."""
+"""What a space keeps beside its turns (bookmarks, conversations, objects), and what backs up, exports or erases all."""

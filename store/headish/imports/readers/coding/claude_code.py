@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from headish.imports.building import Node, Talk, build_tree, read_native
-from headish.imports.imported import ImportedTree, make_key
-from headish.imports.notes import Notes
-from headish.imports.readers.lines import Line, read_records
-from headish.imports.sources import Given
+from headish.imports.building import read_native
+from headish.imports.imported import make_key
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.json_records import RecordLine, read_records
 
 FORMAT, ANTHROPIC = "claude-code", "anthropic"
 SPEAKERS = ("user", "assistant")
@@ -34,10 +34,10 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "sum
 """Records that give a title, the strongest first, and the key that holds it."""
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversations of a session's file: the session itself, and each sub-agent that speaks in it."""
     titles: dict[str, str] = {}
-    threads: dict[str | None, _Thread] = {}
+    threads: dict[str | None, _SessionThread] = {}
     for line in read_records(given):
         record = line.record
         kind = record.get("type")
@@ -46,16 +46,13 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             titles[str(kind)] = title
         elif isinstance(record.get("uuid"), str):
             agent = _agent_of(record)
-            threads.setdefault(agent, _Thread(given.notes)).add(line)
+            threads.setdefault(agent, _SessionThread(given.notes)).add(line)
         else:
             given.notes.leave_out(line.where, f"record of type {kind}")
     title = next((titles[kind] for kind in _TITLES if kind in titles), None)
     for agent, thread in threads.items():
         nodes = thread.nodes()
-        talk = thread.talk(given.name, agent, title)
-        tree = build_tree(talk, nodes, given.notes, given.limit_bytes)
-        if tree is not None:
-            yield tree
+        yield replace(thread.talk(given.name, agent, title), messages=nodes)
 
 
 def _agent_of(record: Mapping[str, Any]) -> str | None:
@@ -66,7 +63,7 @@ def _agent_of(record: Mapping[str, Any]) -> str | None:
     return agent if isinstance(agent, str) else "sidechain"
 
 
-class _Further(NamedTuple):
+class _FurtherLines(NamedTuple):
     """What the further lines of an answer say."""
 
     content: list[Any]
@@ -74,22 +71,22 @@ class _Further(NamedTuple):
     reply: dict[str, Any]
 
 
-class _Thread:
+class _SessionThread:
     """The lines of a session, or of one of its sub-agents."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: ImportNotes) -> None:
         self._notes = notes
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, SourceMessage] = {}
         self._stands_for: dict[str, str] = {}
         self._answers: dict[str, str] = {}
-        self._joined: dict[str, _Further] = {}
+        self._joined: dict[str, _FurtherLines] = {}
         self._results: dict[str, tuple[str, set[str]]] = {}
         self._said: list[str] = []
         self._first: dict[str, Any] = {}
         self._has_parents = False
         self._words: str | None = None
 
-    def add(self, line: Line) -> None:
+    def add(self, line: RecordLine) -> None:
         """Take a line. One that was seen is not taken again: a compaction writes what it keeps a second time."""
         record, uuid = line.record, str(line.record["uuid"])
         if uuid in self._nodes or uuid in self._stands_for:
@@ -103,7 +100,7 @@ class _Thread:
         message = record.get("message")
         if record.get("type") not in SPEAKERS or not isinstance(message, Mapping):
             self._notes.leave_out(line.where, _kind_of(record))
-            self._nodes[uuid] = Node(id=uuid, parent=parent, where=line.where)
+            self._nodes[uuid] = SourceMessage(id=uuid, parent=parent, where=line.where)
             return
         content = message.get("content")
         answer = message.get("id") if record["type"] == "assistant" else None
@@ -115,7 +112,7 @@ class _Thread:
         self._nodes[uuid] = self._node(line, uuid, parent, content)
         self._said.append(uuid)
 
-    def _tell_other(self, line: Line, seen: Node | None) -> None:
+    def _tell_other(self, line: RecordLine, seen: SourceMessage | None) -> None:
         """Note a line that says something else than the one whose uuid it has."""
         message = line.record.get("message")
         if seen is None or seen.content is None or not isinstance(message, Mapping):
@@ -123,7 +120,7 @@ class _Thread:
         if _parts(message.get("content")) != _parts(seen.content):
             self._notes.leave_out(line.where, "line with the uuid of another that says something else")
 
-    def _node(self, line: Line, uuid: str, parent: str | None, content: Any) -> Node:
+    def _node(self, line: RecordLine, uuid: str, parent: str | None, content: Any) -> SourceMessage:
         record, message = line.record, line.record["message"]
         role = "assistant" if record["type"] == "assistant" else "user"
         parts = _parts(content)
@@ -137,7 +134,7 @@ class _Thread:
             self._notes.keep(line.where, "toolUseResult")
         if record.get("isCompactSummary") is True:
             self._notes.keep(line.where, "summary of a compaction")
-        return Node(
+        return SourceMessage(
             id=uuid, parent=parent, role=_role_of(role, parts), content=content if parts else [],
             said_at=record.get("timestamp"),
             key=make_key(FORMAT, uuid), meta={"uuid": uuid, **meta}, where=line.where,
@@ -147,13 +144,13 @@ class _Thread:
 
     def _join(self, first: str, uuid: str, record: Mapping[str, Any]) -> None:
         """A further line of an answer: its blocks go to the first one's, and its uuid stands for that one."""
-        further = self._joined.setdefault(first, _Further([], [], {}))
+        further = self._joined.setdefault(first, _FurtherLines([], [], {}))
         further.content.extend(_parts(record["message"].get("content")))
         further.uuids.append(uuid)
         further.reply.update(_reply(record["message"]))
         self._stands_for[uuid] = first
 
-    def _whole(self, node: Node) -> Node:
+    def _whole(self, node: SourceMessage) -> SourceMessage:
         """A message with all of its lines."""
         further = self._joined.get(node.id or "")
         if further is None:
@@ -165,9 +162,9 @@ class _Thread:
             reply={**(node.reply or {}), **further.reply},
         )
 
-    def nodes(self) -> Iterable[Node]:
+    def nodes(self) -> Iterable[SourceMessage]:
         """The messages, each with what it really continues."""
-        linked: list[Node] = []
+        linked: list[SourceMessage] = []
         last: str | None = None
         for uuid, node in self._nodes.items():
             parent = node.parent if self._has_parents else last
@@ -178,7 +175,7 @@ class _Thread:
             last = uuid
         return linked
 
-    def _read(self, node: Node) -> Node:
+    def _read(self, node: SourceMessage) -> SourceMessage:
         """The message with its blocks in headish's own words."""
         if not node.content:
             return node
@@ -186,7 +183,7 @@ class _Thread:
         kept = read_native(ANTHROPIC, entry, self._notes, node.where)
         return replace(node, content=None if kept is None else kept.blocks, form=None if kept is None else kept.form)
 
-    def _behind_results(self, uuid: str, node: Node, parent: str) -> str:
+    def _behind_results(self, uuid: str, node: SourceMessage, parent: str) -> str:
         """What a result continues: the answer, or the result before it that answers another call of the same."""
         before, answered = self._results.get(parent, (parent, set()))
         own = {str(block.get("tool_use_id")) for block in node.content or () if isinstance(block, Mapping)}
@@ -196,7 +193,7 @@ class _Thread:
         self._results[parent] = (uuid, answered)
         return before
 
-    def talk(self, name: str, agent: str | None, title: str | None) -> Talk:
+    def talk(self, name: str, agent: str | None, title: str | None) -> SourceConversation:
         """What is said of the session."""
         session = str(self._first.get("sessionId") or PurePath(name).stem)
         of_agent = {"sub-agent": agent} if agent is not None else {}
@@ -204,7 +201,7 @@ class _Thread:
         facts = ("cwd", "gitBranch", "version", "sessionId")
         app = {key: self._first[key] for key in facts if isinstance(self._first.get(key), str)}
         project = PurePath(str(app["cwd"])).name if "cwd" in app else ""
-        return Talk(
+        return SourceConversation(
             format=FORMAT, id=session if agent is None else f"{session}:{agent}",
             title=title if title and agent is None else words, tip=self._tip(),
             tags=[FORMAT, project, *(["sub-agent"] if agent is not None else [])], app={**app, **of_agent}, logged=True,

@@ -18,10 +18,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.forms.responses import ROLES, kind_of_item
-from headish.imports.building import Node, Talk, build_tree, read_native
-from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.lines import Line, read_records
-from headish.imports.sources import Given
+from headish.imports.building import read_native
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.json_records import RecordLine, read_records
 from headish.values.blocks import Text
 
 FORMAT = "codex"
@@ -33,27 +33,25 @@ _CONTEXT = re.compile(r"\s*(?:<[a-z_]+>|# AGENTS\.md instructions)")
 """How a user's message begins that the program wrote: the surroundings, the instructions of a project."""
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversation of a rollout; nothing where nobody says anything."""
     rollout = _Rollout(given)
     for line in read_records(given):
         rollout.add(line)
-    tree = build_tree(rollout.talk(), rollout.nodes, given.notes, given.limit_bytes)
-    if tree is not None:
-        yield tree
+    yield rollout.conversation()
 
 
 class _Rollout:
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: ImportSource) -> None:
         self._given, self._notes = given, given.notes
         self._meta: Mapping[str, Any] = {}
         self._context: Mapping[str, Any] = {}
         self._title: str | None = None
         self._words: str | None = None
         self._path: list[int] = []
-        self.nodes: list[Node] = []
+        self.nodes: list[SourceMessage] = []
 
-    def add(self, line: Line) -> None:
+    def add(self, line: RecordLine) -> None:
         """Take a record. The first versions wrote items without an envelope."""
         record = line.record
         payload = record.get("payload")
@@ -68,14 +66,14 @@ class _Rollout:
         else:
             take(self, line, payload)
 
-    def _take_meta(self, line: Line, payload: Mapping[str, Any]) -> None:
+    def _take_meta(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         """The first one is the session's; a session that is resumed says it again."""
         self._meta = self._meta or payload
 
-    def _take_context(self, line: Line, payload: Mapping[str, Any]) -> None:
+    def _take_context(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         self._context = payload
 
-    def _take_item(self, line: Line, payload: Mapping[str, Any]) -> None:
+    def _take_item(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         item = _item(payload)
         kept = read_native("responses", item, self._notes, line.where) if item else None
         if kept is None:
@@ -86,7 +84,7 @@ class _Rollout:
             self._words = self._words or _text_of(kept.blocks)
         self._say(line, role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
 
-    def _take_summary(self, line: Line, payload: Mapping[str, Any]) -> None:
+    def _take_summary(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         text = payload.get("message")
         rest = {key: value for key, value in payload.items() if key != "message" and value not in (None, [])}
         self._notes.keep(line.where, "summary of a compaction")
@@ -96,7 +94,12 @@ class _Rollout:
         self._say(line, "user", (Text(text),), {"compacted": rest or True})
 
     def _say(
-        self, line: Line, role: str, blocks: Blocks, meta: Mapping[str, Any], form: Mapping[str, Any] | None = None
+        self,
+        line: RecordLine,
+        role: str,
+        blocks: Blocks,
+        meta: Mapping[str, Any],
+        form: Mapping[str, Any] | None = None,
     ) -> None:
         parent = self.nodes[self._path[-1]].id if self._path else None
         outside = {key: value for key, value in line.record.items() if key not in _ENVELOPE and value is not None}
@@ -104,14 +107,14 @@ class _Rollout:
         number = str(line.number)
         self._path.append(len(self.nodes))
         self.nodes.append(
-            Node(
+            SourceMessage(
                 id=number, parent=parent, role=role, content=blocks, said_at=line.record.get("timestamp"),
                 key=make_key(FORMAT, self._session, number), meta={**outside, **meta}, where=line.where,
                 reply=self._reply() if role == "assistant" else None, form=form,
             )
         )  # fmt: skip
 
-    def _take_event(self, line: Line, payload: Mapping[str, Any]) -> None:
+    def _take_event(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         kind = payload.get("type")
         if kind == "thread_rolled_back":
             self._roll_back(payload.get("num_turns"))
@@ -162,18 +165,19 @@ class _Rollout:
         """Whether a person said it, and not the program in a person's name."""
         return not _CONTEXT.match(_text_of(blocks))
 
-    def talk(self) -> Talk:
-        """What is said of the session."""
+    def conversation(self) -> SourceConversation:
+        """The session with its messages."""
         source = self._meta.get("source")
         is_agent = isinstance(source, Mapping) and "subagent" in source
         cwd = self._meta.get("cwd")
         project = PurePath(cwd).name if isinstance(cwd, str) else ""
         words = (self._words or "").strip().split("\n", 1)[0][:200]
         tip = self.nodes[self._path[-1]].id if self._path else None
-        return Talk(
+        return SourceConversation(
             format=FORMAT, id=self._session, title=self._title or words, tip=tip,
             tags=[FORMAT, project, *(["sub-agent"] if is_agent else [])],
             app={key: self._meta[key] for key in _FACTS if self._meta.get(key) is not None}, logged=True,
+            messages=self.nodes,
         )  # fmt: skip
 
 
@@ -193,7 +197,7 @@ def _text_of(blocks: Blocks | str) -> str:
     return first.text if isinstance(first, Text) else ""
 
 
-_TAKERS: dict[str, Callable[[_Rollout, Line, Mapping[str, Any]], None]] = {
+_TAKERS: dict[str, Callable[[_Rollout, RecordLine, Mapping[str, Any]], None]] = {
     "session_meta": _Rollout._take_meta,
     "turn_context": _Rollout._take_context,
     "response_item": _Rollout._take_item,

@@ -20,11 +20,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.building import read_native
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.lines import read_records
-from headish.imports.sources import Given
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.json_records import read_records
 from headish.limits import IMPORT_LINE_BYTES
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 
@@ -37,25 +37,23 @@ _FAILED = ("error", "cancelled")
 Message = Mapping[str, Any]
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversation of a session, or of a saved chat; nothing where nobody says anything."""
     whole = _read_whole(given)
     contents = whole.get("history") if isinstance(whole, dict) else whole
     if isinstance(contents, list) and not (isinstance(whole, dict) and "messages" in whole):
-        tree = _saved_chat(given, contents)
+        yield _saved_chat(given, contents)
     else:
-        session = _Session(given)
+        session = _GeminiSession(given)
         if isinstance(whole, dict):
             session.add(whole, "")
         else:
             for line in read_records(given):
                 session.add(line.record, line.where)
-        tree = session.tree()
-    if tree is not None:
-        yield tree
+        yield session.conversation()
 
 
-def _read_whole(given: Given) -> Any:
+def _read_whole(given: ImportSource) -> Any:
     """The JSON of a whole file; None where it is one of lines, which is read anew."""
     data = given.file.read(IMPORT_LINE_BYTES + 1)
     given.file.seek(0)
@@ -73,8 +71,8 @@ def _read_whole(given: Given) -> Any:
     return value
 
 
-def _saved_chat(given: Given, contents: list[Any]) -> ImportedTree | None:
-    nodes: list[Node] = []
+def _saved_chat(given: ImportSource, contents: list[Any]) -> SourceConversation:
+    nodes: list[SourceMessage] = []
     for number, content in enumerate(contents, 1):
         where = f"content {number}"
         if not isinstance(content, Mapping):
@@ -85,19 +83,19 @@ def _saved_chat(given: Given, contents: list[Any]) -> ImportedTree | None:
             continue
         results = bool(kept.blocks) and all(isinstance(block, ToolResult) for block in kept.blocks)
         nodes.append(
-            Node(
+            SourceMessage(
                 id=str(number), parent=nodes[-1].id if nodes else None, role="tool" if results else kept.role,
                 content=kept.blocks, form=kept.form, where=where,
                 reply={"provider": GEMINI} if kept.role == "assistant" else None,
             )
         )  # fmt: skip
     title = PurePath(given.name).stem.removeprefix("checkpoint-")
-    talk = Talk(format=FORMAT, id=None, title=title, tags=[FORMAT, "checkpoint"])
-    return build_tree(talk, nodes, given.notes, given.limit_bytes)
+    talk = SourceConversation(format=FORMAT, id=None, title=title, tags=[FORMAT, "checkpoint"])
+    return replace(talk, messages=nodes)
 
 
-class _Session:
-    def __init__(self, given: Given) -> None:
+class _GeminiSession:
+    def __init__(self, given: ImportSource) -> None:
         self._given, self._notes = given, given.notes
         self._facts: dict[str, Any] = {}
         self._messages: dict[str, tuple[Message, str | None, str]] = {}
@@ -171,26 +169,25 @@ class _Session:
         found = self._facts.get("sessionId")
         return found if isinstance(found, str) and found else PurePath(self._given.name).stem
 
-    def tree(self) -> ImportedTree | None:
-        """The session as drafts."""
+    def conversation(self) -> SourceConversation:
+        """The session with its messages."""
         nodes = [node for id, kept in self._messages.items() for node in self._nodes(id, *kept)]
         title = self._facts.get("summary")
         is_agent = self._facts.get("kind") == "subagent"
         words = next(filter(None, map(_words_of, nodes)), "")
         words = words.split("\n", 1)[0][:200]
-        talk = Talk(
+        return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) and title else words,
             tip=self._end_of(next(reversed(self._path))) if self._path else None, logged=True,
             tags=[FORMAT, *(["sub-agent"] if is_agent else [])],
-            app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])},
+            app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])}, messages=nodes,
         )  # fmt: skip
-        return build_tree(talk, nodes, self._notes, self._given.limit_bytes)
 
     def _end_of(self, id: str) -> str:
         """What follows a message continues the results of its calls, where there are any."""
         return f"{id}/2" if any("result" in call for call in _calls(self._messages[id][0])) else id
 
-    def _nodes(self, id: str, message: Message, before: str | None, where: str) -> Iterator[Node]:
+    def _nodes(self, id: str, message: Message, before: str | None, where: str) -> Iterator[SourceMessage]:
         role = ROLES.get(str(message.get("type")))
         parent = None if before is None else self._end_of(before)
         if role is None:
@@ -202,7 +199,7 @@ class _Session:
         shown = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
         if not blocks:
             self._notes.leave_out(where, "empty message")
-        node = Node(
+        node = SourceMessage(
             id=id, parent=parent, role=role, content=blocks or None, said_at=message.get("timestamp"),
             key=make_key(FORMAT, self._id, id), where=where, hidden="model" if role == "system" else None,
             meta={"id": message["id"], "type": message.get("type"), **shown},
@@ -271,7 +268,7 @@ def _thoughts(message: Message) -> list[Thinking]:
     return found
 
 
-def _words_of(node: Node) -> str:
+def _words_of(node: SourceMessage) -> str:
     """What a person said first in a message."""
     first = node.content[0] if node.role == "user" and node.content else None
     return first.text if isinstance(first, Text) else ""

@@ -17,18 +17,19 @@ from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError
-from headish.imports.files import LONG_LINE, read_lines
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.sources import Given
+from headish.imports.reader import ImportSource
+from headish.imports.source_files import LONG_LINE, read_lines
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
 
+FORMAT = "oasst"
 ROLES = {"prompter": "user", "assistant": "assistant", "system": "system"}
 _OWN = ("text", "role", "replies", "parent_id")
 """Keys that the thread itself says."""
 
 
-def read_trees(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """The trees of a file, one at a time; blank lines are skipped.
 
     A line that is no tree, or is longer than memory should hold, is noted as broken, and nothing of it is stored.
@@ -88,6 +89,6 @@ def _draft(message: Any, tree: dict[str, Any] | None) -> Draft:
         "role": ROLES[role],
         "meta": {"oasst": kept if tree is None else {**tree, **kept}},
         "said_at": plausible_time(message.get("created_date")),
-        "key": make_key("oasst", message.get("message_id")),
+        "key": make_key(FORMAT, message.get("message_id")),
     }
     return make_draft(message["text"], options, PAYLOAD_LIMIT_BYTES)

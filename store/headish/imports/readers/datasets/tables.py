@@ -10,16 +10,17 @@ from math import isfinite
 from typing import Any
 
 from headish.errors import InvalidImport
-from headish.imports.arrays import read_items
 from headish.imports.cleaning import heal
-from headish.imports.readers.lines import read_records
-from headish.imports.sources import PARQUET, Given
+from headish.imports.detection import PARQUET
+from headish.imports.reader import ImportSource
+from headish.imports.readers.shared.json_arrays import read_items
+from headish.imports.readers.shared.json_records import read_records
 
 BATCH_ROWS = 32
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 
 
-def read_rows(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def read_rows(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The rows of a file, each with its place; what is no row is noted as broken.
 
     Raises: InvalidImport for what cannot be read as one of the three.
@@ -41,7 +42,7 @@ def read_rows(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((line.where, line.record) for line in read_records(given, grows=False))
 
 
-def _read_parquet(given: Given) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_parquet(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:

@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headish.imports.arrays import read_items
-from headish.imports.building import Node, Talk, build_tree
+from msgspec.structs import replace
+
+from headish.imports.building import build_tree
+from headish.imports.detection import open_exports
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.notes import Notes
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
-from headish.imports.sources import Given, open_exports
+from headish.imports.readers.shared.json_arrays import read_items
 
 FORMAT = "chatgpt"
 _ROLES = ("system", "user", "assistant", "tool")
@@ -28,7 +31,7 @@ _OWN = ("id", "content", "create_time")
 _TALK = ("mapping", "title", "current_node", "id", "conversation_id", "create_time", "update_time", "is_archived")
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """The conversations of an export, one at a time.
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
@@ -42,14 +45,14 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             if not isinstance(mapping, Mapping):
                 notes.break_off(where, "a conversation is an object with a `mapping`")
                 continue
-            tree = _Conversation(record, mapping, where, notes, assets).tree(given.limit_bytes)
+            tree = _ChatGPTConversation(record, mapping, where, notes, assets).tree(given.limit_bytes)
             if tree is not None:
                 yield tree
 
 
-class _Conversation:
+class _ChatGPTConversation:
     def __init__(
-        self, record: Mapping[str, Any], mapping: Mapping[str, Any], where: str, notes: Notes, assets: Assets
+        self, record: Mapping[str, Any], mapping: Mapping[str, Any], where: str, notes: ImportNotes, assets: Assets
     ) -> None:
         self._record, self._mapping, self._where = record, mapping, where
         self._notes, self._assets = notes, assets
@@ -63,33 +66,33 @@ class _Conversation:
         title, tip = record.get("title"), record.get("current_node")
         app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, [], {})}
         gizmo = record.get("gizmo_id")
-        talk = Talk(
+        talk = SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *([gizmo] if isinstance(gizmo, str) else [])],
             archived=record.get("is_archived") is True, pinned=record.get("is_starred") is True,
             app={FORMAT: app} if app else {},
         )  # fmt: skip
-        return build_tree(talk, nodes, self._notes, limit_bytes)
+        return build_tree(replace(talk, messages=nodes), self._notes, limit_bytes)
 
-    def _node(self, id: str, node: Any) -> Node:
+    def _node(self, id: str, node: Any) -> SourceMessage:
         where = f"{self._where}, message {id}"
         if not isinstance(node, Mapping):
             self._notes.break_off(where, "a node is an object")
-            return Node(id=id)
+            return SourceMessage(id=id)
         parent, message = node.get("parent"), node.get("message")
         parent = parent if isinstance(parent, str) else None
         if not isinstance(message, Mapping):
-            return Node(id=id, parent=parent)
+            return SourceMessage(id=id, parent=parent)
         role, name = _author(message)
         said = message.get("content")
         blocks, is_mapped = read_content(said if isinstance(said, Mapping) else {}, self._assets)
         if not isinstance(said, Mapping):
             self._notes.break_off(where, "a message has a `content`")
-            return Node(id=id, parent=parent)
+            return SourceMessage(id=id, parent=parent)
         blocks += self._attached(message, blocks)
         if not blocks:
             self._notes.leave_out(where, "empty message")
-            return Node(id=id, parent=parent)
+            return SourceMessage(id=id, parent=parent)
         meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
         if not is_mapped:
             meta["content"] = said
@@ -99,7 +102,7 @@ class _Conversation:
             blocks = [_result(blocks, name, self._call_of(parent))]
         elif role == "assistant" and isinstance(recipient, str) and recipient != "all":
             blocks = _as_call(blocks, recipient, id, said)
-        return Node(
+        return SourceMessage(
             id=id, parent=parent, role=role, content=blocks, said_at=_milliseconds(message.get("create_time")),
             key=make_key(FORMAT, self._id, id), meta={"message_id": id, **meta}, hidden=_hidden(message), where=where,
             reply=_reply(message) if role == "assistant" else None,

@@ -19,11 +19,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.media import guess_media_type
-from headish.imports.arrays import read_items
-from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.building import build_tree, read_native
+from headish.imports.detection import open_exports
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.notes import Notes
-from headish.imports.sources import Given, open_exports
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.json_arrays import read_items
 from headish.values.blocks import ContentBlock, ToolResult
 
 FORMAT, ANTHROPIC = "claude", "anthropic"
@@ -34,7 +35,7 @@ _OWN = ("text", "content", "sender", "parent_message_uuid", "created_at", "attac
 _TALK = ("uuid", "name", "chat_messages", "messages", "current_leaf_message_uuid", "created_at", "updated_at")
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """The conversations of an export, one at a time.
 
     Raises: InvalidImport for an archive or JSON that cannot be read.
@@ -46,23 +47,24 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             if not isinstance(messages, list):
                 notes.break_off(where, "a conversation is an object with `chat_messages`")
                 continue
-            tree = build_tree(_talk(record), _nodes(record, messages, where, notes), notes, given.limit_bytes)
+            talk = replace(_talk(record), messages=_nodes(record, messages, where, notes))
+            tree = build_tree(talk, notes, given.limit_bytes)
             if tree is not None:
                 yield tree
 
 
-def _talk(record: Mapping[str, Any]) -> Talk:
+def _talk(record: Mapping[str, Any]) -> SourceConversation:
     tip, project = record.get("current_leaf_message_uuid"), record.get("project_uuid")
     app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, "", [], {})}
-    return Talk(
+    return SourceConversation(
         format=FORMAT, id=_text(record.get("uuid")), title=_text(record.get("name")), tip=_text(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
         app={FORMAT: app} if app else {},
     )  # fmt: skip
 
 
-def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes: Notes) -> list[Node]:
-    nodes: list[Node] = []
+def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes: ImportNotes) -> list[SourceMessage]:
+    nodes: list[SourceMessage] = []
     has_parents = any(isinstance(each, Mapping) and "parent_message_uuid" in each for each in messages)
     last: str | None = None
     for number, message in enumerate(messages, 1):
@@ -78,7 +80,7 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
         if not files and not parts:
             notes.leave_out(place, "empty message")
         nodes += _pieces(
-            Node(
+            SourceMessage(
                 id=id, parent=None if parent == _ROOT else parent, role=role,
                 said_at=message.get("created_at"), meta=_meta(message), where=place,
                 reply=_reply(record, message) if role == "assistant" else None,
@@ -88,7 +90,9 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
     return nodes
 
 
-def _pieces(node: Node, parts: list[Any], files: int, ids: tuple[Any, Any], notes: Notes) -> list[Node]:
+def _pieces(
+    node: SourceMessage, parts: list[Any], files: int, ids: tuple[Any, Any], notes: ImportNotes
+) -> list[SourceMessage]:
     """A message as turns. An answer holds the results of its calls; each run of them is a tool's turn of its own.
 
     What continues the message continues the last piece. The first has the message's key, the others ``KEY/2`` and on.
@@ -103,7 +107,7 @@ def _pieces(node: Node, parts: list[Any], files: int, ids: tuple[Any, Any], note
             runs[-1].append(part)
         else:
             runs = [[part]]
-    pieces: list[Node] = []
+    pieces: list[SourceMessage] = []
     for number, run in enumerate(runs, 1):
         is_tool = node.role == "assistant" and _is_result(run[-1])
         own = id if number == 1 or not isinstance(id, str) else f"{id}/{number}"
@@ -117,7 +121,7 @@ def _pieces(node: Node, parts: list[Any], files: int, ids: tuple[Any, Any], note
     return pieces or [node]
 
 
-def _read(piece: Node, run: list[Any], files: int, notes: Notes) -> Node:
+def _read(piece: SourceMessage, run: list[Any], files: int, notes: ImportNotes) -> SourceMessage:
     """A piece with its blocks in headish's own words."""
     if files == len(run):
         return replace(piece, content=run)

@@ -19,12 +19,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.errors import InvalidImport
-from headish.imports.building import Node, Talk, build_tree, read_native
+from headish.imports.building import read_native
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.imported import ImportedTree, make_key
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.logs.llm_messages import utc
-from headish.imports.readers.shared.databases import Foreign, TooLargeValue, opened
-from headish.imports.sources import Given
+from headish.imports.readers.shared.databases import ForeignFile, TooLargeValue, opened
 from headish.values.blocks import Text
 
 FORMAT = "openai-agents"
@@ -38,7 +38,7 @@ _TITLE_CHARACTERS = 200
 Row = Mapping[str, Any]
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The sessions of a database, by their ids.
 
     Raises: InvalidImport for another database, and a damaged one.
@@ -49,35 +49,34 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             raise InvalidImport(given.name, None, "it is a SQLite database, but holds no sessions of the Agents SDK")
         for (session,) in foreign.keys(table, "session_id"):
             if isinstance(session, str):
-                tree = _Session(given, foreign, table, session).tree()
-                if tree is not None:
-                    yield tree
+                yield _AgentsSession(given, foreign, table, session).conversation()
             else:
                 given.notes.break_off(f"session {session!r:.80}", "its session_id is no text")
 
 
-class _Session:
-    def __init__(self, given: Given, foreign: Foreign, table: str, id: str) -> None:
+class _AgentsSession:
+    def __init__(self, given: ImportSource, foreign: ForeignFile, table: str, id: str) -> None:
         self._given, self._foreign, self._table, self._id = given, foreign, table, id
         self._notes = given.notes
         self._title: str | None = None
         timed = foreign.has(table, "created_at")
         self._columns = ("message_data", "created_at") if timed else ("message_data",)
 
-    def tree(self) -> ImportedTree | None:
-        """The session as drafts."""
+    def conversation(self) -> SourceConversation:
+        """The session with its messages."""
         rows = self._foreign.rows(self._table, ("id",), "id", session_id=self._id)
         numbers = list(dict.fromkeys(row["id"] for row in rows if isinstance(row["id"], int)))
         branches, turns = self._branches()
         placed = {number for branch in branches.values() for number in branch}
         loose = [number for number in numbers if number not in placed]
         read = {number: node for number in numbers if (node := self._node(number)) is not None}
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, SourceMessage] = {}
         for name, listed in [*branches.items(), ("", loose)]:
             self._place(nodes, name, [number for number in listed if number in read], read)
         self._count(nodes, turns)
-        talk = Talk(format=FORMAT, id=self._id, title=self._title, tags=[FORMAT])
-        return build_tree(talk, nodes.values(), self._notes, self._given.limit_bytes)
+        return SourceConversation(
+            format=FORMAT, id=self._id, title=self._title, tags=[FORMAT], messages=list(nodes.values())
+        )
 
     def _branches(self) -> tuple[dict[str, list[int]], dict[tuple[str, int], int]]:
         """The rows of each branch in their order, and which row ends each of its turns."""
@@ -95,7 +94,9 @@ class _Session:
                     ends[branch, turn] = number
         return branches, ends
 
-    def _place(self, nodes: dict[str, Node], branch: str, listed: list[int], read: Mapping[int, Node]) -> None:
+    def _place(
+        self, nodes: dict[str, SourceMessage], branch: str, listed: list[int], read: Mapping[int, SourceMessage]
+    ) -> None:
         """Put the rows of a branch behind one another. A row that another branch has behind another row is said
         again."""
         before: str | None = None
@@ -109,7 +110,7 @@ class _Session:
             nodes.setdefault(id, replace(node, id=id, parent=before))
             before = id
 
-    def _node(self, number: int) -> Node | None:
+    def _node(self, number: int) -> SourceMessage | None:
         where = f"session {self._id:.80}, row {number}"
         try:
             [row, *_] = self._foreign.rows(self._table, self._columns, id=number, session_id=self._id)
@@ -128,7 +129,7 @@ class _Session:
             return None
         return self._read(item, number, row, where)
 
-    def _read(self, item: Mapping[str, Any], number: int, row: Row, where: str) -> Node | None:
+    def _read(self, item: Mapping[str, Any], number: int, row: Row, where: str) -> SourceMessage | None:
         kept = read_native("responses", item, self._notes, where)
         if kept is None:
             return None
@@ -136,14 +137,14 @@ class _Session:
         role = kept.role if kept.role == "tool" or is_message else "assistant"
         if role == "user" and self._title is None and kept.blocks and isinstance(kept.blocks[0], Text):
             self._title = kept.blocks[0].text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
-        return Node(
+        return SourceMessage(
             id=None, role=role, content=kept.blocks, said_at=utc(row.get("created_at")), where=where, form=kept.form,
             key=make_key(FORMAT, self._id, str(number)), speaker=kept.speaker,
             meta={"item": dict(kept.rest)} if kept.rest else {},
             reply={"provider": "openai_responses"} if role == "assistant" else None,
         )  # fmt: skip
 
-    def _count(self, nodes: dict[str, Node], ends: Mapping[tuple[str, int], int]) -> None:
+    def _count(self, nodes: dict[str, SourceMessage], ends: Mapping[tuple[str, int], int]) -> None:
         """Put the tokens of a turn, which are those of all its requests, beside its last answer."""
         if not ends or not self._foreign.has("turn_usage", "session_id", *_USAGE):
             return

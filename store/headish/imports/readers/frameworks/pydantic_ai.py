@@ -15,11 +15,9 @@ from typing import Any
 
 import msgspec
 
-from headish.imports.building import Node, Talk, build_tree
-from headish.imports.imported import ImportedTree
-from headish.imports.readers.shared.paths import fingerprint
-from headish.imports.readers.shared.values import read_values
-from headish.imports.sources import Given
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.branching import fingerprint
+from headish.imports.readers.shared.json_records import read_values
 from headish.values.caches import Cache, longest
 
 FORMAT = "pydantic-ai"
@@ -33,15 +31,13 @@ _MESSAGE = ("parts", "kind", "timestamp", "usage", "model_name", "provider_name"
 _TITLE_CHARACTERS = 200
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The histories of a file. Raises: InvalidImport for a file that is no JSON."""
     for where, history in _histories(given):
-        tree = _History(history, where, given).tree()
-        if tree is not None:
-            yield tree
+        yield _History(history, where, given).conversation()
 
 
-def _histories(given: Given) -> Iterator[tuple[str, list[Any]]]:
+def _histories(given: ImportSource) -> Iterator[tuple[str, list[Any]]]:
     """The lists of messages; messages that stand one behind another in the file are one list."""
     loose: list[Any] = []
     for where, value in read_values(given):
@@ -63,13 +59,13 @@ def _list_in(value: Any) -> list[Any] | None:
 
 
 class _History:
-    def __init__(self, messages: list[Any], where: str, given: Given) -> None:
+    def __init__(self, messages: list[Any], where: str, given: ImportSource) -> None:
         self._messages, self._where, self._given, self._notes = messages, where, given, given.notes
-        self._nodes: list[Node] = []
+        self._nodes: list[SourceMessage] = []
         self._title: str | None = None
 
-    def tree(self) -> ImportedTree | None:
-        """The history as drafts."""
+    def conversation(self) -> SourceConversation:
+        """The history with its messages."""
         ids: dict[str, None] = {}
         for number, message in enumerate(self._messages, 1):
             where = ", ".join(filter(None, (self._where, f"message {number}")))
@@ -82,8 +78,7 @@ class _History:
             self._take(message, parts, where)
         # One without an id is known by how it begins: by the time and the words of its first message.
         id = next(reversed(ids), None) or (fingerprint(self._messages[0]).hex() if self._messages else None)
-        talk = Talk(format=FORMAT, id=id, title=self._title, tags=[FORMAT])
-        return build_tree(talk, self._nodes, self._notes, self._given.limit_bytes)
+        return SourceConversation(format=FORMAT, id=id, title=self._title, tags=[FORMAT], messages=self._nodes)
 
     def _take(self, message: Part, parts: Sequence[Any], where: str) -> None:
         is_answer = message["kind"] == "response"
@@ -112,7 +107,7 @@ class _History:
             self._title = next(texts, "").strip().split("\n", 1)[0][:_TITLE_CHARACTERS] or None
         number = len(self._nodes)
         self._nodes.append(
-            Node(
+            SourceMessage(
                 id=str(number), parent=str(number - 1) if number else None, role=role, content=blocks or None,
                 said_at=time, meta=meta | ({"parts": rest} if rest else {}), reply=reply, where=where,
                 cache=longest(_asked_cache(part) for part in run),

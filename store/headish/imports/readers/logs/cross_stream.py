@@ -26,11 +26,11 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft, make_document_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError
-from headish.imports.building import Node, Talk, about_of, draft_node
+from headish.imports.building import about_of, draft_node
 from headish.imports.cleaning import NotJson, decode, without_secrets
-from headish.imports.imported import About, ImportedTree, make_key
-from headish.imports.readers.lines import Line, read_records
-from headish.imports.sources import Given
+from headish.imports.imported import ImportedConversation, ImportedTree, make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.json_records import RecordLine, read_records
 from headish.values.caches import plausible_cache
 from headish.values.checks.files import open_regular
 from headish.values.ids import BELOW_TIME, as_turn_id
@@ -46,16 +46,16 @@ _MAPPED = ("role", "continues", "head", "options", "inherited", "cache", "conten
 _COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """The turns of an export, a tree each, in the order of the file."""
-    names = _Names()
+    names = _FrameNames()
     begin = given.file.tell()
     quiet = given._replace(notes=type(given.notes)(given.name), progress=None)
     for line in read_records(quiet):
         if line.record.get("topic") == TOPIC:
             names.add(line.record)
     given.file.seek(begin)
-    export = _Export(given, names)
+    export = _FrameExport(given, names)
     for line in read_records(given):
         if line.record.get("topic") == TOPIC:
             yield from export.read(line)
@@ -63,7 +63,7 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             given.notes.leave_out(line.where, f"frame of topic {line.record.get('topic')}")
 
 
-class _Names:
+class _FrameNames:
     """Which turn each name stands for in the end."""
 
     def __init__(self) -> None:
@@ -91,15 +91,15 @@ class _Names:
         return [name for name, last in self._last.items() if last == id]
 
 
-class _Export:
-    def __init__(self, given: Given, names: _Names) -> None:
+class _FrameExport:
+    def __init__(self, given: ImportSource, names: _FrameNames) -> None:
         self._given, self._notes = given, given.notes
         self._folder = None if given.path is None else Path(given.path).parent / CAS
         self._named = names
-        self._then = _Names()
+        self._then = _FrameNames()
         self._known: set[str] = set()
 
-    def read(self, line: Line) -> Iterator[ImportedTree]:
+    def read(self, line: RecordLine) -> Iterator[ImportedTree]:
         """The tree of a turn."""
         frame, meta = line.record, _meta_of(line.record)
         id = as_turn_id(str(frame.get("id")))
@@ -123,9 +123,9 @@ class _Export:
                 untimed=int(draft.facts.said_at is None),
             )  # fmt: skip
 
-    def _about(self, name: str) -> About | None:
+    def _about(self, name: str) -> ImportedConversation | None:
         """A name is kept as it is, where a bookmark may have it."""
-        about = about_of(Talk(format=FORMAT, id=name, title=name, tags=[FORMAT]), self._notes)
+        about = about_of(SourceConversation(format=FORMAT, id=name, title=name, tags=[FORMAT]), self._notes)
         return replace(about, names=(name, *about.names)) if new_refusal(name) is None else about
 
     def _draft(self, id: str, frame: Mapping[str, Any], meta: Mapping[str, Any], where: str) -> Draft | None:
@@ -146,7 +146,7 @@ class _Export:
             self._notes.change(where, "what looks like a key was hidden in options")
         if meta.get("type") == "document":
             return self._document(data, meta, {"role": role, "said_at": said_at, "key": key}, kept, where)
-        node = Node(
+        node = SourceMessage(
             id=id, role=str(role), content=self._content(data, meta, where), said_at=said_at, key=key,
             meta=kept, inherited=inherited, cache=plausible_cache(meta.get("cache")), where=where,
             reply=_reply(meta) if role == "assistant" else None,

@@ -19,12 +19,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.errors import InvalidImport
-from headish.imports.building import Node, Talk, build_tree
-from headish.imports.imported import ImportedTree
+from headish.imports.detection import is_log
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.logs.llm_messages import read_messages, reply_of, utc
 from headish.imports.readers.logs.llm_responses import read_responses
-from headish.imports.readers.shared.databases import Foreign, opened
-from headish.imports.sources import Given, is_log
+from headish.imports.readers.shared.databases import ForeignFile, opened
 
 FORMAT = "llm"
 Row = Mapping[str, Any]
@@ -33,7 +32,7 @@ _FOREIGN = "it is a SQLite database, but no log of llm; those of openai-agents, 
 _OWN = "it is a database of headish: open it with --db; Store.copy_to copies its conversations into another one"
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversations of a log, the older ones first.
 
     Raises: InvalidImport for another database, a damaged one, and a stream: SQLite reads files.
@@ -47,15 +46,13 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
             yield from _read_threads(given, foreign)
 
 
-def _read_responses(given: Given, foreign: Foreign) -> Iterator[ImportedTree]:
+def _read_responses(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
     for conversation, nodes in read_responses(foreign):
         talk = _talk(conversation["id"], conversation.get("name"), None, conversation)
-        tree = build_tree(talk, nodes, given.notes, given.limit_bytes)
-        if tree is not None:
-            yield tree
+        yield replace(talk, messages=nodes)
 
 
-def _read_threads(given: Given, foreign: Foreign) -> Iterator[ImportedTree]:
+def _read_threads(given: ImportSource, foreign: ForeignFile) -> Iterator[SourceConversation]:
     for thread in foreign.select("SELECT * FROM threads ORDER BY datetime_utc, id"):
         turns = foreign.select("SELECT * FROM turns WHERE thread_id = ? ORDER BY datetime_utc, id", thread["id"])
         yield from _thread(given, foreign, thread, turns)
@@ -65,19 +62,19 @@ def _read_threads(given: Given, foreign: Foreign) -> Iterator[ImportedTree]:
         yield from _thread(given, foreign, thread, [turn])
 
 
-def _thread(given: Given, foreign: Foreign, thread: Row, turns: list[dict[str, Any]]) -> Iterator[ImportedTree]:
+def _thread(
+    given: ImportSource, foreign: ForeignFile, thread: Row, turns: list[dict[str, Any]]
+) -> Iterator[SourceConversation]:
     tip = thread["tip_message_hash"]
     tips = dict.fromkeys(each for each in (*(turn["tip_message_hash"] for turn in turns), tip) if each is not None)
     messages = read_messages(foreign, list(tips))
     times = _times(messages, turns)
     replies = {turn["tip_message_hash"]: reply_of(turn) for turn in turns}
     nodes = [_timed(node, times, replies) for node in messages.values()]
-    tree = build_tree(_talk(thread["id"], thread.get("name"), tip, thread), nodes, given.notes, given.limit_bytes)
-    if tree is not None:
-        yield tree
+    yield replace(_talk(thread["id"], thread.get("name"), tip, thread), messages=nodes)
 
 
-def _times(messages: Mapping[str, Node], turns: list[dict[str, Any]]) -> dict[str, str]:
+def _times(messages: Mapping[str, SourceMessage], turns: list[dict[str, Any]]) -> dict[str, str]:
     """A message was said in the first turn that knows it: messages themselves have no time."""
     times: dict[str, str] = {}
     for turn in turns:
@@ -88,16 +85,18 @@ def _times(messages: Mapping[str, Node], turns: list[dict[str, Any]]) -> dict[st
     return times
 
 
-def _timed(node: Node, times: Mapping[str, str], replies: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]) -> Node:
+def _timed(
+    node: SourceMessage, times: Mapping[str, str], replies: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]
+) -> SourceMessage:
     id = node.id or ""
     reply, beside = replies.get(id, ({}, {}))
     answer = {"reply": reply, "meta": {**node.meta, **beside}} if node.role == "assistant" and reply else {}
     return replace(node, said_at=utc(times.get(id)), **answer)
 
 
-def _talk(id: str, name: Any, tip: str | None, record: Row) -> Talk:
+def _talk(id: str, name: Any, tip: str | None, record: Row) -> SourceConversation:
     facts = {key: record[key] for key in ("model", "forked_from") if isinstance(record.get(key), str)}
-    return Talk(
+    return SourceConversation(
         format=FORMAT,
         id=id,
         title=name if isinstance(name, str) else None,

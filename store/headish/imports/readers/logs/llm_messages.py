@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headish.content.media import guess_media_type
-from headish.imports.building import Node
 from headish.imports.imported import make_key
-from headish.imports.readers.shared.databases import Foreign
+from headish.imports.reader import SourceMessage
+from headish.imports.readers.shared.databases import ForeignFile
 
 FORMAT = "llm"
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -31,7 +31,7 @@ _PARTS = _UP + "SELECT parts.* FROM up JOIN parts ON parts.message_hash = up.has
 class Borrowed:
     """Fragments and attachments by their ids, each read once it is asked for."""
 
-    def __init__(self, foreign: Foreign) -> None:
+    def __init__(self, foreign: ForeignFile) -> None:
         self._foreign = foreign
 
     def fragment(self, id: Any) -> str:
@@ -58,7 +58,7 @@ class Borrowed:
         return found[0] if found else None
 
 
-def read_messages(foreign: Foreign, tips: Sequence[str]) -> dict[str, Node]:
+def read_messages(foreign: ForeignFile, tips: Sequence[str]) -> dict[str, SourceMessage]:
     """The messages that lead to the tips, by their hashes. Raises: TooLargeValue; sqlite3.Error."""
     rows: dict[str, Row] = {}
     parts: defaultdict[str, dict[Any, Row]] = defaultdict(dict)
@@ -72,11 +72,11 @@ def read_messages(foreign: Foreign, tips: Sequence[str]) -> dict[str, Node]:
     return {hash: _node(row, parts[hash].values(), borrowed) for hash, row in rows.items()}
 
 
-def _node(row: Row, parts: Iterable[Row], borrowed: Borrowed) -> Node:
+def _node(row: Row, parts: Iterable[Row], borrowed: Borrowed) -> SourceMessage:
     blocks = [block for part in parts for block in _part(part, borrowed)]
     role = row["role"] if row["role"] in ROLES else "user"
     metadata = load(row["provider_metadata"])
-    return Node(
+    return SourceMessage(
         id=row["hash"], parent=row["parent_hash"], role=role, content=blocks or None, key=make_key(FORMAT, row["hash"]),
         meta={"hash": row["hash"], **({"provider_metadata": metadata} if metadata else {})},
         where=f"message {row['hash']}",

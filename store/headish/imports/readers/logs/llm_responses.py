@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headish.imports.building import Node
 from headish.imports.imported import make_key
+from headish.imports.reader import SourceMessage
 from headish.imports.readers.logs.llm_messages import FORMAT, Block, Borrowed, load, reply_of, utc
-from headish.imports.readers.shared.databases import Foreign
+from headish.imports.readers.shared.databases import ForeignFile
 
 Row = Mapping[str, Any]
 
 
-def read_responses(foreign: Foreign) -> Iterator[tuple[dict[str, Any], list[Node]]]:
+def read_responses(foreign: ForeignFile) -> Iterator[tuple[dict[str, Any], list[SourceMessage]]]:
     """Each conversation with its messages; a response without a conversation is one of its own.
 
     Raises: TooLargeValue; sqlite3.Error.
@@ -35,13 +35,13 @@ def read_responses(foreign: Foreign) -> Iterator[tuple[dict[str, Any], list[Node
 
 
 class _Responses:
-    def __init__(self, foreign: Foreign) -> None:
+    def __init__(self, foreign: ForeignFile) -> None:
         self._foreign = foreign
         self._borrowed = Borrowed(foreign)
 
-    def nodes(self, rows: list[dict[str, Any]]) -> list[Node]:
+    def nodes(self, rows: list[dict[str, Any]]) -> list[SourceMessage]:
         """What was said, one message behind the other; instructions stand where they change."""
-        nodes: list[Node] = []
+        nodes: list[SourceMessage] = []
         instructions: str | None = None
         for row in rows:
             system = "\n\n".join(filter(None, [*self._fragments(row, "system_fragments"), row.get("system")]))
@@ -53,13 +53,13 @@ class _Responses:
             self._say(nodes, row, "", self._answer(row))
         return nodes
 
-    def _say(self, nodes: list[Node], row: Row, part: str, blocks: list[Block]) -> None:
+    def _say(self, nodes: list[SourceMessage], row: Row, part: str, blocks: list[Block]) -> None:
         if not blocks:
             return
         id = f"{row['id']}:{part}" if part else str(row["id"])
         reply, beside = ({}, {}) if part else reply_of(row)
         nodes.append(
-            Node(
+            SourceMessage(
                 id=id, parent=nodes[-1].id if nodes else None, role=_ROLES[part], content=blocks,
                 said_at=utc(row.get("datetime_utc")), key=make_key(FORMAT, id), meta={"response": row["id"], **beside},
                 reply=reply or None, where=f"response {row['id']}",

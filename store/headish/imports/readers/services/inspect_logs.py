@@ -18,12 +18,10 @@ from typing import Any
 
 from headish.errors import InvalidImport
 from headish.imports.archives import ZIP, Archive
-from headish.imports.building import Talk, build_tree
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.imported import ImportedTree
-from headish.imports.readers.services.inspect_samples import Sample
-from headish.imports.readers.shared.values import read_values
-from headish.imports.sources import Given
+from headish.imports.reader import ImportSource, SourceConversation
+from headish.imports.readers.services.inspect_samples import InspectSample
+from headish.imports.readers.shared.json_records import read_values
 from headish.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
@@ -32,7 +30,7 @@ _HEADERS = ("header.json", "_journal/start.json")
 _KEPT = ("target", "scores", "metadata", "error", "limit", "uuid", "choices", "files")
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The samples of a log, one at a time.
 
     Raises: InvalidImport for an archive or JSON that cannot be read; a log as JSON is held as a whole.
@@ -43,12 +41,10 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
         if not isinstance(sample, Mapping) or not isinstance(sample.get("messages"), list):
             given.notes.break_off(where, "a sample is an object with `messages`")
             continue
-        tree = _tree(given, where, header, sample)
-        if tree is not None:
-            yield tree
+        yield _conversation(given, where, header, sample)
 
 
-def _of_archive(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+def _of_archive(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
     archive = Archive(given.file, given.name)
     if not any(name in archive.members for name in _HEADERS):
         raise InvalidImport(given.name, None, "it is no log of Inspect AI: no header.json is in this archive")
@@ -61,7 +57,7 @@ def _of_archive(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
                 yield member, header, sample
 
 
-def _member(given: Given, archive: Archive, member: str) -> Any:
+def _member(given: ImportSource, archive: Archive, member: str) -> Any:
     """What a member says; None, and noted as broken, where it cannot be read."""
     try:
         with archive.open_zstd(member) as file:
@@ -79,7 +75,7 @@ def _member(given: Given, archive: Archive, member: str) -> Any:
     return value
 
 
-def _of_json(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+def _of_json(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
     for where, log in _logs(given):
         samples = log.get("samples") if isinstance(log, Mapping) else None
         if not isinstance(samples, list):
@@ -89,7 +85,7 @@ def _of_json(given: Given) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
             yield f"sample {number}", log, sample
 
 
-def _logs(given: Given) -> Iterator[tuple[str, Any]]:
+def _logs(given: ImportSource) -> Iterator[tuple[str, Any]]:
     """Raises: InvalidImport, of a log that is too large with the way to have it read."""
     try:
         yield from read_values(given)
@@ -101,7 +97,9 @@ def _logs(given: Given) -> Iterator[tuple[str, Any]]:
         raise InvalidImport(given.name, None, f"{reason} --output-dir FOLDER") from None
 
 
-def _tree(given: Given, where: str, log: Mapping[str, Any], record: Mapping[str, Any]) -> ImportedTree | None:
+def _conversation(
+    given: ImportSource, where: str, log: Mapping[str, Any], record: Mapping[str, Any]
+) -> SourceConversation:
     facts = log.get("eval")
     facts = facts if isinstance(facts, Mapping) else {}
     task, model = facts.get("task"), facts.get("model")
@@ -110,12 +108,12 @@ def _tree(given: Given, where: str, log: Mapping[str, Any], record: Mapping[str,
     run = next(
         (facts[key] for key in ("eval_id", "run_id", "task_id", "created") if isinstance(facts.get(key), str)), ""
     )
-    sample = Sample(record, f"{run}/{id}/{epoch}", where, given)
+    sample = InspectSample(record, f"{run}/{id}/{epoch}", where, given)
     tip = sample.read()
     kept = {key: record[key] for key in _KEPT if record.get(key) not in (None, [], {}, "")}
     kept |= {key: facts[key] for key in ("task", "model", "created", "run_id") if facts.get(key)}
-    talk = Talk(
+    return SourceConversation(
         format=FORMAT, id=sample.owner, title=f"{task} {id}" + (f" epoch {epoch}" if epoch != 1 else ""), tip=tip,
         tags=[FORMAT, task, *([model] if isinstance(model, str) else [])], app={FORMAT: {**kept, "epoch": epoch}},
+        messages=sample.paths.nodes,
     )  # fmt: skip
-    return build_tree(talk, sample.paths.nodes, given.notes, given.limit_bytes)

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from headish.imports.building import Node
 from headish.imports.imported import make_key
-from headish.imports.readers.shared.paths import Paths, fingerprint
-from headish.imports.sources import Given
+from headish.imports.reader import ImportSource, SourceMessage
+from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
@@ -24,13 +23,13 @@ _DATA_URL = re.compile(r"data:([^;,]{1,200});base64,(.*)", re.S)
 _MEDIA = {"image": "image/*", "audio": "audio/*", "video": "video/*", "document": None}
 
 
-class Sample:
+class InspectSample:
     """The messages of a sample as paths. ``owner`` is the conversation in keys."""
 
-    def __init__(self, record: Mapping[str, Any], owner: str, where: str, given: Given) -> None:
+    def __init__(self, record: Mapping[str, Any], owner: str, where: str, given: ImportSource) -> None:
         self._record, self.owner, self._where = record, owner, where
         self._given, self._notes = given, given.notes
-        self.paths = Paths()
+        self.paths = MessagePaths()
         apart = record.get("attachments")
         self._apart: Mapping[str, Any] = apart if isinstance(apart, Mapping) else {}
         self._room = 2 * IMPORT_LINE_BYTES
@@ -91,7 +90,7 @@ class Sample:
         said["tool_calls"] = [_call_said(call) for call in _listed(message.get("tool_calls"))]
         return self.paths.follow(before, fingerprint(said), lambda: self._nodes(message, time))
 
-    def _nodes(self, message: Message, time: Any) -> Iterator[Node]:
+    def _nodes(self, message: Message, time: Any) -> Iterator[SourceMessage]:
         id = message.get("id")
         where = f"{self._where}, message {id!s:.60}"
         blocks = self._blocks(message, where)
@@ -101,7 +100,7 @@ class Sample:
         meta = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
         if isinstance(message.get("error"), Mapping):
             meta["error"] = message["error"]
-        yield Node(
+        yield SourceMessage(
             id=None, role=message["role"], content=blocks, said_at=time, meta=meta, where=where,
             key=make_key(FORMAT, self.owner, id), reply=_reply(message) if message["role"] == "assistant" else None,
         )  # fmt: skip

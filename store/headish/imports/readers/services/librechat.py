@@ -16,12 +16,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.imports.building import Node, Talk, build_tree
-from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.shared.pieces import cut
-from headish.imports.readers.shared.times import milliseconds
-from headish.imports.readers.shared.values import read_values
-from headish.imports.sources import Given
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.branching import cut
+from headish.imports.readers.shared.json_records import milliseconds, read_values
 
 FORMAT = "librechat"
 Block = dict[str, Any]
@@ -35,16 +33,14 @@ _OWN = (
 _TALK = ("messages", "messagesTree", "conversationId", "title", "branches", "recursive", "tags")
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversations of a file, mostly one. Raises: InvalidImport for a file that is no JSON."""
     for where, record in read_values(given):
         listed = _messages(record)
         if listed is None:
             given.notes.break_off(where, "a conversation is an object with `messages` or `messagesTree`")
             continue
-        tree = _Conversation(record, where, given).tree(listed)
-        if tree is not None:
-            yield tree
+        yield _LibreChatConversation(record, where, given).conversation(listed)
 
 
 def _messages(record: Any) -> list[Any] | None:
@@ -53,20 +49,20 @@ def _messages(record: Any) -> list[Any] | None:
     return next((record[key] for key in ("messagesTree", "messages") if isinstance(record.get(key), list)), None)
 
 
-class _Conversation:
-    def __init__(self, record: Mapping[str, Any], where: str, given: Given) -> None:
+class _LibreChatConversation:
+    def __init__(self, record: Mapping[str, Any], where: str, given: ImportSource) -> None:
         self._record, self._where, self._given, self._notes = record, where, given, given.notes
         options = record.get("options")
         self._options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
         id = record.get("conversationId")
         self._id = id if isinstance(id, str) and id else None
 
-    def tree(self, listed: list[Any]) -> ImportedTree | None:
-        """The conversation as drafts."""
+    def conversation(self, listed: list[Any]) -> SourceConversation:
+        """The conversation with its messages."""
         system = self._options.get("promptPrefix")
-        nodes: list[Node] = []
+        nodes: list[SourceMessage] = []
         if isinstance(system, str) and system:
-            nodes.append(Node(id=_SYSTEM, role="system", content=[_text(system)], key=self._key(_SYSTEM)))
+            nodes.append(SourceMessage(id=_SYSTEM, role="system", content=[_text(system)], key=self._key(_SYSTEM)))
         for number, (message, parent) in enumerate(_flat(listed), 1):
             nodes += self._nodes(message, parent, number)
         known = {node.id for node in nodes}
@@ -78,14 +74,13 @@ class _Conversation:
         app = {
             key: value for key, value in self._record.items() if key not in _TALK and value not in (None, [], {}, "")
         }
-        talk = Talk(
+        return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tags=[FORMAT, *(tag for tag in (tags if isinstance(tags, list) else []) if isinstance(tag, str))],
-            app={FORMAT: app} if app else {},
+            app={FORMAT: app} if app else {}, messages=placed,
         )  # fmt: skip
-        return build_tree(talk, placed, self._notes, self._given.limit_bytes)
 
-    def _nodes(self, message: Any, above: str | None, number: int) -> list[Node]:
+    def _nodes(self, message: Any, above: str | None, number: int) -> list[SourceMessage]:
         where = f"{self._where}, message {number}"
         if not isinstance(message, Mapping):
             self._notes.break_off(where, "a message is an object")
@@ -100,7 +95,7 @@ class _Conversation:
             key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)
         }
         meta |= {"sender": message["sender"]} if message.get("sender") not in (None, "User") and role == "user" else {}
-        node = Node(
+        node = SourceMessage(
             id=id, parent=None if parent == _ROOT else parent, role=role, where=where, meta=meta, key=self._key(id),
             said_at=milliseconds(message.get("createdAt")), reply=self._reply(message) if role == "assistant" else None,
         )  # fmt: skip

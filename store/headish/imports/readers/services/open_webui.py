@@ -15,15 +15,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.errors import InvalidImport
-from headish.imports.building import Node, Talk, build_tree
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.imported import ImportedTree, make_key
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.services.open_webui_content import read_blocks
-from headish.imports.readers.shared.databases import SQLITE, Foreign, TooLargeValue, opened
-from headish.imports.readers.shared.pieces import cut
-from headish.imports.readers.shared.times import milliseconds
-from headish.imports.readers.shared.values import read_values
-from headish.imports.sources import Given
+from headish.imports.readers.shared.branching import cut
+from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
+from headish.imports.readers.shared.json_records import milliseconds, read_values
 
 FORMAT = "open-webui"
 TABLE = ("id", "user_id", "title", "chat")
@@ -33,7 +31,7 @@ _OWN = ("id", "parentId", "childrenIds", "role", "content", "output", "timestamp
 _FACTS = ("folder_id", "share_id", "user_id")
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The chats of an export or of a database, one at a time.
 
     Raises: InvalidImport for a file that is neither, and a damaged one.
@@ -43,12 +41,11 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
     records = _of_database(given) if beginning == SQLITE else read_values(given)
     for where, record in records:
         chat = _Chat.of(record, where, given)
-        tree = None if chat is None else chat.tree()
-        if tree is not None:
-            yield tree
+        if chat is not None:
+            yield chat.conversation()
 
 
-def _of_database(given: Given) -> Iterator[tuple[str, Any]]:
+def _of_database(given: ImportSource) -> Iterator[tuple[str, Any]]:
     with opened(given.path, given.name) as foreign:
         table = foreign.find(*TABLE)
         if table is None:
@@ -61,7 +58,7 @@ def _of_database(given: Given) -> Iterator[tuple[str, Any]]:
                 given.notes.break_off(where, str(error))
 
 
-def _row(foreign: Foreign, table: str, id: Any) -> dict[str, Any]:
+def _row(foreign: ForeignFile, table: str, id: Any) -> dict[str, Any]:
     columns = [*TABLE, *(column for column in _ROW if column in foreign.tables[table])]
     [row, *_] = foreign.rows(table, list(dict.fromkeys(columns)), id=id)
     return {column: _decoded(row[column]) if column in ("chat", "meta") else row[column] for column in row}
@@ -74,13 +71,13 @@ def _decoded(value: Any) -> Any:
 
 
 class _Chat:
-    def __init__(self, record: Mapping[str, Any], chat: Mapping[str, Any], where: str, given: Given) -> None:
+    def __init__(self, record: Mapping[str, Any], chat: Mapping[str, Any], where: str, given: ImportSource) -> None:
         self._record, self._chat, self._where, self._given = record, chat, where, given
         id = record.get("id") or chat.get("id")
         self._id = id if isinstance(id, str) and id else None
 
     @classmethod
-    def of(cls, record: Any, where: str, given: Given) -> _Chat | None:
+    def of(cls, record: Any, where: str, given: ImportSource) -> _Chat | None:
         """The chat of a record; None, and noted as broken, where it is none."""
         chat = record.get("chat", record) if isinstance(record, Mapping) else None
         if not isinstance(chat, Mapping) or not ({"history", "messages"} & chat.keys()):
@@ -88,8 +85,8 @@ class _Chat:
             return None
         return cls(record, chat, where, given)
 
-    def tree(self) -> ImportedTree | None:
-        """The chat as drafts."""
+    def conversation(self) -> SourceConversation:
+        """The chat with its messages."""
         history = self._chat.get("history")
         history = history if isinstance(history, Mapping) else {}
         mapped = history.get("messages")
@@ -98,13 +95,12 @@ class _Chat:
         tip = history.get("currentId")
         facts = {key: self._record[key] for key in _FACTS if self._record.get(key) is not None}
         rest = {key: self._chat[key] for key in ("models", "params", "files") if self._chat.get(key)}
-        talk = Talk(
+        return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
             tip=tip if isinstance(tip, str) else None, tags=[FORMAT, *self._tags()],
             archived=_is(self._record.get("archived")), pinned=_is(self._record.get("pinned")),
-            app={FORMAT: {**rest, **facts}} if rest or facts else {},
+            app={FORMAT: {**rest, **facts}} if rest or facts else {}, messages=nodes,
         )  # fmt: skip
-        return build_tree(talk, nodes, self._given.notes, self._given.limit_bytes)
 
     def _tags(self) -> list[str]:
         meta = self._record.get("meta")
@@ -112,16 +108,16 @@ class _Chat:
         named = [tag.get("name") if isinstance(tag, Mapping) else tag for tags in listed for tag in _list(tags)]
         return [tag for tag in named if isinstance(tag, str)]
 
-    def _mapped(self, mapped: Mapping[str, Any]) -> list[Node]:
-        nodes: list[Node] = []
+    def _mapped(self, mapped: Mapping[str, Any]) -> list[SourceMessage]:
+        nodes: list[SourceMessage] = []
         for id, message in mapped.items():
             parent = message.get("parentId") if isinstance(message, Mapping) else None
             nodes += self._nodes(str(id), parent if isinstance(parent, str) else None, message)
         return nodes
 
-    def _listed(self) -> list[Node]:
+    def _listed(self) -> list[SourceMessage]:
         """The messages of an older chat: each continues the one before it."""
-        nodes: list[Node] = []
+        nodes: list[SourceMessage] = []
         last: str | None = None
         for number, message in enumerate(_list(self._chat.get("messages")), 1):
             id = message.get("id") if isinstance(message, Mapping) else None
@@ -130,17 +126,17 @@ class _Chat:
             last = id
         return nodes
 
-    def _nodes(self, id: str, parent: str | None, message: Any) -> list[Node]:
+    def _nodes(self, id: str, parent: str | None, message: Any) -> list[SourceMessage]:
         where = f"{self._where}, message {id:.80}"
         if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
             self._given.notes.break_off(where, f"a message is an object whose role is one of {', '.join(_ROLES)}")
-            return [Node(id=id, parent=parent)]
+            return [SourceMessage(id=id, parent=parent)]
         blocks, unread = read_blocks(message)
         for what in unread:
             self._given.notes.keep(where, what)
         if not blocks:
             self._given.notes.leave_out(where, "empty message")
-        node = Node(
+        node = SourceMessage(
             id=id, parent=parent, role=message["role"], said_at=milliseconds(message.get("timestamp")), where=where,
             key=self._key(id), meta=_meta(message),
             reply=_reply(message) if message["role"] == "assistant" else None,

@@ -20,13 +20,11 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from headish.imports.archives import SPOOLED_BYTES
-from headish.imports.building import Node, Talk, build_tree
-from headish.imports.imported import ImportedTree, make_key
-from headish.imports.readers.services.otel_messages import Said, attributes_of, read_span
-from headish.imports.readers.shared.paths import Paths, fingerprint
-from headish.imports.readers.shared.times import milliseconds
-from headish.imports.readers.shared.values import read_values
-from headish.imports.sources import Given
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.services.otel_messages import SpanMessage, attributes_of, read_span
+from headish.imports.readers.shared.branching import MessagePaths, fingerprint
+from headish.imports.readers.shared.json_records import milliseconds, read_values
 
 FORMAT = "otel"
 _CONVERSATIONS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
@@ -43,7 +41,7 @@ class _Span(NamedTuple):
     bytes: int
 
 
-def read_conversations(given: Given) -> Iterator[ImportedTree]:
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversations of a file, by when they began.
 
     Spans are put aside, in memory or an unnamed temporary file, until all of them are known.
@@ -52,12 +50,10 @@ def read_conversations(given: Given) -> Iterator[ImportedTree]:
     with cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES)) as aside:
         known = _put_aside(given, aside)
         for conversation, spans in sorted(known.items(), key=lambda pair: min(pair[1])):
-            tree = _Conversation(conversation, given).tree(_taken(aside, sorted(spans)))
-            if tree is not None:
-                yield tree
+            yield _TracedConversation(conversation, given).conversation(_taken(aside, sorted(spans)))
 
 
-def _put_aside(given: Given, aside: BinaryIO) -> dict[str, list[_Span]]:
+def _put_aside(given: ImportSource, aside: BinaryIO) -> dict[str, list[_Span]]:
     known: dict[str, list[_Span]] = {}
     number = 0
     for where, value in read_values(given):
@@ -81,7 +77,7 @@ def _taken(aside: BinaryIO, spans: Sequence[_Span]) -> Iterator[Mapping[str, Any
         yield json.loads(aside.read(span.bytes))
 
 
-def _spans(value: Any, where: str, given: Given) -> Iterator[tuple[Attributes, Mapping[str, Any]]]:
+def _spans(value: Any, where: str, given: ImportSource) -> Iterator[tuple[Attributes, Mapping[str, Any]]]:
     """The spans of a request with the attributes of their resources; or a span by itself."""
     if not isinstance(value, Mapping):
         given.notes.break_off(where, "a request of OTLP is an object with `resourceSpans`")
@@ -145,20 +141,22 @@ def _id(span: Mapping[str, Any]) -> str | None:
     return held if isinstance(held, str) and held else None
 
 
-class _Conversation:
-    def __init__(self, id: str, given: Given) -> None:
+class _TracedConversation:
+    def __init__(self, id: str, given: ImportSource) -> None:
         self._id, self._given, self._notes = id, given, given.notes
-        self._paths = Paths()
+        self._paths = MessagePaths()
         self._title: str | None = None
         self._tags: dict[str, None] = {FORMAT: None}
         self._tip: str | None = None
 
-    def tree(self, spans: Iterator[Mapping[str, Any]]) -> ImportedTree | None:
-        """The conversation as drafts."""
+    def conversation(self, spans: Iterator[Mapping[str, Any]]) -> SourceConversation:
+        """The conversation with its messages."""
         for each in spans:
             self._take(each["span"], each["attributes"], each["resource"], each["where"])
-        talk = Talk(format=FORMAT, id=self._id, title=self._title, tip=self._tip, tags=list(self._tags))
-        return build_tree(talk, self._paths.nodes, self._notes, self._given.limit_bytes)
+        return SourceConversation(
+            format=FORMAT, id=self._id, title=self._title, tip=self._tip, tags=list(self._tags),
+            messages=self._paths.nodes,
+        )  # fmt: skip
 
     def _take(self, span: Mapping[str, Any], attributes: Attributes, resource: Attributes, where: str) -> None:
         read = read_span(span, attributes)
@@ -175,11 +173,11 @@ class _Conversation:
             if isinstance(name, str) and name:
                 self._tags[name] = None
 
-    def _say(self, said: Said, before: str | None, time: Any, where: str, **facts: Any) -> str | None:
+    def _say(self, said: SpanMessage, before: str | None, time: Any, where: str, **facts: Any) -> str | None:
         if self._title is None and said.role == "user":
             text = next((block["text"] for block in said.blocks if block["type"] == "text"), "")
             self._title = text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS] or None
-        node = Node(
+        node = SourceMessage(
             id=None, role=said.role, content=said.blocks, said_at=time, where=where, meta=said.meta,
             speaker=said.speaker, **facts,
         )  # fmt: skip
@@ -187,7 +185,7 @@ class _Conversation:
 
     def _answer(
         self,
-        said: Said,
+        said: SpanMessage,
         before: str | None,
         number: int,
         span: Mapping[str, Any],

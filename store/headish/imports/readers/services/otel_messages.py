@@ -31,7 +31,7 @@ _PLACES = 10_000
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
 
 
-class Said(NamedTuple):
+class SpanMessage(NamedTuple):
     """A message: ``reply`` is what the provider said beside it."""
 
     role: str
@@ -41,11 +41,11 @@ class Said(NamedTuple):
     meta: dict[str, Any] = {}
 
 
-class Read(Struct, frozen=True):
+class SpanReading(Struct, frozen=True):
     """A span: what the model was asked with, what it answered (several, if it was asked for several), and who it is."""
 
-    asked: list[Said]
-    answered: list[Said]
+    asked: list[SpanMessage]
+    answered: list[SpanMessage]
     reply: dict[str, Any]
     unread: list[str]
 
@@ -55,7 +55,7 @@ class Read(Struct, frozen=True):
         return bool(self.asked or self.answered)
 
 
-def read_span(span: Mapping[str, Any], attributes: Attributes) -> Read:
+def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
     """A span by the first convention that says anything."""
     unread: list[str] = []
     for convention in (_by_attributes, _by_events, _by_openllmetry, _by_openinference):
@@ -63,8 +63,8 @@ def read_span(span: Mapping[str, Any], attributes: Attributes) -> Read:
         said = [made for each in asked if (made := _said(each, unread)) is not None]
         answers = [made for each in answered if (made := _said(each, unread, "assistant")) is not None]
         if said or answers:
-            return Read(said, answers, _reply(attributes), unread)
-    return Read([], [], {}, [])
+            return SpanReading(said, answers, _reply(attributes), unread)
+    return SpanReading([], [], {}, [])
 
 
 def attributes_of(listed: Any) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _as_list(value: Any) -> Any:
     return made
 
 
-def _said(message: Any, unread: list[str], usual: str = "user") -> Said | None:
+def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage | None:
     """A message of any convention; None for one that says nothing."""
     if not isinstance(message, Mapping):
         message = {"role": usual, "content": message} if isinstance(message, str) else {}
@@ -187,7 +187,7 @@ def _said(message: Any, unread: list[str], usual: str = "user") -> Said | None:
     stop = message.get("finish_reason")
     named = message.get("name") if role in ("user", "assistant") else None
     reply = {"stop": stop} if isinstance(stop, str) and stop else {}
-    return Said(role, blocks, named if isinstance(named, str) else None, reply) if blocks else None
+    return SpanMessage(role, blocks, named if isinstance(named, str) else None, reply) if blocks else None
 
 
 def _part(part: Any, unread: list[str]) -> list[Block]:

@@ -41,7 +41,7 @@ class TooLargeValue(Exception):
     """A value that nothing here can hold."""
 
 
-class Foreign:
+class ForeignFile:
     """An open database. ``tables`` are the plain tables with their columns."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -119,7 +119,7 @@ class Foreign:
 
 
 @contextmanager
-def opened(path: str | None, name: str) -> Iterator[Foreign]:
+def opened(path: str | None, name: str) -> Iterator[ForeignFile]:
     """A database, open for reading.
 
     Raises: InvalidImport for a stream, another kind of file, a damaged one, and one that changed while it was read.
@@ -139,7 +139,7 @@ def opened(path: str | None, name: str) -> Iterator[Foreign]:
         raise InvalidImport(name, None, f"it cannot be read ({error.strerror or error})") from None
 
 
-def _open(stack: ExitStack, path: str) -> tuple[Foreign, bool]:
+def _open(stack: ExitStack, path: str) -> tuple[ForeignFile, bool]:
     """The database, and whether nobody may change it while it is read."""
     for ending in _BESIDE:
         if os.path.islink(path + ending):
@@ -155,9 +155,9 @@ def _open(stack: ExitStack, path: str) -> tuple[Foreign, bool]:
         return _connect(stack, _copied(path, folder), "mode=rw"), False
 
 
-def _connect(stack: ExitStack, path: str, mode: str) -> Foreign:
+def _connect(stack: ExitStack, path: str, mode: str) -> ForeignFile:
     connection = stack.enter_context(closing(sqlite3.connect(f"file:{quote(path)}?{mode}", uri=True)))
-    return Foreign(connection)
+    return ForeignFile(connection)
 
 
 def _copied(path: str, folder: str) -> str:

@@ -32,7 +32,7 @@ def is_address(source: object) -> bool:
     return isinstance(source, str | os.PathLike) and _ADDRESS.match(os.fsdecode(source)) is not None
 
 
-class Address:
+class ServerAddress:
     """The URL of a database. ``name`` is what people see of it: it has no password."""
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
@@ -61,7 +61,7 @@ class Address:
         return connection
 
 
-class Foreign:
+class ForeignServer:
     """An open database: its plain tables that are seen without a schema's name, with the types of their columns."""
 
     def __init__(self, connection: Any, psycopg: Any) -> None:
@@ -103,7 +103,7 @@ class Foreign:
 
 
 @contextmanager
-def opened(address: Address) -> Iterator[Foreign]:
+def opened(address: ServerAddress) -> Iterator[ForeignServer]:
     """A database, open for reading. Raises: InvalidImport."""
     try:
         import psycopg
@@ -113,7 +113,7 @@ def opened(address: Address) -> Iterator[Foreign]:
         raise InvalidImport(address.name, None, reason) from None
     try:
         with closing(address.connect(psycopg)) as connection:
-            yield Foreign(connection, psycopg)
+            yield ForeignServer(connection, psycopg)
     except (psycopg.Error, UnicodeError) as error:
         said = " ".join(str(error).split())[:300]
         raise InvalidImport(address.name, None, f"PostgreSQL cannot read it ({said})") from None

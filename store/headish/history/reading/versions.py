@@ -1,0 +1,241 @@
+"""Versions: the turns that stand in one place of a conversation, of which a person sees one at a time.
+
+Two turns are versions of one another if they continue the same turns in the same role, or if one of them supersedes the
+other; so are versions of versions. At the beginning of a conversation (rule R33, conversations), where everybody's
+first question may continue the same system turn, only the second holds. An overlay is a version of overlays alone: it
+is no other answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from headish.database.query import Connection
+from headish.history.reading.find import parents_of
+from headish.history.reading.walk import superseded_of
+from headish.rows.conversations import First, find_first
+from headish.rows.keys import superseding_some
+from headish.rows.threads.listings import children
+from headish.rows.threads.places import count_continuing, parents_of_turns
+from headish.rows.threads.walks import Walked
+from headish.rows.turns import StoredTurn, links_of, turn_at, turn_by_id
+from headish.values.ids import TurnId
+from headish.values.places import Place
+from headish.values.turns import Turn
+
+OVERLAY = "overlay"
+PREAMBLE = frozenset(("system", "developer"))
+"""The roles of turns before the first turn of a conversation."""
+
+
+class Version(NamedTuple):
+    """Which version a turn is, from 1 on, and of how many."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+class Siblings(Struct, frozen=True):
+    """The versions of a turn, in commit order, itself included; ``current`` is its own index among them."""
+
+    turns: tuple[Turn, ...]
+    current: int
+
+    @property
+    def version(self) -> Version:
+        """Which of the versions the turn is, from 1 on, and of how many."""
+        return Version(self.current + 1, len(self.turns))
+
+
+class Seen(NamedTuple):
+    """What must be known of a turn to tell whether it has other versions."""
+
+    id: TurnId
+    place: Place
+    supersedes: TurnId | None
+
+
+def find_versions(connection: Connection, space: int, stored: StoredTurn) -> list[StoredTurn]:
+    """A turn and its other versions, in commit order.
+
+    Cost: about five statements, and two for each 64 versions.
+    """
+    found: dict[TurnId, StoredTurn] = {}
+    looked: set[tuple[tuple[Place, ...], str, bool]] = set()
+    waiting: list[tuple[StoredTurn, tuple[Place, ...]]] = [(stored, tuple(parents_of(connection, space, stored)))]
+    while waiting:
+        level = {each.id: (each, parents) for each, parents in waiting if each.id not in found}
+        found |= {turn_id: each for turn_id, (each, _) in level.items()}
+        waiting = [
+            (each, tuple(parents_of(connection, space, each))) for each in _superseded(connection, space, level, found)
+        ]
+        for each, parents in level.values():
+            asked = (parents, *_kind(each))
+            if parents and asked not in looked:
+                looked.add(asked)
+                waiting += [(alike, parents) for alike in _alike(connection, space, each, parents)]
+    return sorted(found.values(), key=lambda each: each.seq)
+
+
+def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:
+    """The versions of the first turn of the conversation that a place belongs to: the oldest, then those that supersede
+    it, in commit order. None where only system turns lead to the place.
+
+    A first turn that supersedes the first turn of a conversation begins no other one (rule R33, conversations).
+    Cost: three statements, and a few for each version.
+    """
+    found = find_first(connection, space, place)
+    first = None if found is None else turn_by_id(connection, space, found.id)
+    if first is None:
+        return []
+    while (older := _older_first(connection, space, first)) is not None:
+        first = older
+    versions = {first.id: first}
+    level = [first]
+    while level:
+        newer = superseding_some(connection, space, [each.id for each in level])
+        level = [each for each in newer if each.id not in versions]
+        versions |= {each.id: each for each in level}
+    return [First(each.place, each.id) for each in sorted(versions.values(), key=lambda each: each.seq)]
+
+
+def find_root_versions(connection: Connection, space: int, roots: Iterable[Place]) -> set[Place]:
+    """The other roots that supersede one of these, or that one supersedes, and so on.
+
+    Cost: two statements, and a few for each version.
+    """
+    waiting = [each for place in roots if (each := turn_at(connection, space, place)) is not None]
+    found: dict[TurnId, StoredTurn] = {}
+    while waiting:
+        level = {each.id: each for each in waiting if each.id not in found}
+        found |= level
+        newer = superseding_some(connection, space, list(level))
+        named = [turn_by_id(connection, space, each.supersedes) for each in level.values() if each.supersedes]
+        near = [*newer, *(each for each in named if each is not None)]
+        waiting = [each for each in near if not parents_of(connection, space, each)]
+    return {each.place for each in found.values()}
+
+
+def _older_first(connection: Connection, space: int, first: StoredTurn) -> StoredTurn | None:
+    """The first turn of a conversation that one supersedes."""
+    older = None if first.supersedes is None else turn_by_id(connection, space, first.supersedes)
+    # Only what was stored before: damaged rows must not lead in a circle.
+    if older is None or older.seq >= first.seq or older.role in PREAMBLE:
+        return None
+    found = find_first(connection, space, older.place)
+    return older if found is not None and found.place == older.place else None
+
+
+def number_versions(connection: Connection, space: int, turns: Sequence[Seen]) -> dict[TurnId, Version]:
+    """Which version each of some turns is; one that has no other is left out.
+
+    Cost: two statements for each 64 turns and one for each that begins a chain; about five for those that are versions
+    of one another.
+    """
+    parents = {each.place: next(iter(_parents(connection, space, each.place)), None) for each in turns}
+    counts = count_continuing(connection, space, {place for place in parents.values() if place is not None})
+    superseded = {each.supersedes for each in superseding_some(connection, space, [each.id for each in turns])}
+    numbers: dict[TurnId, Version] = {}
+    for each in turns:
+        before = parents[each.place]
+        forks = before is not None and counts.get(before, 0) > 1
+        if each.id in numbers or not (forks or each.supersedes or each.id in superseded):
+            continue
+        stored = turn_by_id(connection, space, each.id)
+        versions = [] if stored is None else find_versions(connection, space, stored)
+        numbers |= {turn.id: Version(index + 1, len(versions)) for index, turn in enumerate(versions)}
+    wanted = {each.id for each in turns}
+    return {turn_id: found for turn_id, found in numbers.items() if turn_id in wanted and found.of > 1}
+
+
+def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]]) -> dict[TurnId, Version]:
+    """``number_versions`` of all turns of whole trees, in commit order, from what was read of them."""
+    begun: dict[TurnId, bool] = {}
+    groups = _Groups()
+    places: dict[tuple[Sequence[TurnId], str, bool], TurnId] = {}
+    for each in turns:
+        before = continues[each.id]
+        in_conversation = bool(before) and begun.get(before[0], True)
+        begun[each.id] = in_conversation or each.role not in PREAMBLE
+        groups.add(each.id)
+        if in_conversation:
+            groups.join(places.setdefault((before, *_kind(each)), each.id), each.id)
+        older = superseded_of(each)
+        if older is not None and older in begun:
+            groups.join(older, each.id)
+    return {
+        turn_id: Version(index + 1, len(members))
+        for members in groups.members()
+        for index, turn_id in enumerate(members)
+        if len(members) > 1
+    }
+
+
+class _Groups:
+    """Sets of turns that grow together; each in the order in which its turns were added."""
+
+    def __init__(self) -> None:
+        self._before: dict[TurnId, TurnId] = {}
+
+    def add(self, turn_id: TurnId) -> None:
+        self._before.setdefault(turn_id, turn_id)
+
+    def join(self, one: TurnId, other: TurnId) -> None:
+        self._before[self._first(other)] = self._first(one)
+
+    def members(self) -> Iterator[list[TurnId]]:
+        found: dict[TurnId, list[TurnId]] = {}
+        for turn_id in self._before:
+            found.setdefault(self._first(turn_id), []).append(turn_id)
+        yield from found.values()
+
+    def _first(self, turn_id: TurnId) -> TurnId:
+        while self._before[turn_id] != turn_id:
+            self._before[turn_id] = self._before[self._before[turn_id]]
+            turn_id = self._before[turn_id]
+        return turn_id
+
+
+def _superseded(
+    connection: Connection,
+    space: int,
+    level: Mapping[TurnId, tuple[StoredTurn, tuple[Place, ...]]],
+    found: Mapping[TurnId, StoredTurn],
+) -> Iterator[StoredTurn]:
+    """The turns that supersede one of these, and those that they supersede, as far as they are new."""
+    yield from (each for each in superseding_some(connection, space, list(level)) if each.id not in found)
+    for each, _ in level.values():
+        if each.supersedes is not None and each.supersedes not in found:
+            older = turn_by_id(connection, space, each.supersedes)
+            if older is not None:
+                yield older
+
+
+def _kind(turn: StoredTurn | Walked) -> tuple[str, bool]:
+    """What two versions share beside what they continue."""
+    return turn.role, turn.type == OVERLAY
+
+
+def _alike(connection: Connection, space: int, stored: StoredTurn, parents: tuple[Place, ...]) -> list[StoredTurn]:
+    """The turns that continue the same turns as one does in its role, inside a conversation."""
+    if find_first(connection, space, parents[0]) is None:
+        return []
+    others = [
+        each
+        for each in children(connection, space, parents[0])
+        if _kind(each) == _kind(stored) and each.place != stored.place
+    ]
+    if not others:
+        return []
+    known = parents_of_turns(connection, space, [stored.place, *(each.place for each in others)])
+    return [each for each in others if known.get(each.place) == known.get(stored.place)]
+
+
+def _parents(connection: Connection, space: int, place: Place) -> list[Place]:
+    return [Place(place.chain, place.pos - 1)] if place.pos else links_of(connection, space, place.chain)

@@ -1,0 +1,82 @@
+"""A list that a client sends again, compared with the window that it was given (rule R34, overlays).
+
+A client that was shown a summary sends the summary, and knows nothing of what it stands for. So where the thread holds
+an overlay, or a turn that is stored hidden, the list is compared message by message with what a model sees, and
+continues the turn at which a model sees just the part that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+from headish.content.drafts import Draft, encode_attributes
+from headish.content.encoding import encode_payload
+from headish.database.query import Connection
+from headish.history.reading.walk import walk
+from headish.history.windows.resolve import holds_overlays, see_window
+from headish.history.windows.view import Seen
+from headish.rows.threads.walks import Walked, read_links
+from headish.rows.turns import StoredTurn, turn_at
+from headish.values.messages import Message
+from headish.values.places import Place
+from headish.values.turns import OVERLAY
+
+
+def match_window(
+    connection: Connection, space: int, place: Place, drafts: Sequence[Draft]
+) -> tuple[int, StoredTurn] | None:
+    """How many messages of a list, from the first on, a model sees at the turn at a place, or at one before it that no
+    overlay follows; and that turn. None if the thread is seen as it was stored, or the list is another.
+
+    Cost: one statement that looks at every turn of the thread, without payloads; where it holds an overlay, a walk.
+    """
+    if not holds_overlays(connection, space, place):
+        return None
+    walked = walk(connection, space, [place])
+    window, seen = see_window(walked)
+    if seen is None:
+        return None
+    pairs = zip(drafts, window.messages, strict=False)
+    known = sum(1 for _ in takewhile(lambda pair: _says(*pair), pairs))
+    at = _turn_seeing(known, walked, seen, read_links(connection, space, place))
+    stored = None if at is None else turn_at(connection, space, walked[at].place)
+    return None if stored is None else (known, stored)
+
+
+def _says(draft: Draft, message: Message) -> bool:
+    """Whether a draft says what a message does."""
+    said = draft.said
+    return (
+        said.role == message.role
+        and draft.payload == encode_payload(message.content)
+        and said.attributes == encode_attributes(message.attributes)
+    )
+
+
+def _turn_seeing(
+    known: int, walked: Sequence[Walked], seen: Sequence[Seen], links: Mapping[int, Sequence[Place]]
+) -> int | None:
+    """The turn at which a model sees just the first ``known`` messages, by index.
+
+    Behind the last overlay and the last merge each turn adds its own message, or none if it is hidden.
+    """
+    if known == len(seen):
+        return len(walked) - 1
+    first = _last_line(walked, links)
+    count = sum(each.at <= first for each in seen)
+    if not known or known < count:
+        return None
+    return first if known == count else seen[known - 1].at
+
+
+def _last_line(walked: Sequence[Walked], links: Mapping[int, Sequence[Place]]) -> int:
+    """From which turn on each continues the one before it alone, and none is an overlay."""
+    first = len(walked) - 1
+    while first and walked[first].type != OVERLAY:
+        turn, before = walked[first], walked[first - 1]
+        parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else list(links.get(turn.chain, ()))
+        if parents != [before.place]:
+            break
+        first -= 1
+    return first

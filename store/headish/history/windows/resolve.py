@@ -1,0 +1,75 @@
+"""Resolve: from walked turns to a context window. Pure, but for ``holds_overlays``, which looks before a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from headish.content.unfinished import without_partial
+from headish.database.query import Connection
+from headish.history.reading.decode import (
+    read_all_blocks,
+    read_message,
+)
+from headish.history.reading.options import resolve_options
+from headish.history.windows.view import Seen, View, see, see_originals
+from headish.rows.threads.walks import Walked, read_marked
+from headish.values.blocks import Erased, erased_in
+from headish.values.messages import ContextWindow, Note
+from headish.values.places import Place
+from headish.values.turns import OVERLAY
+
+
+def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWindow:
+    """The context window of a walk: one message per turn, and the options of all, merged in walk order (rule I8,
+    options merge).
+
+    Overlays and hidden turns have their effect, with a note each (rule R34, overlays); ``raw`` shows every turn as it
+    was stored. Blocks of an answer that were cut off are left out, with a note (rule R21, cut-off calls); so are
+    messages that were erased.
+    Raises: CorruptTurn if a row does not decode.
+    """
+    return see_window(walked, raw=raw)[0]
+
+
+def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[Seen] | None]:
+    """``resolve_window``, and what each of its messages stands for; None where each turn is a message."""
+    contents = read_all_blocks(walked)
+    is_marked = is_overlaid(walked)
+    if not is_marked and not any(isinstance(turn.payload, Erased) for turn in walked):
+        messages = tuple(map(read_message, walked, contents))
+        return without_partial(ContextWindow(messages, resolve_options(walked))), None
+    view = see(walked, contents) if is_marked and not raw else View(see_originals(walked, contents), [])
+    seen = [each for each in view.seen if erased_in(each.message.content) is None]
+    notes = (*view.notes, *_erased_notes(view.seen))
+    messages = tuple(each.message for each in seen)
+    return without_partial(ContextWindow(messages, resolve_options(walked), notes)), seen
+
+
+def _erased_notes(seen: Iterable[Seen]) -> Iterator[Note]:
+    """What is said of each message that would be seen, had it not been erased. An erased overlay goes on hiding."""
+    for message in (each.message for each in seen):
+        mark = erased_in(message.content)
+        if mark is not None:
+            yield Note(f"a message that was {mark} is left out", message.turn)
+
+
+def is_overlaid(walked: Sequence[Walked]) -> bool:
+    """Whether a walk holds an overlay, or a turn that is stored hidden. All that a thread without them pays."""
+    # A plain loop: every turn of every resolve passes here.
+    for turn in walked:
+        if turn.type == OVERLAY or (turn.attributes is not None and b'"hidden":' in turn.attributes):
+            return True
+    return False
+
+
+def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
+    """Whether the thread of a turn holds an overlay, or a turn that is stored hidden.
+
+    Cost: one statement that looks at every turn of the thread, without payloads.
+    """
+    return any(map(_is_marked, read_marked(connection, space, place)))
+
+
+def _is_marked(row: Sequence[object]) -> bool:
+    type, attributes = row[0], row[1]
+    return type == OVERLAY or (isinstance(attributes, bytes | memoryview) and b'"hidden":' in bytes(attributes))

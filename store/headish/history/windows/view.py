@@ -1,0 +1,179 @@
+"""What a model sees of a thread: the messages of its turns as the overlays leave them.
+
+Invariants: a call and its result are seen together, and the call decides; a turn that is added changes nothing of what
+was seen before it, unless it is an overlay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content.forms.parts import without_form
+from headish.history.reading.decode import read_message
+from headish.history.windows.states import State, describe, facing, read_states
+from headish.providers.shared.ledger import pair_calls
+from headish.rows.threads.walks import Walked
+from headish.values.blocks import ContentBlock
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, Message, Note, Overlay
+
+Contents = Sequence[tuple[ContentBlock, ...]]
+
+
+class Seen(NamedTuple):
+    """A message that is seen, and which turn of the walk it stands for (of a summary the first that it covers).
+
+    ``by`` is the overlay whose words it has; a summary stands for ``covers`` turns, any other message for none but its
+    own.
+    """
+
+    message: Message
+    at: int
+    by: TurnId | None = None
+    covers: int = 0
+    kept: bool = False
+
+
+class View(NamedTuple):
+    """What a model sees, and a note for each overlay that changes it, in walk order."""
+
+    seen: list[Seen]
+    notes: list[Note]
+
+
+class Thread(NamedTuple):
+    """A walk with what its turns say, and how each is seen; None for an overlay."""
+
+    walked: Sequence[Walked]
+    messages: list[Message]
+    states: list[State | None]
+    overlays: dict[TurnId, tuple[int, Overlay]]
+
+
+def read_thread(walked: Sequence[Walked], contents: Contents) -> Thread:
+    """How each turn of a walk is seen at its end. Raises: CorruptTurn."""
+    messages = [read_message(turn, content) for turn, content in zip(walked, contents, strict=True)]
+    faces = [
+        facing(turn.id, turn.digest.hex(), turn.type, message.attributes)
+        for turn, message in zip(walked, messages, strict=True)
+    ]
+    states = read_states(faces)
+    overlays = {face.id: (index, face.overlay) for index, face in enumerate(faces) if face.overlay is not None}
+    return Thread(walked, messages, [states[face.digest] if face.overlay is None else None for face in faces], overlays)
+
+
+def see_originals(walked: Sequence[Walked], contents: Contents) -> list[Seen]:
+    """Every turn as it was stored, without the overlays."""
+    thread = read_thread(walked, contents)
+    return [
+        Seen(message, index)
+        for index, message in enumerate(thread.messages)
+        if thread.walked[index].id not in thread.overlays
+    ]
+
+
+def see(walked: Sequence[Walked], contents: Contents) -> View:
+    """What a model sees of a walk. Raises: CorruptTurn."""
+    thread = read_thread(walked, contents)
+    shown = _with_pairs(thread, [_put_in_place(thread, index) for index in range(len(walked))])
+    summaries = _first_of_summaries(thread)
+    covers = Counter(state.by for state in thread.states if state is not None and state.summarized)
+    seen: list[Seen] = []
+    for index, (state, message) in enumerate(zip(thread.states, shown, strict=True)):
+        if index in summaries:
+            seen.append(_as_summary(thread, index, summaries[index], covers[summaries[index]]))
+        elif state is not None and message is not None:
+            seen.append(Seen(_unhidden(message), index, state.by, kept=state.kept))
+    return View(seen, _notes(thread))
+
+
+def _put_in_place(thread: Thread, index: int) -> Message | None:
+    """A turn in the words that it has now; None for an overlay, and for one that a summary stands for."""
+    state = thread.states[index]
+    if state is None or state.summarized:
+        return None
+    return replaced(thread, index)
+
+
+def replaced(thread: Thread, index: int) -> Message:
+    """A turn in the words of the overlay that replaces it, else in its own."""
+    state = thread.states[index]
+    if state is None or state.by is None or state.summarized:
+        return thread.messages[index]
+    at, _ = thread.overlays[state.by]
+    return replace(thread.messages[index], content=thread.messages[at].content, turn=state.by)
+
+
+def _with_pairs(thread: Thread, placed: Sequence[Message | None]) -> list[Message | None]:
+    """What is seen of each message: a result exactly if its call is, whatever is said of its own turn."""
+    visible = [
+        message is not None and state is not None and not state.model
+        for message, state in zip(placed, thread.states, strict=True)
+    ]
+    # A summary covers whole pairs, but a result may come after it: its call is looked for in what was stored.
+    said = [
+        _NOTHING if state is None else message or thread.messages[index]
+        for index, (message, state) in enumerate(zip(placed, thread.states, strict=True))
+    ]
+    shown: dict[int, dict[int, bool]] = {}
+    for (index, position), (call, _) in pair_calls(said).items():
+        shown.setdefault(index, {})[position] = visible[call]
+    return [
+        None if message is None else _shown_part(message, visible[index], shown.get(index, {}))
+        for index, message in enumerate(placed)
+    ]
+
+
+def _shown_part(message: Message, is_visible: bool, results: Mapping[int, bool]) -> Message | None:
+    """A message with the results that are seen; None if nothing of it is."""
+    if all(shown == is_visible for shown in results.values()):
+        return message if is_visible else None
+    content = without_form(block for at, block in enumerate(message.content) if results.get(at, is_visible))
+    return replace(message, content=content) if content else None
+
+
+def _first_of_summaries(thread: Thread) -> dict[int, TurnId]:
+    """Where each summary stands: at the first turn that it still covers, unless all of them were hidden since."""
+    first: dict[TurnId, int] = {}
+    visible: set[TurnId] = set()
+    for index, state in enumerate(thread.states):
+        if state is not None and state.summarized and state.by is not None:
+            first.setdefault(state.by, index)
+            visible |= set() if state.model else {state.by}
+    return {index: overlay for overlay, index in first.items() if overlay in visible}
+
+
+def _as_summary(thread: Thread, index: int, overlay: TurnId, covers: int) -> Seen:
+    """A summary as a message of the user's: a model's words about a conversation are no instruction of its system."""
+    at, _ = thread.overlays[overlay]
+    message = Message(role="user", content=thread.messages[at].content, turn=overlay)
+    return Seen(message, index, overlay, covers=covers, kept=True)
+
+
+def _notes(thread: Thread) -> list[Note]:
+    """A note for each overlay that holds, and one for each turn that is stored hidden."""
+    found = [state for state in thread.states if state is not None]
+    effective = Counter(state.hider if state.model else state.by for state in found)
+    notes: list[Note] = []
+    for turn, state in zip(thread.walked, thread.states, strict=True):
+        if state is not None and state.model and state.hider is None:
+            notes.append(Note("the turn is stored hidden, and left out", turn.id))
+        if effective[turn.id]:
+            _, overlay = thread.overlays[turn.id]
+            notes.append(Note(f"overlay: {describe(overlay, effective[turn.id])}", turn.id))
+    return notes
+
+
+def _unhidden(message: Message) -> Message:
+    """A message without the word that hides it from others: who sees it need not know."""
+    if message.attributes.hidden is None:
+        return message
+    attributes = replace(message.attributes, hidden=None)
+    return replace(message, attributes=NO_ATTRIBUTES if attributes == NO_ATTRIBUTES else attributes)
+
+
+_NOTHING = Message(role=None, content=())

@@ -1,0 +1,125 @@
+"""The plainest append: one turn that continues a name which this store itself moved last.
+
+A store remembers where it left its names, and how the space's counter stood then. Whatever anybody writes into the
+space changes the counter. So one conditional UPDATE of its row, which looks at the name as well, locks the space and
+proves that everything remembered still holds: nothing is read before the rows are written. Where it proves nothing,
+nothing was changed, and the careful way (``append``) runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from headish.content.drafts import Draft
+from headish.database.query import Connection
+from headish.history.writing.append import Appended, Written, make_stored
+from headish.limits import INLINE_BYTES
+from headish.rows.bookmarks import Named, NameMove, move_on
+from headish.rows.counters import SpaceNumbers, take_next
+from headish.rows.turns import add_turn
+from headish.values.grammar import Headish
+from headish.values.ids import Mint, TurnId
+from headish.values.places import Place
+
+NAMES = 64
+"""How many names a store remembers; the one that moved longest ago is forgotten first."""
+
+
+class Left(NamedTuple):
+    """Where a name was left: on the last turn of a chain, which nothing continues."""
+
+    named: Named
+    id: TurnId
+    digest: bytes
+
+
+class Remembered(NamedTuple):
+    """What a store knows of a space as long as its counter says ``numbers``."""
+
+    numbers: SpaceNumbers
+    names: Mapping[bytes, Left]
+
+
+NOTHING = Remembered(SpaceNumbers(-1, -1), {})
+
+
+def is_plain(draft: Draft) -> bytes | None:
+    """The name that a draft continues and moves, if that is all it asks for and its row holds its payload."""
+    if draft.facts.is_looked_up or not draft.moves:
+        return None
+    if len(draft.continues) != 1 or draft.respond or draft.expect is not None or len(draft.payload) > INLINE_BYTES:
+        return None
+    [reference] = draft.continues
+    bookmark = reference.bookmark if isinstance(reference, Headish) else None
+    if bookmark is None:
+        return None
+    name = bookmark.encode()
+    return name if draft.bookmark in (None, name) else None
+
+
+def append_remembered(
+    connection: Connection, space: int, draft: Draft, name: bytes, known: Remembered, mint: Mint
+) -> Written | None:
+    """Append a plain draft to a remembered name. None, and nothing is changed, where the counter has moved on.
+
+    Cost: four statements, two messages to a server.
+    """
+    left, numbers = known.names[name], known.numbers
+    place = Place(left.named.place.chain, left.named.place.pos + 1)
+    stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), name)
+    moved, move, log = move_on(
+        space, name, NameMove(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
+    )
+    chain, pos = left.named.place
+    at = (name, chain, pos, left.named.move, left.named.running)
+    proof = take_next(space, numbers, len(draft.payload), at)
+    if not connection.run_proven(proof, add_turn(space, stored, draft.payload), move, log):
+        return None
+    after = SpaceNumbers(numbers.seq + 1, numbers.change)
+    return Written([Appended(stored, (left.id,))], numbers, after, {name: moved}, frozenset([left.named.place]))
+
+
+def append_all_remembered(
+    connection: Connection, space: int, drafts: Sequence[Draft], name: bytes, known: Remembered, mint: Mint
+) -> Written | None:
+    """As ``append_remembered`` for several drafts, each of which continues the one before; the name moves with the
+    last. Their rows hold their payloads, and they ask for nothing else.
+
+    Cost: three statements, and one for each draft.
+    """
+    left, numbers = known.names[name], known.numbers
+    built: list[Appended] = []
+    digest, parent, place = left.digest, left.id, left.named.place
+    for index, draft in enumerate(drafts, 1):
+        place = Place(place.chain, place.pos + 1)
+        head = name if index == len(drafts) else None
+        stored = make_stored(draft, place, numbers.seq + index, mint(), [digest], (parent,), head)
+        built.append(Appended(stored, (parent,)))
+        digest, parent = stored.digest, stored.id
+    step = NameMove(place, digest, True, numbers.seq + len(drafts), recent=drafts[-1].facts.said_at)
+    moved, move, log = move_on(space, name, step, left.named)
+    chain, pos = left.named.place
+    at = (name, chain, pos, left.named.move, left.named.running)
+    proof = take_next(space, numbers, sum(len(draft.payload) for draft in drafts), at, len(drafts))
+    rows = [add_turn(space, each.turn, draft.payload) for each, draft in zip(built, drafts, strict=True)]
+    if not connection.run_proven(proof, *rows, move, log):
+        return None
+    after = SpaceNumbers(numbers.seq + len(drafts), numbers.change)
+    return Written(built, numbers, after, {name: moved}, frozenset([left.named.place]))
+
+
+def remember(known: Remembered, written: Written) -> Remembered:
+    """What a store knows once a write of its own is committed.
+
+    What it knew stays, less the names whose turns were continued, unless somebody else wrote in between.
+    """
+    kept = known.names if known.numbers == written.before else {}
+    names = {name: left for name, left in kept.items() if left.named.place not in written.continued}
+    last = written.built[-1].turn
+    for name, named in written.moved.items():
+        names.pop(name, None)
+        names[name] = Left(named, last.id, last.digest)
+    if len(names) > NAMES:
+        del names[next(iter(names))]
+    return Remembered(written.after, names)

@@ -1,0 +1,88 @@
+"""The name and the record of an imported conversation (rule R33, conversations).
+
+The tip that the source shows gets a name, and nothing else does. The record says which turn an import named last: while
+the name is still there, a later import moves it to the source's new tip. Once somebody has moved it, it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headish.database.query import Connection
+from headish.errors import UnknownConversation
+from headish.history.conversations import Found, change_record, find_by_key, read_conversation
+from headish.history.reading.decode import read_mapping
+from headish.imports.imported import ImportedConversation
+from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.turns import StoredTurn
+from headish.values.results.conversations import Record
+from headish.values.turns import said_of
+
+
+def name_conversation(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
+    """Name the tip of a conversation, or move its name there; whether a name was set or moved."""
+    found = find_named(connection, space, about)
+    if found is None:
+        return _name_new(connection, space, about, tip)
+    conversation = read_conversation(connection, space, found)
+    record = conversation.record
+    noted = _noted(record)
+    moves = found.name is not None and noted.get("tip") == found.turn != tip.id
+    if moves and found.name is not None:
+        set_bookmark(connection, space, found.name, tip, _recent(tip))
+    changes = _changes(about, record, noted, tip if moves else None)
+    if changes:
+        change_record(connection, space, found, changes, None)
+    return moves
+
+
+def find_named(connection: Connection, space: int, about: ImportedConversation) -> Found | None:
+    """The conversation that an import made of the same one before."""
+    try:
+        return None if about.key is None else find_by_key(connection, space, about.key.encode())
+    except UnknownConversation:
+        return None
+
+
+def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
+    for name in about.names:
+        place = find_bookmark(connection, space, name.encode())
+        if place is None:
+            break
+        if about.key is None and place == tip.place:
+            return False  # it has no key that could say that it was imported before
+    else:
+        return False
+    set_bookmark(connection, space, name.encode(), tip, _recent(tip))
+    changes = {
+        "title": about.title, "tags": about.tags, "archived": about.archived, "pinned": about.pinned, "key": about.key,
+        "app": {**about.app, "import": {"format": about.format, "title": about.title, "tip": tip.id}},
+    }  # fmt: skip
+    change_record(connection, space, Found(name.encode(), None, tip.id), changes, None)
+    return True
+
+
+def _changes(
+    about: ImportedConversation, record: Record, noted: Mapping[str, Any], tip: StoredTurn | None
+) -> dict[str, Any]:
+    """What is said anew: the tip, a title that nobody has changed here, and the state of what goes on."""
+    changes: dict[str, Any] = {}
+    again = dict(noted)
+    if about.title and about.title != record.title == noted.get("title"):
+        changes["title"] = again["title"] = about.title
+    if tip is not None:
+        again["tip"] = tip.id
+    state = about.app if about.is_state else {}
+    if again != noted or any(record.app.get(key) != value for key, value in state.items()):
+        changes["app"] = {**record.app, **state, "import": again}
+    return changes
+
+
+def _noted(record: Record) -> Mapping[str, Any]:
+    noted = record.app.get("import")
+    return noted if isinstance(noted, Mapping) else {}
+
+
+def _recent(tip: StoredTurn) -> int | None:
+    return said_of(read_mapping(tip, "system"))

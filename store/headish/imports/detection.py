@@ -1,0 +1,174 @@
+"""Formats of whole conversations: how each is recognised by its beginning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import BinaryIO
+
+from headish.errors import InvalidImport
+from headish.imports.archives import ZIP, Archive, ExportFile, open_matching
+from headish.imports.reader import ImportSource
+
+SQLITE, PARQUET = b"SQLite format 3\0", b"PAR1"
+EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
+"""The files of ChatGPT's and of Claude.ai's exports, which have one name."""
+
+
+_NO_EXPORT = "no conversations.json of ChatGPT or Claude.ai is in this archive"
+_LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
+_FIRST_LINES = 40
+_JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
+_EXPORTS = (
+    ("chatgpt", re.compile(rb'"mapping"\s*:\s*\{')),
+    ("claude", re.compile(rb'"chat_messages"\s*:\s*\[')),
+    (
+        "gemini-cli",
+        re.compile(
+            rb'"projectHash"\s*:|\A\s*(?:\{\s*"history"\s*:\s*)?\[\s*\{\s*"(?:role|parts)"\s*:[^{}]{0,20}\{?[^{}]*"(?:parts|text)"'
+        ),
+    ),
+)
+"""What stands in the beginning of an export, or of another file that is one JSON value."""
+_SERVICES = (
+    ("inspect", re.compile(rb'"eval"\s*:\s*\{\s*"(?:eval_id|run_id|created|task)"\s*:')),
+    ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
+    ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
+    ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
+    # From the first message on: what looks like one of Gemini's has parts, too.
+    ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
+)
+"""As ``_EXPORTS``, and before them: of frameworks and services."""
+_BLANKS = re.compile(rb"\s{16,}")
+"""Long runs of blanks are looked at as one: a mark with blanks in two places would try each way to share them."""
+_BEGINNING_BYTES = 1024 * 1024
+_LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("gemini-cli", re.compile(rb'"projectHash"\s*:')),
+    ("codex", re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|turn_context)"')),
+    ("cross-stream", re.compile(rb'\A\s*\{"(?:topic"\s*:\s*"[^"]+"\s*,\s*"id"|id"\s*:\s*"[^"]+"\s*,\s*"topic")\s*:')),
+    (
+        "claude-code",
+        re.compile(rb'"(?:parentUuid|leafUuid|sessionId)"\s*:|"type"\s*:\s*"file-history-snapshot"'),
+    ),
+)
+"""What stands in one of the first lines of a log."""
+
+
+def open_exports(given: ImportSource) -> Iterator[ExportFile]:
+    """The files of an export, as ``open_matching``. Raises: InvalidImport for an archive without any."""
+    opened = None
+    for opened in open_matching(given.file, given.name, EXPORTS):
+        yield opened
+    if opened is None:
+        raise InvalidImport(given.name, None, _NO_EXPORT)
+
+
+def detect_conversations(file: BinaryIO, beginning: bytes, name: str) -> str | None:
+    """The format of a file by its beginning, None where it is none of these.
+
+    Raises: InvalidImport for an archive or a database of another kind.
+    """
+    if beginning.startswith(ZIP):
+        file.seek(0)
+        try:
+            with closing(open_matching(file, name, EXPORTS)) as opened:
+                found = next((_detect_export(each.file.read(_BEGINNING_BYTES)) for each in opened), None)
+        finally:
+            file.seek(0)
+        if found is None and _is_inspect(file, name):
+            return "inspect"
+        if found is None:
+            raise InvalidImport(name, None, _NO_EXPORT)
+        return found
+    if beginning.startswith(SQLITE):
+        return _detect_database(name)
+    if beginning.startswith(PARQUET):
+        return "hf"
+    return detect_beginning(beginning)
+
+
+def detect_beginning(beginning: bytes) -> str | None:
+    """The format of a file that is neither an archive nor a database, by its beginning; None where it is none."""
+    return detect_log(beginning) or _detect_export(beginning) or _detect_rows(beginning)
+
+
+def _is_inspect(file: BinaryIO, name: str) -> bool:
+    """Whether an archive is a log of Inspect AI: what it begins with is written first."""
+    members = Archive(file, name).members
+    file.seek(0)
+    return "header.json" in members or "_journal/start.json" in members
+
+
+_DATABASES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("openai-agents", ("id", "session_id", "message_data")),
+    ("langgraph", ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint")),
+    ("open-webui", ("id", "user_id", "title", "chat")),
+)
+"""The columns of a table that only one program has."""
+
+
+def is_log(tables: Mapping[str, object]) -> bool:
+    """Whether a database with these tables is a log of ``llm``."""
+    return "conversations" in tables and bool(tables.keys() & {"responses", "messages"})
+
+
+def _detect_database(name: str) -> str:
+    from headish.imports.readers.shared.databases import opened  # late: most imports read none
+
+    try:
+        with opened(name, name) as foreign:
+            return next((format for format, columns in _DATABASES if foreign.find(*columns) is not None), "llm")
+    except InvalidImport:
+        return "llm"  # its reader says what is wrong with it
+
+
+def marks_of(beginning: bytes) -> set[str]:
+    """Every format of a text file whose mark stands in its beginning."""
+    lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES] if _LOG.match(beginning) else []
+    found = {format for format, mark in _LINES for line in lines if mark.search(line)}
+    if _JSON.match(beginning):
+        beginning = _BLANKS.sub(b" ", beginning)
+        found |= {format for format, mark in (*_SERVICES, *_EXPORTS) if mark.search(beginning)}
+        found |= {format for format, mark in _ROWS if mark.search(beginning[:_ROWS_BYTES])}
+    return found
+
+
+def _detect_export(beginning: bytes) -> str | None:
+    """The one whose mark comes first: people paste the other one's exports into their messages."""
+    if not _JSON.match(beginning):
+        return None
+    beginning = _BLANKS.sub(b" ", beginning)
+    known = (*_SERVICES, *_EXPORTS)
+    marks = [(found.start(), at) for at, (_, mark) in enumerate(known) if (found := mark.search(beginning)) is not None]
+    return known[min(marks)[1]][0] if marks else None
+
+
+def detect_log(beginning: bytes) -> str | None:
+    """The format of a log of JSON lines by what stands in its first lines, None where it is none of these."""
+    if not _LOG.match(beginning):
+        return None
+    lines = beginning.split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
+    return next((format for format, mark in _LINES for line in lines if mark.search(line)), None)
+
+
+_CALL = re.compile(rb'"(?:body|request|response)"\s*:\s*\{.{0,4000}?"(?:messages|choices|body)"\s*:', re.S)
+_SAID = rb'\s*:\s*\[?\s*\{\s*"(?:%s)"\s*:'
+_ROWS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("sharegpt", re.compile(rb'"(?:conversations?|chosen)"' + _SAID % rb"from|value")),
+    ("openai-log", _CALL),
+    (
+        "openai-finetune",
+        re.compile(rb'"(?:preferred_output|input)"\s*:\s*\{?\s*(?:"messages")?' + _SAID % rb"role|content"),
+    ),
+    ("hf", re.compile(rb'"(?:messages|conversations?|prompt|chosen)"' + _SAID % rb"role|content")),
+)
+"""What stands in the first rows of a data set; the first that fits."""
+_ROWS_BYTES = 64 * 1024
+
+
+def _detect_rows(beginning: bytes) -> str | None:
+    if not _JSON.match(beginning):
+        return None
+    beginning = _BLANKS.sub(b" ", beginning[:_ROWS_BYTES])
+    return next((format for format, mark in _ROWS if mark.search(beginning)), None)

@@ -1,0 +1,84 @@
+"""Whether a stored turn is a message as an earlier edition of its reader mapped it.
+
+Readers of API messages once mapped blocks by themselves. What they stored says the same in slightly other blocks, and a
+second import must not store it again. Compared is what people and models read. What a provider keeps beside a block is
+not: a source that changes that alone has not changed the message.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft
+from headish.content.encoding import decode_payload
+from headish.content.forms.parts import is_of_form
+from headish.database.query import Connection
+from headish.frameworks.langchain.older import read_anew
+from headish.history.reading.decode import read_payload
+from headish.history.writing.keys import said_by
+from headish.rows.turns import StoredTurn
+from headish.values.blocks import ContentBlock, Document, Other, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+
+FORMS: dict[str, Callable[[Iterable[ContentBlock]], Iterable[ContentBlock]]] = {
+    "claude-code": tuple, "codex": tuple, "claude": tuple, "langgraph": read_anew,
+}  # fmt: skip
+"""The formats whose readers had blocks of their own, and how these are made comparable."""
+
+
+def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, draft: Draft) -> bool:
+    """Whether a turn under the key of a draft is the same message, stored by an earlier edition.
+
+    An erased one is: what was erased is not brought back because it would be mapped otherwise today.
+    Cost: one statement for its payload. Raises: CorruptTurn.
+    """
+    key = draft.facts.key or b""
+    today = FORMS.get(key.partition(b":")[0].decode())
+    if today is None or stored.type is not None:
+        return False
+    if replace(said_by(stored), hash=draft.said.hash) != draft.said:
+        return False
+    if stored.erased is not None:
+        return True
+    payload = read_payload(connection, space, stored)
+    return words_of(today(decode_payload(payload))) == words_of(decode_payload(draft.payload))
+
+
+def words_of(blocks: Iterable[ContentBlock]) -> list[Any]:
+    """What blocks say to people and models, to be compared."""
+    return [_words_of(block) for block in blocks if not is_of_form(block)]
+
+
+def _words_of(block: ContentBlock) -> Any:
+    if isinstance(block, Text):
+        return ("text", block.text)
+    if isinstance(block, Thinking):
+        whole = block.opaque.get("openai_responses")
+        return ("thinking", _bare(whole)) if whole else ("thinking", block.text, block.signature)
+    if isinstance(block, ToolUse):
+        return ("call", block.id, block.name, msgspec.to_builtins(block).get("input"), block.raw)
+    if isinstance(block, ToolResult):
+        return ("result", block.tool_use_id, words_of(block.content), block.is_error)
+    if isinstance(block, Document):
+        return ("document", _source_of(msgspec.to_builtins(block.source)))
+    if isinstance(block, Other) and block.type == "document" and isinstance(block.data.get("source"), Mapping):
+        return ("document", _source_of(block.data["source"]))
+    return _bare(block.data if isinstance(block, Other | ProviderBlock) else msgspec.to_builtins(block))
+
+
+def _source_of(source: Mapping[str, Any]) -> Any:
+    """A text is its bytes; what lies at a URL has no type of its own."""
+    if source.get("type") == "text" and isinstance(source.get("data"), str):
+        return ("base64", b64encode(source["data"].encode()).decode())
+    return next((source[key] for key in ("url", "file_id") if key in source), (source.get("type"), source.get("data")))
+
+
+def _bare(value: Any) -> Any:
+    """A value without what says nothing, and without marks for caches."""
+    if isinstance(value, Mapping):
+        return {key: _bare(item) for key, item in value.items() if key != "cache_control" and item is not None}
+    return [_bare(item) for item in value] if isinstance(value, list) else value

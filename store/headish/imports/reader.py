@@ -1,0 +1,108 @@
+"""What an import reader is: a function that is given a file and yields the conversations in it.
+
+The built-in readers are written to this interface (``registry`` lists them), and another package brings its own under
+the entry point group ``headish.readers``. A reader looks for the parent that each message names, and keeps whatever its
+source says. It stores nothing and knows no database: headish makes the turns, recognises those that it has, and names
+the tip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from headish.imports.imported import ImportedTree
+from headish.imports.notes import ImportNotes
+from headish.imports.readers.shared.servers import ServerAddress
+from headish.imports.source_files import Progress
+from headish.values.caches import Cache
+
+
+class ImportSource(NamedTuple):
+    """A file that is read: ``file`` is open at its beginning, for bytes, and can be rewound.
+
+    ``path`` is None for a stream. ``name`` is what errors call it. ``notes`` takes what has no place of its own, and
+    records that are broken. A block of more than ``limit_bytes`` is refused. ``progress`` is called with the number of
+    bytes read since the last call. With ``server`` the source is a database on a server, and the file is empty.
+    """
+
+    file: BinaryIO
+    path: str | None
+    name: str
+    notes: ImportNotes
+    limit_bytes: int
+    progress: Progress | None = None
+    server: ServerAddress | None = None
+
+
+class SourceMessage(Struct, frozen=True, kw_only=True):
+    """A message as its source tells it. ``content`` None: it says nothing, and what names it as its parent continues
+    the last message before it.
+
+    ``id``: unique in its conversation, and the same in every import: the turn's key is made of it. None where the
+    source gives none; the message is then recognised by its words.
+    ``parent``: the id of what it continues, None for a first message; of one that continues several, ``parents`` has
+    their ids in order. Messages may come in any order.
+    ``role``: system, developer, user, assistant or tool.
+    ``content``: text, or content blocks as ``Store.add_turn`` takes them.
+    ``said_at``: RFC 3339 text with a zone, or milliseconds since 1970.
+    ``reply``: what a provider said beside its answer: ``provider``, ``model``, ``stop_reason``, ``response_id`` and
+    ``usage``, whose ``input_tokens``, ``output_tokens``, ``cache_read_input_tokens``, ``cache_creation_input_tokens``
+    are disjoint; ``reasoning_tokens`` are part of the output.
+    ``hidden``: model, people or both, where the source does not send it on, or does not show it.
+    ``meta`` is kept verbatim under the format's name in ``meta.app``. ``where`` names the message in notes.
+    ``form`` says how an API's message was written, where the content is one (``headish.content.forms.kept``).
+    """
+
+    id: str | None
+    parent: str | None = None
+    parents: Sequence[str] = ()
+    role: str = "user"
+    content: Sequence[Any] | str | None = None
+    said_at: object = None
+    key: str | None = None
+    meta: Mapping[str, Any] = {}
+    reply: Mapping[str, Any] | None = None
+    hidden: str | None = None
+    where: str = ""
+    form: Mapping[str, Any] | None = None
+    speaker: str | None = None
+    inherited: Mapping[str, Any] | None = None
+    cache: Cache = False
+
+
+class SourceConversation(Struct, frozen=True, kw_only=True):
+    """A conversation as its source tells it: its messages with every branch, in any order.
+
+    ``id`` is the same in every import. The bookmark is made of the ``title``, and lies on ``tip``: the id of the
+    message that the source shows last, None for the newest. ``app`` is kept verbatim with the conversation's record.
+    """
+
+    format: str = ""
+    """The reader's own name; headish fills it in for a reader of another package."""
+    id: str | None = None
+    messages: Iterable[SourceMessage] = ()
+    title: str | None = None
+    tip: str | None = None
+    tags: Sequence[str] = ()
+    archived: bool = False
+    pinned: bool = False
+    app: Mapping[str, Any] = {}
+    logged: bool = False
+    """As ``ImportedTree.logged``."""
+    is_state: bool = False
+    """As ``ImportedConversation.is_state``."""
+
+
+class ImportReader(Protocol):
+    """Reads the files of one format."""
+
+    def __call__(self, source: ImportSource, /) -> Iterator[SourceConversation | ImportedTree]:
+        """The conversations of a file, one at a time: memory holds the largest.
+
+        A record that cannot be read costs itself: ``source.notes.break_off(where, reason)``.
+        Raises: InvalidImport for a file that is none of the format.
+        """
+        ...

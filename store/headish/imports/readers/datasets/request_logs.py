@@ -1,0 +1,85 @@
+"""A call of Chat Completions in a log: what was asked, and what was answered.
+
+Read are lines of OpenAI's batches (``{custom_id, body}`` and ``{custom_id, response: {body}}``), and of logs that keep
+both (``{request, response}``, or the body of a request with a ``response`` or ``choices`` beside it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+LOG = "openai-log"
+Row = Mapping[str, Any]
+
+
+class LoggedAnswer(NamedTuple):
+    """A choice of an answer, what its provider said beside it, and when, in seconds."""
+
+    message: Mapping[str, Any]
+    reply: Mapping[str, Any]
+    time: object
+
+
+def asked_of(row: Row) -> list[Any] | None:
+    """The messages of a call; None for a row that is none."""
+    for key in ("body", "request"):
+        held = _body_of(row.get(key))
+        if held is not None and isinstance(held.get("messages"), list):
+            return list(held["messages"])
+    if isinstance(row.get("messages"), list) and _response_of(row) is not None:
+        return list(row["messages"])
+    return None
+
+
+def answers_of(row: Row) -> list[LoggedAnswer]:
+    """The choices of a call's answer, in order."""
+    response = _response_of(row)
+    choices = response.get("choices") if response is not None else None
+    listed = [each for each in choices if isinstance(each, Mapping)] if isinstance(choices, list) else []
+    return [
+        LoggedAnswer(each["message"], _reply(response or {}, each), (response or {}).get("created"))
+        for each in listed
+        if isinstance(each.get("message"), Mapping)
+    ]
+
+
+def _body_of(held: Any) -> Row | None:
+    """The body of a request or a response, which may stand in it under that name."""
+    if not isinstance(held, Mapping):
+        return None
+    inner = held.get("body")
+    return inner if isinstance(inner, Mapping) else held
+
+
+def _response_of(row: Row) -> Row | None:
+    held = _body_of(row.get("response"))
+    found = held if held is not None else row
+    return found if isinstance(found.get("choices"), list) else None
+
+
+def _reply(response: Row, choice: Row) -> dict[str, Any]:
+    model, id, stop = response.get("model"), response.get("id"), choice.get("finish_reason")
+    reply: dict[str, Any] = {"provider": "openai"}
+    reply |= {"model": model} if isinstance(model, str) else {}
+    reply |= {"stop_reason": stop} if isinstance(stop, str) else {}
+    reply |= {"response_id": id} if isinstance(id, str) else {}
+    usage = _usage(response.get("usage")) if choice.get("index", 0) == 0 else {}  # of all choices together
+    return reply | ({"usage": usage} if usage else {})
+
+
+def _usage(usage: Any) -> dict[str, int]:
+    if not isinstance(usage, Mapping):
+        return {}
+    given, made = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    cached, thought = _detail(usage, "prompt", "cached_tokens"), _detail(usage, "completion", "reasoning_tokens")
+    counts = {"input_tokens": max(0, given - (cached or 0))} if type(given) is int else {}
+    counts |= {"output_tokens": made} if type(made) is int else {}
+    counts |= {"cache_read_input_tokens": cached} if cached else {}
+    return counts | ({"reasoning_tokens": thought} if thought else {})
+
+
+def _detail(usage: Row, side: str, name: str) -> int | None:
+    details = usage.get(f"{side}_tokens_details")
+    count = details.get(name) if isinstance(details, Mapping) else None
+    return count if type(count) is int else None

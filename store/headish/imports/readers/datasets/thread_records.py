@@ -1,0 +1,190 @@
+"""Thread records of the schema reference: ``{id, role, content, inherited, cache}``, as a JSON list or one per line.
+
+A record continues the one before it, or the earlier ones that its ``continues`` names by id. ``options``, the older
+name of ``inherited``, is read as that. ``head`` is the name that the thread had: the last one of the file becomes a
+bookmark. What else a record says, its id among it, is kept in ``meta.app.record``. An id of headish's own kind, which
+no other record anywhere has, is also the turn's key: ``records:ID``. Other ids tell the records of their file apart,
+and no more.
+
+Source: the schema reference (specification 002), "Thread Record Schema", with the note at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headish.content import strictjson
+from headish.content.drafts import Draft, make_draft
+from headish.content.encoding import read_content
+from headish.errors import HeadishError, InvalidImport, shown
+from headish.imports.archives import CHUNK_BYTES
+from headish.imports.imported import ImportedTree, Link, make_key
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource
+from headish.imports.readers.shared.json_arrays import split_items
+from headish.imports.source_files import LONG_LINE, read_lines
+from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
+from headish.values.caches import plausible_cache
+from headish.values.ids import as_turn_id
+from headish.values.names import new_refusal
+
+FORMAT = "records"
+_OWN = ("role", "content", "inherited", "options", "cache", "continues")
+"""Keys that the turn itself says."""
+
+
+def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
+    """The one thread of a file; nothing for a file without records.
+
+    A record that cannot be read, or is longer than memory should hold, is noted as broken, with its line or its number
+    in a list. What names it continues what it would have continued.
+    Raises: InvalidImport for a list that is no JSON, and a thread that is too long.
+    """
+    thread = _RecordThread()
+    for where, record in _read_records(given):
+        if record is None:
+            thread.lose()
+            continue
+        try:
+            thread.add(record)
+        except (_Malformed, HeadishError) as error:
+            given.notes.break_off(where, str(error))
+            thread.pass_over(record)
+    if thread.drafts:
+        yield ImportedTree(tuple(thread.drafts), tuple(thread.parents), thread.name, thread.named)
+
+
+class _RecordThread:
+    """The records so far. ``known`` says what stands for each id: its draft, or what is before one that is broken."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.parents: list[Link] = []
+        self.name: str | None = None
+        self.named = 0
+        self._known: dict[str, tuple[int, ...]] = {}
+        self._lost: tuple[int, ...] | None = None
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Raises: _Malformed, HeadishError; then nothing is added."""
+        draft, parents = _draft(record), self._parents(record)
+        if record.get("head") is not None:
+            self.name, self.named = _name(record["head"]), len(self.drafts)
+        self._remember(record, (len(self.drafts),))
+        self.drafts.append(draft)
+        self.parents.append(parents or None)
+
+    def pass_over(self, record: dict[str, Any]) -> None:
+        """Let what names a broken record continue what is before it."""
+        try:
+            self._remember(record, self._parents(record))
+        except _Malformed:
+            self._remember(record, self._last())
+
+    def lose(self) -> None:
+        """A record whose id nobody knows was left out: a name that is unknown may be its."""
+        self._lost = self._last()
+
+    def _remember(self, record: dict[str, Any], places: tuple[int, ...]) -> None:
+        if isinstance(record.get("id"), str):
+            self._known[record["id"]] = places
+
+    def _parents(self, record: dict[str, Any]) -> tuple[int, ...]:
+        """What a record continues: the one before it unless it says so, else one or several before it, in order."""
+        continues = record.get("continues")
+        if continues is None:
+            return self._last()
+        listed = continues if _is_names(continues) else [continues]
+        found = [self._known.get(each, self._lost) if isinstance(each, str) else None for each in listed]
+        if any(each is None for each in found):
+            raise _Malformed(f"it continues {shown(continues)}, which are not ids of records before it")
+        return tuple(dict.fromkeys(place for each in found for place in each or ()))
+
+    def _last(self) -> tuple[int, ...]:
+        return (len(self.drafts) - 1,) if self.drafts else ()
+
+
+class _Malformed(Exception):
+    pass
+
+
+def _read_records(given: ImportSource) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """The records with their places; None for one that was left out before its id was read.
+
+    A thread is stored as a whole, so memory holds it, up to the limit of a line.
+    """
+    size_bytes = 0
+    for where, data, reason in _read_list(given) if _is_list(given) else _read_lines(given):
+        if data is None:
+            given.notes.break_off(where, reason)
+            yield where, None
+            continue
+        size_bytes += len(data)
+        if size_bytes > IMPORT_LINE_BYTES:
+            raise InvalidImport(given.name, None, f"the thread is longer than {IMPORT_LINE_BYTES:,} bytes ({where})")
+        if data.strip():
+            yield where, _as_record(where, data, given.notes)
+
+
+def _is_list(given: ImportSource) -> bool:
+    begin = given.file.tell()
+    beginning = given.file.read(CHUNK_BYTES)
+    given.file.seek(begin)
+    return beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+def _read_lines(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
+        yield f"line {number}", line, LONG_LINE
+
+
+def _read_list(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
+    """The records of a list, each read by itself: a number that nobody can keep costs its record."""
+    reason = f"it is longer than {IMPORT_LINE_BYTES:,} bytes"
+    for number, item in enumerate(split_items(given.file, given.name, given.notes, given.progress), 1):
+        yield f"record {number}", item, reason
+
+
+def _as_record(where: str, data: bytes, notes: ImportNotes) -> dict[str, Any] | None:
+    """A record; None, and noted as broken, for what is none."""
+    try:
+        value = strictjson.decode(data, "the record")
+    except HeadishError as error:
+        notes.break_off(where, str(error))
+        return None
+    if isinstance(value, dict) and "content" in value:
+        return value
+    notes.break_off(where, "a thread record is an object with a `content`")
+    return None
+
+
+def _draft(record: dict[str, Any]) -> Draft:
+    if "inherited" in record and "options" in record:
+        raise _Malformed("`options` is the older name of `inherited`; a record has one of them")
+    inherited = record.get("inherited", record.get("options"))
+    kept = {key: value for key, value in record.items() if key not in _OWN}
+    turn = {
+        "role": record.get("role", "user"),
+        "inherited": inherited,
+        "cache": plausible_cache(record.get("cache")),
+        "meta": {"record": kept} if kept else None,
+        "key": make_key(FORMAT, record.get("id")) if _is_global(record.get("id")) else None,
+    }
+    # Blocks as headish writes them: what looks like an API's part is none.
+    return make_draft(read_content(record["content"]), turn, PAYLOAD_LIMIT_BYTES)
+
+
+def _is_global(record_id: Any) -> bool:
+    return isinstance(record_id, str) and as_turn_id(record_id) is not None
+
+
+def _is_names(continues: Any) -> bool:
+    return isinstance(continues, list) and all(isinstance(each, str) for each in continues)
+
+
+def _name(head: Any) -> str:
+    reason = new_refusal(head) if isinstance(head, str) else "it must be text"
+    if reason is not None:
+        raise _Malformed(f"its head cannot be a bookmark: {reason}")
+    return str(head)

@@ -1,0 +1,191 @@
+"""LangGraph's checkpoints: a database that ``SqliteSaver`` or ``PostgresSaver`` writes, with the state of a graph at
+each step.
+
+A thread is a conversation. Each checkpoint has the list of messages as it was then: what the lists have in common is
+one path, and where a thread was forked, edited or cut, a branch begins. A channel is one of messages if its value is a
+list that holds one; each such channel, and each namespace of a subgraph, is a conversation of its own. The newest
+checkpoint has the bookmark. What the other channels held last is kept with the conversation, as data.
+
+What tasks wrote behind a checkpoint that nothing follows is pending: the graph takes it in when it goes on, in an order
+that is not known before. It is kept with the conversation, as data; a message in it is a turn as soon as a checkpoint
+holds it.
+
+Keys: ``langgraph:THREAD:MESSAGE``; in a namespace or in another channel than ``messages``,
+``langgraph:THREAD/NAMESPACE#CHANNEL:MESSAGE``. They are the same in both databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial as bind
+from typing import Any
+
+from headish.errors import InvalidImport
+from headish.imports.imported import make_key
+from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.frameworks.langgraph.channel_messages import as_message, holds_messages, make_node
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import Unreadable, plain
+from headish.imports.readers.frameworks.langgraph.checkpoints import TABLE, Checkpoints, FileCheckpoints, PendingWrite
+from headish.imports.readers.frameworks.langgraph.delta_channels import DeltaChannels
+from headish.imports.readers.frameworks.langgraph.server_checkpoints import ServerCheckpoints
+from headish.imports.readers.shared import servers
+from headish.imports.readers.shared.branching import MessagePaths, fingerprint
+from headish.imports.readers.shared.databases import TooLargeValue, opened
+from headish.values.blocks import Text
+
+FORMAT = "langgraph"
+USUAL = "messages"
+_NOISE = ("branch:", "__no_writes__")
+"""What a graph writes to find its way."""
+_TITLE_CHARACTERS = 200
+_PRINTS = 10_000
+"""So many messages are remembered as what they say."""
+
+
+def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
+    """The threads of a database, by their ids.
+
+    Raises: InvalidImport for another database, and a damaged one.
+    """
+    with _opened(given) as checkpoints:
+        for thread, namespace in checkpoints.places():
+            if isinstance(thread, str) and isinstance(namespace, str):
+                yield from _GraphThread(given, checkpoints, thread, namespace).conversations()
+            else:
+                given.notes.break_off(f"thread {thread!r:.80}", "its id is no text")
+
+
+@contextmanager
+def _opened(given: ImportSource) -> Iterator[Checkpoints]:
+    if given.server is not None:
+        with servers.opened(given.server) as at:
+            yield ServerCheckpoints(at, given.name)
+        return
+    with opened(given.path, given.name) as foreign:
+        table = foreign.find(*TABLE)
+        if table is None:
+            raise InvalidImport(given.name, None, "it is a SQLite database, but holds no checkpoints of LangGraph")
+        yield FileCheckpoints(foreign, table)
+
+
+class _GraphThread:
+    """One namespace of a thread: its checkpoints are read one by one, the oldest first."""
+
+    def __init__(self, given: ImportSource, checkpoints: Checkpoints, thread: str, namespace: str) -> None:
+        self._given, self._thread, self._namespace, self._notes = given, thread, namespace, given.notes
+        self._saved = checkpoints.at(thread, namespace, self._break)
+        self._channels: dict[str, _MessageChannel] = {}
+        self._values: Mapping[Any, Any] = {}
+        self._pending: list[PendingWrite] = []
+        self._broken: set[str] = set()
+
+    def conversations(self) -> Iterator[SourceConversation]:
+        """A conversation for each channel of messages."""
+        parents = dict(self._saved.steps())
+        followed = set(parents.values())
+        deltas = DeltaChannels(self._saved, parents)
+        for id in parents:
+            self._take(id, deltas, is_last=id not in followed)
+        if not self._channels:
+            self._notes.leave_out(f"thread {self._thread:.80}", "thread without messages")
+        for channel in self._channels.values():
+            yield channel.conversation(self._namespace, {"thread": self._thread, **self._others()})
+
+    def _break(self, where: str, why: str) -> None:
+        """Note what cannot be read, once however often it is met."""
+        where = f"thread {self._thread:.80}, {where}"
+        if where not in self._broken:
+            self._broken.add(where)
+            self._notes.break_off(where, why)
+
+    def _take(self, id: Any, deltas: DeltaChannels, *, is_last: bool) -> None:
+        where = f"checkpoint {id!s:.80}"
+        try:
+            step = self._saved.step(id)
+            values = {**step.values, **deltas.values_at(id, step)}
+            pending = self._saved.writes(id) if is_last else []
+        except (Unreadable, TooLargeValue) as error:
+            self._break(where, str(error))
+            return
+        self._values, self._pending = values, [each for each in pending if not each.channel.startswith(_NOISE)]
+        where = f"thread {self._thread:.80}, {where}"
+        for name, held in values.items():
+            if isinstance(name, str) and holds_messages(held):
+                self._channel(name).follow(held, step.time, where)
+
+    def _channel(self, name: str) -> _MessageChannel:
+        return self._channels.setdefault(name, _MessageChannel(self._owner(name), self._given))
+
+    def _owner(self, channel: str) -> str:
+        place = f"{self._thread}/{self._namespace}" if self._namespace else self._thread
+        return place if channel == USUAL else f"{place}#{channel}"
+
+    def _others(self) -> dict[str, Any]:
+        """What the channels without messages held last, and what waits for them."""
+        where = f"thread {self._thread:.80}"
+        rest = {
+            str(name): plain(value)
+            for name, value in self._values.items()
+            if name not in self._channels and value not in (None, [], {})
+        }
+        for name in rest:
+            self._notes.keep(where, f"channel {name:.80}")
+        pending = [{"task": each.task, "channel": each.channel, "value": plain(each.value)} for each in self._pending]
+        for each in pending:
+            self._notes.keep(where, f"pending write to {each['channel']:.80}")
+        return {**({"values": rest} if rest else {}), **({"pending": pending} if pending else {})}
+
+
+class _MessageChannel:
+    def __init__(self, owner: str, given: ImportSource) -> None:
+        self._owner, self._given, self._notes = owner, given, given.notes
+        self.paths = MessagePaths()
+        self._tip: str | None = None
+        self._title: str | None = None
+        self._prints: dict[int, tuple[Any, bytes]] = {}
+
+    def follow(self, held: list[Any], time: Any, where: str) -> None:
+        """Follow a list of messages. One that ends where the last one ended, or before it, says nothing new."""
+        last: str | None = None
+        for each in held:
+            found = as_message(each)
+            if found is None:
+                self._notes.leave_out(where, "value among messages that is none")
+                continue
+            kind, fields = found
+            last = self.paths.follow(last, self._print(each, fields), bind(self._nodes, kind, fields, time, where))
+        self._tip = last
+
+    def _print(self, held: Any, fields: Mapping[str, Any]) -> bytes:
+        """What the message says, without the counts that come later. It is found out once for an object."""
+        known = self._prints.get(id(held))
+        if known is None or known[0] is not held:
+            if len(self._prints) > _PRINTS:
+                self._prints.clear()  # of JSON no object comes twice
+            said = {key: value for key, value in fields.items() if key not in ("usage_metadata", "response_metadata")}
+            known = self._prints[id(held)] = (held, fingerprint(plain(said)))
+        return known[1]
+
+    def _nodes(self, kind: str, fields: Mapping[str, Any], time: Any, where: str) -> Iterator[SourceMessage]:
+        id = fields.get("id")
+        key = make_key(FORMAT, self._owner, id) if isinstance(id, str) else None
+        said = {name: plain(value) if name != "content" else _unrevived(value) for name, value in fields.items()}
+        node = make_node(kind, said, key, self._notes, where, said_at=time)
+        if node is None:
+            return
+        first = node.content[0] if node.content and node.role == "user" else None
+        if self._title is None and isinstance(first, Text):
+            self._title = first.text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
+        yield node
+
+    def conversation(self, namespace: str, app: Mapping[str, Any]) -> SourceConversation:
+        """The conversation with its messages."""
+        return SourceConversation(
+            format=FORMAT, id=self._owner, title=self._title, tip=self._tip, messages=self.paths.nodes,
+            tags=[FORMAT, *(["subgraph"] if namespace else [])], app={FORMAT: app}, is_state=True,
+        )  # fmt: skip
+
+
+def _unrevived(content: Any) -> Any:
+    return content if isinstance(content, str) else plain(content)

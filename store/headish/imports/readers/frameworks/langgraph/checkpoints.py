@@ -1,0 +1,158 @@
+"""Checkpoints, whatever database they lie in: what a reader of one database gives, and the reader of SQLite.
+
+A checkpoint holds the values of a graph's channels after a step; what its tasks wrote since lies beside it, as writes.
+
+Source: langgraph-checkpoint 4.3.2 and langgraph-checkpoint-sqlite 3.1.2, read and run 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.readers.frameworks.langgraph.checkpoint_values import CheckpointDecoder, Revivable, Unreadable
+from headish.imports.readers.shared.databases import ForeignFile
+
+COUNTERS = "counters_since_delta_snapshot"
+"""The key of a checkpoint's metadata that names the channels of which only writes are kept."""
+Broken: TypeAlias = Callable[[str, str], None]
+"""Told of a part of a checkpoint that cannot be read: where in it, and why."""
+
+
+class CheckpointState(NamedTuple):
+    """A checkpoint: when it was made, the values of its channels, and the channels of which it says only that they
+    were written to."""
+
+    time: object
+    values: Mapping[Any, Any]
+    deltas: frozenset[str]
+
+
+class PendingWrite(NamedTuple):
+    """What a task wrote to a channel."""
+
+    task: str
+    channel: str
+    value: Any
+
+
+class ThreadCheckpoints(Protocol):
+    """The checkpoints of one namespace of a thread."""
+
+    def steps(self) -> list[tuple[Any, str | None]]:
+        """Their ids in order, each with that of its parent."""
+        ...
+
+    def step(self, id: Any) -> CheckpointState:
+        """A checkpoint. Raises: Unreadable, TooLargeValue."""
+        ...
+
+    def writes(self, id: Any) -> list[PendingWrite]:
+        """What was written after a checkpoint, in the order in which LangGraph applies it; what cannot be read is
+        told and left out. Raises: TooLargeValue."""
+        ...
+
+
+class Checkpoints(Protocol):
+    """The checkpoints of a database."""
+
+    def places(self) -> Iterator[tuple[Any, Any]]:
+        """Each thread with each of its namespaces, in order."""
+        ...
+
+    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
+        """The checkpoints of a place."""
+        ...
+
+
+def read_step(value: Any, metadata: Any) -> CheckpointState:
+    """A checkpoint that holds all of its values. Raises: Unreadable for what is none."""
+    values = value.get("channel_values") if isinstance(value, Mapping) else None
+    if not isinstance(values, Mapping):
+        raise Unreadable("a checkpoint has `channel_values`")
+    return CheckpointState(value.get("ts"), values, deltas_of(values, metadata))
+
+
+def deltas_of(values: Mapping[Any, Any], metadata: Any) -> frozenset[str]:
+    """The channels of which writes are kept. A count is left out where a snapshot was just made."""
+    counted = metadata.get(COUNTERS) if isinstance(metadata, Mapping) else None
+    named = {name for name in counted if isinstance(name, str)} if isinstance(counted, Mapping) else set()
+    return frozenset(named | {name for name, held in values.items() if isinstance(name, str) and is_snapshot(held)})
+
+
+def is_snapshot(value: Any) -> bool:
+    """Whether a value is the whole of a channel of which otherwise writes are kept."""
+    return isinstance(value, Revivable) and value.name == "DeltaSnapshot"
+
+
+def read_writes(
+    id: Any, rows: Iterable[Mapping[str, Any]], reader: CheckpointDecoder, broken: Broken
+) -> list[PendingWrite]:
+    """The writes of rows, which are sorted."""
+    found: list[PendingWrite] = []
+    for row in rows:
+        where = f"checkpoint {id!s:.80}, write {row['idx']!s:.20} of task {row['task_id']!s:.80}"
+        try:
+            value = reader.read(row["type"], row["value"])
+        except Unreadable as error:
+            broken(where, str(error))
+            continue
+        if isinstance(row["channel"], str):
+            found.append(PendingWrite(str(row["task_id"]), row["channel"], value))
+    return found
+
+
+TABLE = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint", "type")
+_WRITES = ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel", "type", "value")
+
+
+class FileCheckpoints:
+    """The checkpoints of a SQLite database."""
+
+    def __init__(self, foreign: ForeignFile, table: str) -> None:
+        self._foreign, self._table = foreign, table
+
+    def places(self) -> Iterator[tuple[Any, Any]]:
+        yield from ((key[0], key[1]) for key in self._foreign.keys(self._table, "thread_id", "checkpoint_ns"))
+
+    def at(self, thread: str, namespace: str, broken: Broken) -> ThreadCheckpoints:
+        return _InFile(self._foreign, self._table, {"thread_id": thread, "checkpoint_ns": namespace}, broken)
+
+
+class _InFile:
+    def __init__(self, foreign: ForeignFile, table: str, place: Mapping[str, str], broken: Broken) -> None:
+        self._foreign, self._table, self._place, self._broken = foreign, table, place, broken
+        self._reader = CheckpointDecoder()
+        self._has_parents = foreign.has(table, "parent_checkpoint_id")
+        self._has_metadata = foreign.has(table, "metadata")
+        self._writes = foreign.find(*_WRITES)
+
+    def steps(self) -> list[tuple[Any, str | None]]:
+        columns = ("checkpoint_id", *(("parent_checkpoint_id",) if self._has_parents else ()))
+        rows = self._foreign.rows(self._table, columns, "checkpoint_id", **self._place)
+        return [(row["checkpoint_id"], row.get("parent_checkpoint_id")) for row in rows]
+
+    def step(self, id: Any) -> CheckpointState:
+        columns = ("type", "checkpoint", *(("metadata",) if self._has_metadata else ()))
+        [row, *_] = self._foreign.rows(self._table, columns, **self._place, checkpoint_id=id)
+        return read_step(self._reader.read(row["type"], row["checkpoint"]), _metadata(row.get("metadata")))
+
+    def writes(self, id: Any) -> list[PendingWrite]:
+        if self._writes is None:
+            return []
+        paths = ("task_path",) if self._foreign.has(self._writes, "task_path") else ()
+        columns = ("task_id", "idx", "channel", "type", "value")
+        order = (*paths, "task_id", "idx")
+        rows = self._foreign.rows(self._writes, columns, *order, **self._place, checkpoint_id=id)
+        return read_writes(id, rows, self._reader, self._broken)
+
+
+def _metadata(data: Any) -> Any:
+    data = data.encode() if isinstance(data, str) else data
+    if not isinstance(data, bytes):
+        return None
+    try:
+        return decode(data)[0]
+    except NotJson:
+        return None  # of versions that wrote it in another way, which know no such channels

@@ -1,0 +1,198 @@
+"""A JSON array that is larger than memory: its items, one at a time.
+
+The bytes are looked through for brackets, and no text inside quotes is looked at; then each item is decoded by itself.
+So an item that is no JSON costs itself, where its brackets are balanced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from headish.errors import InvalidImport
+from headish.imports.archives import CHUNK_BYTES
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.notes import ImportNotes
+from headish.imports.source_files import Progress
+from headish.limits import IMPORT_LINE_BYTES
+
+# Possessive: what was matched is not tried again, so a long text costs one look.
+_PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)
+_INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
+_BLANKS = re.compile(rb"[ \t\r\n]*+")
+_SEPARATORS = re.compile(rb"[ \t\r\n,]*+\Z")
+_DEPTHS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_items(
+    file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None = None, *, unwrap: bool = True
+) -> Iterator[tuple[str, Any]]:
+    """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
+    (``unwrap``); else the object itself.
+
+    Several arrays or objects may stand behind one another, as lines do. Memory holds the largest item. One that is no
+    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array.
+    Raises: InvalidImport for what is neither, ends early, or is one object that is too large.
+    """
+    for number, data in enumerate(split_items(file, name, notes, progress), 1):
+        where = f"record {number}"
+        if data is None:
+            notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            continue
+        try:
+            value, healed = decode(data)
+        except NotJson as error:
+            notes.break_off(where, str(error))
+            continue
+        if healed:
+            notes.change(where, "lone surrogates became U+FFFD")
+        inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
+        if isinstance(inner, list):
+            yield from ((f"record {index}", item) for index, item in enumerate(inner, 1))
+        else:
+            yield where, value
+
+
+def split_items(file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None) -> Iterator[bytes | None]:
+    """The bytes of each item: what lies between two brackets of the first depth. None for one that is too large.
+
+    Raises: InvalidImport, as ``read_items``.
+    """
+    scan = _ArrayScan(file, name, progress)
+    first = scan.begin()
+    if first not in (b"{", b"["):
+        raise InvalidImport(name, None, "it is neither a JSON array nor an object")
+    while first:
+        if first == b"{":
+            value = scan.value()
+            if value is None:
+                raise InvalidImport(name, None, f"one value in it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            yield value
+        elif first == b"[":
+            scan.skip_bracket()
+            while scan.next_item():
+                yield scan.value()
+        else:
+            raise InvalidImport(name, None, "something else stands behind the end of its JSON, and was not read")
+        first = scan.next_value()
+    if scan.passed_over:
+        notes.break_off("", "its array holds values that are neither objects nor arrays")
+
+
+class _ArrayScan:
+    """The part of a file that is looked at. Asking for more doubles it, so a long item is looked through twice at
+    most."""
+
+    def __init__(self, file: BinaryIO, name: str, progress: Progress | None) -> None:
+        self._file, self._name, self._progress = file, name, progress
+        self._data, self._at = b"", 0
+        self.passed_over = False
+
+    def begin(self) -> bytes:
+        """The first character that is no blank."""
+        self._more()
+        self._data = self._data.removeprefix(_BOM)
+        return self.next_value()
+
+    def next_value(self) -> bytes:
+        """The first character that is no blank from here on; nothing at the end of the file."""
+        while (found := _BLANKS.match(self._data, self._at)) is not None and found.end() == len(self._data):
+            self._data, self._at = b"", 0
+            if not self._more():
+                return b""
+        self._at = self._at if found is None else found.end()
+        return self._data[self._at : self._at + 1]
+
+    def skip_bracket(self) -> None:
+        """Step behind the bracket that opens the array."""
+        self._at += 1
+
+    def next_item(self) -> bool:
+        """Step to the next item that is an array or object; False at the end. Other values are passed over."""
+        while True:
+            end = self._plain_end(self._at)
+            mark = self._data[end : end + 1]
+            self.passed_over = self.passed_over or _SEPARATORS.match(self._data, self._at, end) is None
+            if mark in (b"{", b"["):
+                self._at = end
+                return True
+            if mark in (b"]", b"}"):
+                self._at = end + 1
+                return False
+            # Blanks and numbers between items are not held, however many there are.
+            self._cut(end)
+            if len(self._data) > IMPORT_LINE_BYTES:
+                self._pass_text()
+            else:
+                self._grow()
+
+    def value(self) -> bytes | None:
+        """The item that begins here, None for one that is too large; afterwards the place is behind it."""
+        at, depth = self._at, 0
+        while True:
+            mark = self._data[at : at + 1]
+            depth += _DEPTHS.get(mark, 0)
+            if mark and depth == 0:
+                begin, self._at = self._at, at + 1
+                return self._data[begin : self._at]
+            step = at + 1 if mark and mark != b'"' else at
+            at = self._plain_end(step)
+            if at < len(self._data) and self._data[at : at + 1] != b'"':
+                continue
+            # Inside a text, or at the end of what was read.
+            at -= self._at
+            self._cut(self._at)
+            if len(self._data) > IMPORT_LINE_BYTES:
+                self._pass_over(at, depth)
+                return None
+            self._grow()
+
+    def _pass_over(self, at: int, depth: int) -> None:
+        """Step behind an item that is too large, from a place so deep in it, and hold no more than is looked at."""
+        self._at = at
+        while True:
+            self._at = self._plain_end(self._at)
+            mark = self._data[self._at : self._at + 1]
+            if mark in _DEPTHS:
+                depth += _DEPTHS[mark]
+                self._at += 1
+                if depth == 0:
+                    return
+                continue
+            self._cut(self._at)
+            if mark:
+                self._pass_text()
+            else:
+                self._grow()
+
+    def _pass_text(self) -> None:
+        """Step behind a text that begins here, and was not read to its end."""
+        self._cut(1)
+        while True:
+            found = _INSIDE.match(self._data)
+            self._cut(0 if found is None else found.end())
+            if self._data[:1] == b'"':
+                self._at = 1
+                return
+            self._grow()
+
+    def _cut(self, at: int) -> None:
+        """Forget what is before a place. Not done for each item: a cut copies the rest."""
+        self._data, self._at = self._data[at:], 0
+
+    def _plain_end(self, at: int) -> int:
+        found = _PLAIN.match(self._data, at)
+        return at if found is None else found.end()
+
+    def _grow(self) -> None:
+        if not self._more():
+            raise InvalidImport(self._name, None, "the file ends in the middle of its JSON")
+
+    def _more(self) -> bool:
+        chunk = self._file.read(max(CHUNK_BYTES, len(self._data)))
+        self._data += chunk
+        if chunk and self._progress:
+            self._progress(len(chunk))
+        return bool(chunk)

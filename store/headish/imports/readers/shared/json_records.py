@@ -1,0 +1,115 @@
+"""Files of JSON: the values of one, whether it holds a single value, a list, or one on each line; the records of a log
+that a program writes while it runs; and the times in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from headish.imports.archives import CHUNK_BYTES
+from headish.imports.cleaning import NotJson, decode
+from headish.imports.reader import ImportSource
+from headish.imports.readers.shared.json_arrays import read_items
+from headish.imports.source_files import LONG_LINE, read_lines
+from headish.limits import IMPORT_LINE_BYTES
+
+
+class RecordLine(NamedTuple):
+    """A record, and the number of its line from 1 on."""
+
+    number: int
+    record: dict[str, Any]
+
+    @property
+    def where(self) -> str:
+        """As notes say it."""
+        return f"line {self.number}"
+
+
+def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordLine]:
+    """The objects of a file of JSON lines; what is none, or is longer than memory should hold, is noted as broken.
+
+    A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
+    """
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
+        where = f"line {number}"
+        if line is None:
+            given.notes.break_off(where, LONG_LINE)
+            continue
+        if not line.strip():
+            continue
+        try:
+            record, healed = decode(line)
+        except NotJson as error:
+            if line.endswith(b"\n") or not grows:
+                given.notes.break_off(where, str(error))
+            else:
+                given.notes.leave_out(where, "half-written last line")
+            continue
+        if healed:
+            given.notes.change(where, "lone surrogates became U+FFFD")
+        if isinstance(record, dict):
+            yield RecordLine(number, record)
+        else:
+            given.notes.break_off(where, "it is no JSON object")
+
+
+def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
+    """The values of JSON lines with their places (``line 3``); else as ``read_items`` reads a list or one object.
+
+    A value that is no JSON is noted as broken. Raises: InvalidImport.
+    """
+    if not _is_lines(given):
+        yield from read_items(given.file, given.name, given.notes, given.progress)
+        return
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
+        where = f"line {number}"
+        if line is None:
+            given.notes.break_off(where, LONG_LINE)
+            continue
+        if not line.strip():
+            continue
+        try:
+            value, healed = decode(line)
+        except NotJson as error:
+            given.notes.break_off(where, str(error))
+            continue
+        if healed:
+            given.notes.change(where, "lone surrogates became U+FFFD")
+        yield where, value
+
+
+def _is_lines(given: ImportSource) -> bool:
+    """Whether the first line is a value of its own, and something stands behind it."""
+    if not given.file.seekable():
+        return False
+    begin = given.file.tell()
+    first = _first_line(given.file)
+    rest = given.file.read(CHUNK_BYTES)
+    given.file.seek(begin)
+    if not first.endswith(b"\n") or not rest.strip():
+        return False
+    try:
+        decode(first)
+    except NotJson:
+        return False
+    return True
+
+
+def _first_line(file: BinaryIO) -> bytes:
+    """The first line that is not blank, as far as a line may be."""
+    while line := file.readline(IMPORT_LINE_BYTES + 1):
+        if line.removeprefix(b"\xef\xbb\xbf").strip():
+            return line.removeprefix(b"\xef\xbb\xbf")
+    return b""
+
+
+def milliseconds(time: Any) -> Any:
+    """Unix seconds, milliseconds, microseconds or nanoseconds, told by their size, as milliseconds; anything else as it
+    is, to be read as a text or left out and counted."""
+    if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) < 1e21:
+        return time
+    for limit, factor in ((1e11, 1000.0), (1e14, 1.0), (1e17, 1e-3)):
+        if abs(time) < limit:
+            return round(time * factor)
+    return round(time / 1_000_000)

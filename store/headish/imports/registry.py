@@ -1,0 +1,91 @@
+"""Which module reads which format, and the readers that other packages bring.
+
+The modules are imported when they are needed: a process that imports nothing loads none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial as bind
+from importlib import import_module
+
+from msgspec.structs import replace
+
+from headish.errors import BrokenExtension, HeadishError, UnknownFormat
+from headish.imports.building import build_tree
+from headish.imports.imported import ImportedTree, make_key
+from headish.imports.reader import ImportReader, ImportSource, SourceConversation, SourceMessage
+from headish.values.extensions import Extension, find_extension, list_extensions
+
+GROUP = "headish.readers"
+"""The entry point group of the readers that other packages bring."""
+READERS = {
+    "chatgpt": "exports.chatgpt",
+    "claude": "exports.claude_ai",
+    "claude-code": "coding.claude_code",
+    "codex": "coding.codex",
+    "gemini-cli": "coding.gemini_cli",
+    "cross-stream": "logs.cross_stream",
+    "openai-finetune": "datasets.dataset_rows",
+    "openai-log": "datasets.dataset_rows",
+    "hf": "datasets.dataset_rows",
+    "sharegpt": "datasets.dataset_rows",
+    "oasst": "datasets.oasst",
+    "records": "datasets.thread_records",
+    "llm": "logs.llm_logs",
+    "openai-agents": "frameworks.agents_sdk",
+    "langgraph": "frameworks.langgraph.checkpoint_threads",
+    "pydantic-ai": "frameworks.pydantic_ai",
+    "open-webui": "services.open_webui",
+    "librechat": "services.librechat",
+    "inspect": "services.inspect_logs",
+    "otel": "services.otel",
+}
+"""Each built-in format's module below ``readers``; its ``read_conversations`` is the reader."""
+
+
+def list_formats() -> list[str]:
+    """The formats that have a reader: the built-in ones, then those of other packages. Loads none of them."""
+    return [*READERS, *(name for name in list_extensions(GROUP) if name not in READERS)]
+
+
+def find_reader(format: str) -> ImportReader:
+    """The reader of a format, the built-in one where there is one.
+
+    Raises: UnknownFormat where nothing reads it. A package that does not load is told when its reader is used.
+    """
+    if format in READERS:
+        built_in: ImportReader = import_module(f"headish.imports.readers.{READERS[format]}").read_conversations
+        return built_in
+    brought = find_extension(GROUP, format)
+    if brought is None:
+        raise UnknownFormat(format, tuple(list_formats()))
+    return bind(_read_brought, brought)
+
+
+def read_trees(reader: ImportReader, source: ImportSource) -> Iterator[ImportedTree]:
+    """The conversations of a file as trees, without those in which nobody says anything."""
+    for read in reader(source):
+        tree = build_tree(read, source.notes, source.limit_bytes) if isinstance(read, SourceConversation) else read
+        if tree is not None:
+            yield tree
+
+
+def _read_brought(brought: Extension, source: ImportSource) -> Iterator[SourceConversation]:
+    """What a reader of another package yields, with keys under its own format's name: no other format's turns are
+    taken for its own. Raises: BrokenExtension where it fails in a way of its own."""
+    reader = brought.load()
+    try:
+        for read in reader(source):
+            if not isinstance(read, SourceConversation):
+                raise TypeError(f"it yields a {type(read).__name__}, not a SourceConversation")
+            messages = [_with_key(message, brought.name, read.id) for message in read.messages]
+            yield replace(read, format=brought.name, messages=messages, logged=False)
+    except HeadishError:
+        raise
+    except Exception as error:
+        raise BrokenExtension(GROUP, brought.name, brought.package, error) from error
+
+
+def _with_key(message: SourceMessage, format: str, conversation: str | None) -> SourceMessage:
+    return replace(message, key=make_key(format, conversation, message.id))

@@ -1,0 +1,108 @@
+"""Files to import: opened and closed, read in bounded pieces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from headish.errors import InvalidImport
+from headish.imports.archives import CHUNK_BYTES, SPOOLED_BYTES
+from headish.imports.unpacking import unpacked
+from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
+from headish.values.checks.files import open_regular
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes read since the last call."""
+
+
+class SourceFile:
+    """A path opened and closed; an open file left as it is, or kept where it must be ``rewindable`` and is not.
+
+    What is packed with zstd is read as what is in it.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | BinaryIO, *, rewindable: bool) -> None:
+        self._source, self._rewindable = source, rewindable
+        self._own: BinaryIO | None = None
+
+    def __enter__(self) -> tuple[BinaryIO, str]:
+        file, name = self._opened()
+        try:
+            return unpacked(file, name), name
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _opened(self) -> tuple[BinaryIO, str]:
+        if isinstance(self._source, str | os.PathLike):
+            return self._open(str(self._source))
+        name = str(getattr(self._source, "name", "the input"))
+        if not self._rewindable or self._source.seekable():
+            return self._source, name
+        self._own = cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOLED_BYTES))  # noqa: SIM115, __exit__ closes it
+        size_bytes = 0
+        while chunk := self._source.read(CHUNK_BYTES):
+            size_bytes += len(chunk)
+            if size_bytes > STREAM_LIMIT_BYTES:
+                self._own.close()
+                raise InvalidImport(name, None, f"it has more than {STREAM_LIMIT_BYTES:,} bytes; import it as a file")
+            self._own.write(chunk)
+        self._own.seek(0)
+        return self._own, name
+
+    def __exit__(self, *_: object) -> None:
+        if self._own is not None:
+            self._own.close()
+
+    def _open(self, name: str) -> tuple[BinaryIO, str]:
+        try:
+            self._own = open_regular(name)
+        except OSError as error:
+            raise InvalidImport(name, None, f"it cannot be read ({error.strerror})") from None
+        return self._own, name
+
+
+def read_beginning(path: str | os.PathLike[str]) -> bytes | None:
+    """The beginning of a file, of a packed one unpacked; None where it cannot be read."""
+    try:
+        with SourceFile(path, rewindable=True) as (file, _):
+            return file.read(CHUNK_BYTES)
+    except (InvalidImport, OSError):
+        return None
+
+
+LONG_LINE = f"the line is longer than {IMPORT_LINE_BYTES:,} bytes"
+BOM = b"\xef\xbb\xbf"
+
+
+def read_lines(file: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes | None]:
+    """The lines of a file, without the mark that some editors put before the first one; None for one that is longer
+    than memory should hold, which is passed over in pieces.
+
+    Raises: InvalidImport for a line that goes on and on, as that of a device does.
+    """
+    number, beginning = 0, BOM
+    while line := file.readline(IMPORT_LINE_BYTES + 1):
+        number += 1
+        is_long = len(line) > IMPORT_LINE_BYTES
+        yield None if is_long else line.removeprefix(beginning)
+        beginning = b""
+        if progress:
+            progress(len(line))
+        if is_long and not line.endswith(b"\n"):
+            _pass_over(file, name, number, progress)
+
+
+def _pass_over(file: BinaryIO, name: str, number: int, progress: Progress | None) -> None:
+    """Read on to the end of a line."""
+    size_bytes = 0
+    while piece := file.readline(CHUNK_BYTES):
+        size_bytes += len(piece)
+        if progress:
+            progress(len(piece))
+        if piece.endswith(b"\n"):
+            return
+        if size_bytes > STREAM_LIMIT_BYTES:
+            raise InvalidImport(name, number, f"the line does not end within {STREAM_LIMIT_BYTES:,} bytes")

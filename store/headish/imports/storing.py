@@ -1,0 +1,317 @@
+"""Storing imported trees, so that a second import of the same file stores nothing.
+
+A message that its source names is recognised by its key (rule R35, keys). One that says something else than the turn
+with its key has changed: it becomes a turn under ``KEY;2`` that supersedes the first. What has no key, or was imported
+before it had one, is recognised by its digest, which covers all that leads to it. Equal siblings have equal digests, so
+digests are counted: the n-th message with a digest stands for the n-th stored turn that has it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, cast
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft, with_key
+from headish.content.hashes import digest_turn
+from headish.database.query import Connection
+from headish.history.reading.decode import read_mapping
+from headish.history.writing.append import Appended, append
+from headish.history.writing.keys import next_version, said_by, versions_of
+from headish.imports.conversation_names import find_named, name_conversation
+from headish.imports.editions import says_it_as_before
+from headish.imports.imported import Imported, ImportedTree
+from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.rows.bookmarks import bookmark_if_free, find_bookmark
+from headish.rows.keys import turns_by_keys
+from headish.rows.turns import StoredTurn, turns_by_digest
+from headish.values.ids import Mint, TurnId
+from headish.values.names import check_name
+from headish.values.places import Place
+from headish.values.turns import said_of
+
+Before: TypeAlias = "tuple[StoredTurn | int, ...]"
+"""What a message continues: stored turns, and new ones by their index."""
+
+
+def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[ImportedTree]) -> Imported:
+    """Store what is new of the trees, then set their bookmarks where the name is still free (rule R2, one name moves).
+
+    Cost: two statements for every 64 messages, one append of the new ones, two statements a tree for its bookmark, some
+    six for the record of a conversation; one for each version of a message that has changed.
+    """
+    met = _MetMessages(connection, space, trees)
+    tips = met.meet_all(trees)
+    built = append(connection, space, met.new, mint, carries_names=False) if met.new else []
+    free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
+    # In the order of the names, as every writer goes about them.
+    named = sum(
+        bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
+        for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
+    )
+    for tree, tip in zip(trees, tips, strict=True):
+        if tree.about is not None:
+            named += name_conversation(connection, space, tree.about, _stored(tip, built))
+    return _imported(trees, len(met.new), named)
+
+
+class Preview:
+    """What was counted and not stored, so that what several files share is counted once, as it would be stored.
+
+    Memory: some hundred bytes for each message.
+    """
+
+    def __init__(self) -> None:
+        self.versions: defaultdict[bytes, list[StoredTurn]] = defaultdict(list)
+        self.by_digest: defaultdict[bytes, list[StoredTurn]] = defaultdict(list)
+        self.named: set[object] = set()
+        self._turns: list[StoredTurn] = []
+
+    def add(self, draft: Draft, parents: Iterable[bytes]) -> StoredTurn:
+        """The turn that a draft would become."""
+        facts, said = draft.facts, draft.said
+        turn = StoredTurn(
+            chain=NOWHERE, pos=len(self._turns), seq=NOWHERE, id=TurnId(f"preview {len(self._turns)}"),
+            role=said.role or "", type=said.type, content_type=said.content_type, cache=None,
+            attributes=said.attributes, inherited=None, system=draft.system, digest=digest_turn(said, list(parents)),
+            hash=said.hash, seal=b"", head=None, app=None, erased=None, key=facts.key, supersedes=facts.supersedes,
+        )  # fmt: skip
+        self._turns.append(turn)
+        self.by_digest[turn.digest].append(turn)
+        if turn.key is not None:
+            first = turn.key if turn.supersedes is None else turn.key.rpartition(b";")[0]
+            self.versions[first].append(turn)
+        return turn
+
+    def count_name(self, name: object) -> bool:
+        """Whether a name, or the key of a conversation, was not counted before."""
+        is_new = name not in self.named
+        self.named.add(name)
+        return is_new
+
+
+NOWHERE = -1
+"""The chain of a turn that is counted, and not stored."""
+
+
+def preview_trees(
+    connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
+) -> Imported:
+    """What ``store_trees`` would do after all that a preview holds, storing nothing.
+
+    A name counts where its conversation was not imported before.
+    """
+    preview = Preview() if preview is None else preview
+    met = _MetMessages(connection, space, trees, preview)
+    met.meet_all(trees)
+    met.count_new(preview)
+    free = {tree.bookmark for tree in trees if tree.bookmark is not None}
+    named = sum(
+        find_bookmark(connection, space, check_name(name)) is None and preview.count_name(name) for name in free
+    )
+    talks = [tree.about for tree in trees if tree.about is not None]
+    new = [about for about in talks if find_named(connection, space, about) is None]
+    named += sum(about.key is None or preview.count_name(about.key.encode()) for about in new)
+    return _imported(trees, len(met.new), named)
+
+
+def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported:
+    return Imported(
+        trees=sum(not tree.goes_on for tree in trees),
+        messages=sum(len(tree.drafts) for tree in trees),
+        added=added,
+        bookmarks=named,
+        untimed=sum(tree.untimed for tree in trees),
+    )
+
+
+class _MetMessages:
+    """The messages that were met: each one stands for a stored turn, or for one of the drafts that are ``new``."""
+
+    def __init__(
+        self, connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
+    ) -> None:
+        self._connection, self._space = connection, space
+        keys = dict.fromkeys(draft.facts.key for tree in trees for draft in tree.drafts if draft.facts.key is not None)
+        linked = (each for tree in trees for index in range(len(tree.drafts)) for each in tree.continues(index))
+        parents = dict.fromkeys(each for each in linked if isinstance(each, bytes))
+        self._by_key = turns_by_keys(connection, space, [*keys, *(parent for parent in parents if parent not in keys)])
+        self._by_digest = _stored_turns(connection, space, trees)
+        self._preview = Preview() if preview is None else preview
+        if preview is not None:
+            self._take_in(preview, keys.keys() | parents.keys())
+        self._keyless: dict[bytes, int] = {}
+        self._met_keys: dict[bytes, StoredTurn | int] = {}
+        self._digests: dict[Place, bytes] = {}
+        self.new: list[Draft] = []
+
+    def _take_in(self, preview: Preview, keys: Iterable[bytes]) -> None:
+        """Meet what was only counted as if it was stored."""
+        self._by_key |= {
+            key: preview.versions[key][0] for key in keys if key in preview.versions and key not in self._by_key
+        }
+        for digest, known in self._by_digest.items():
+            known.extend(preview.by_digest.get(digest, ()))
+
+    def count_new(self, preview: Preview) -> None:
+        """Let a preview hold what is new here."""
+        made: list[StoredTurn] = []
+        for draft in self.new:
+            parents = [
+                made[each].digest if isinstance(each, int) else self._digests[cast(Place, each)]
+                for each in draft.continues
+            ]
+            made.append(preview.add(draft, parents))
+
+    def meet_all(self, trees: Sequence[ImportedTree]) -> list[StoredTurn | int]:
+        """What the named message of each tree stands for."""
+        return [self._meet_tree(tree)[tree.named] for tree in trees]
+
+    def _meet_tree(self, tree: ImportedTree) -> list[StoredTurn | int]:
+        where: list[StoredTurn | int] = []
+        for index, (draft, digest) in enumerate(zip(tree.drafts, digests_of(tree), strict=True)):
+            listed = tree.continues(index)
+            found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
+            before = tuple(each for each in found if each is not None)
+            linked = replace(draft, continues=tuple(map(self._reference, before)))
+            where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
+        return where
+
+    def _reference(self, turn: StoredTurn | int) -> Place | int:
+        if isinstance(turn, int):
+            return turn
+        self._digests[turn.place] = turn.digest
+        return turn.place
+
+    def _elsewhere(self, key: bytes) -> StoredTurn | int | None:
+        """The turn of another file; of one that has changed since, its newest version."""
+        met, first = self._met_keys.get(key), self._by_key.get(key)
+        return first if met is None else met
+
+    def _meet_logged(self, draft: Draft, before: Before) -> StoredTurn | int:
+        """One key is one message, in whatever file. What follows a newer version of a message is a newer version of
+        itself, or the thread of that version would end there."""
+        key = draft.facts.key
+        met = None if key is None else self._met_keys.get(key)
+        if met is not None:
+            return met
+        follows = any(map(self._is_version, before))
+        first = None if key is None else self._by_key.get(key)
+        if key is None or first is None or not follows:
+            return self.meet(draft, self._digest(draft, before))
+        versions = self._all_versions(key, first)
+        same = next((each for each in versions if self._is_behind(each, draft, before)), None)
+        if same is None:
+            self.new.append(with_key(draft, next_version(key, versions[-1].key), versions[-1].id))
+        self._met_keys[key] = len(self.new) - 1 if same is None else same
+        return self._met_keys[key]
+
+    def _digest(self, draft: Draft, before: Before) -> bytes:
+        """The digest behind stored turns. Nothing stored continues one that is new."""
+        parents = [each.digest for each in before if isinstance(each, StoredTurn)]
+        return digest_turn(draft.said, parents) if len(parents) == len(before) else b""
+
+    def _is_behind(self, version: StoredTurn, draft: Draft, before: Before) -> bool:
+        """Whether a version of a message says what the draft says, behind the same turns."""
+        parents = [each.digest for each in before if isinstance(each, StoredTurn)]
+        if len(parents) < len(before):
+            return False
+        if version.digest == digest_turn(draft.said, parents):
+            return True
+        return version.digest == digest_turn(said_by(version), parents) and self._is_older(version, draft)
+
+    def _is_older(self, version: StoredTurn, draft: Draft) -> bool:
+        return version.chain != NOWHERE and says_it_as_before(self._connection, self._space, version, draft)
+
+    def _is_version(self, turn: StoredTurn | int) -> bool:
+        facts_of = self.new[turn].facts if isinstance(turn, int) else turn
+        return facts_of.supersedes is not None
+
+    def meet(self, draft: Draft, digest: bytes) -> StoredTurn | int:
+        """The turn that a message stands for, or its index among the new ones."""
+        key = draft.facts.key
+        if key is None:
+            return self._by_its_digest(draft, digest)
+        if key in self._met_keys:  # two messages of one id: the first has it, and neither is lost
+            return self._by_its_digest(with_key(draft, None), digest)
+        self._met_keys[key] = self._by_its_key(draft, key, digest)
+        return self._met_keys[key]
+
+    def _by_its_key(self, draft: Draft, key: bytes, digest: bytes) -> StoredTurn | int:
+        first = self._by_key.get(key)
+        versions = [] if first is None else self._versions(key, first, draft)
+        for version in versions:
+            if said_by(version) == draft.said or self._is_older(version, draft):
+                return version
+        if versions:
+            last = versions[-1]
+            draft = with_key(draft, next_version(key, last.key), last.id)
+        return self._by_its_digest(draft, digest)
+
+    def _versions(self, key: bytes, first: StoredTurn, draft: Draft) -> list[StoredTurn]:
+        """Nearly every message says what it said: then no other version is looked for."""
+        return [first] if said_by(first) == draft.said else self._all_versions(key, first)
+
+    def _all_versions(self, key: bytes, first: StoredTurn) -> list[StoredTurn]:
+        stored = [] if first.chain == NOWHERE else versions_of(self._connection, self._space, key, first)
+        return [*stored, *self._preview.versions.get(key, ())]
+
+    def _by_its_digest(self, draft: Draft, digest: bytes) -> StoredTurn | int:
+        """A turn that has another key is another message."""
+        known = self._by_digest[digest]
+        has_key = draft.facts.key is not None
+        for _ in range(len(known) if not has_key or self._has_keyless(digest) else 0):
+            stored = known.popleft()
+            if not has_key or stored.key is None:
+                if digest in self._keyless:
+                    self._keyless[digest] -= stored.key is None
+                return stored
+            known.append(stored)
+        self.new.append(draft)
+        return len(self.new) - 1
+
+    def _has_keyless(self, digest: bytes) -> bool:
+        """Counted once: where a hundred thousand equal messages have other keys, none looks at all of them."""
+        if digest not in self._keyless:
+            self._keyless[digest] = sum(each.key is None for each in self._by_digest[digest])
+        return self._keyless[digest] > 0
+
+
+def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
+    """Trees together until they hold a batch's turns or bytes; a tree is never split."""
+    batch: list[ImportedTree] = []
+    turns = size_bytes = 0
+    for tree in trees:
+        batch.append(tree)
+        turns += len(tree.drafts)
+        size_bytes += sum(draft.size_bytes for draft in tree.drafts)
+        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES:
+            yield batch
+            batch, turns, size_bytes = [], 0, 0
+    if batch:
+        yield batch
+
+
+def digests_of(tree: ImportedTree) -> list[bytes]:
+    """The digest of every message of a tree, in order."""
+    digests: list[bytes] = []
+    for index, draft in enumerate(tree.drafts):
+        parents = [digests[each] for each in tree.continues(index) if isinstance(each, int)]
+        digests.append(digest_turn(draft.said, parents))
+    return digests
+
+
+def _stored_turns(
+    connection: Connection, space: int, trees: Sequence[ImportedTree]
+) -> defaultdict[bytes, deque[StoredTurn]]:
+    wanted = dict.fromkeys(digest for tree in trees for digest in digests_of(tree))
+    known: defaultdict[bytes, deque[StoredTurn]] = defaultdict(deque, {digest: deque() for digest in wanted})
+    for stored in turns_by_digest(connection, space, wanted):
+        known[stored.digest].append(stored)
+    return known
+
+
+def _stored(root: StoredTurn | int, built: Sequence[Appended]) -> StoredTurn:
+    return built[root].turn if isinstance(root, int) else root

@@ -1,0 +1,261 @@
+"""One transcript file becomes one thread, and a second import of the same file stores nothing.
+
+A message stands for a stored turn that says the same behind the same turns, and that keeps the same beside it: the
+header of a transcript is no part of a digest, and must not be lost for that. Imported late: it brings every parser.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial as bind
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft, make_document_draft
+from headish.database.query import Connection
+from headish.errors import BookmarkTaken, InvalidTranscript, TooLarge
+from headish.history.reading.find import find_turn
+from headish.history.reading.walk import leads_to
+from headish.history.writing.append import append
+from headish.history.writing.batches import in_batches
+from headish.history.writing.record import match_stored
+from headish.imports.detection import detect_conversations
+from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.readers.api import API_READERS as API_READERS
+from headish.imports.readers.format_checks import UTF16, is_utf16
+from headish.imports.readers.transcripts import Outline, drafts_from, outline
+from headish.imports.source_files import Progress
+from headish.rows.bookmarks import bookmark_if_free, find_bookmark, set_bookmark
+from headish.rows.turns import StoredTurn, turn_at
+from headish.transcripts import detect
+from headish.transcripts.formats import FORMATS as FORMATS
+from headish.transcripts.formats import is_format as is_format
+from headish.values.ids import Mint
+from headish.values.messages import Message
+from headish.values.names import check_name, new_refusal, stored_name
+from headish.values.places import Place
+
+DETECTED_BYTES = 1024 * 1024
+Read: TypeAlias = Callable[..., Any]
+Store: TypeAlias = Callable[..., Any]
+"""A transaction that reads, and one that stores turns: ``store/space.py`` has both."""
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\[{\"\]])")
+_UNKNOWN = "no format is recognised; name it with --from (format= in Python): 'headish import --help' lists them"
+_UNKNOWN_JSON = (
+    "this is JSON, but of no format that is recognised; name it with --from (format= in Python): chat, responses or "
+    "anthropic for the messages of an API, and 'headish import --help' lists the others"
+)
+_TREE = re.compile(rb'"(?:prompt|message_tree_id)"\s*:')
+Beside = Callable[[int], tuple[bytes | None, bytes | None]]
+"""What a turn keeps beside its message: headish's own keys and the inherited options, as stored."""
+
+
+class ThreadImport:
+    """Imports transcripts into a space."""
+
+    def __init__(self, read: Read, store: Store, space: int, limit_bytes: int) -> None:
+        self._read, self._store, self._space, self._limit_bytes = read, store, space, limit_bytes
+
+    def run(
+        self,
+        file: BinaryIO,
+        name: str,
+        format: str,
+        names: ThreadNaming,
+        keep_raw: bool,
+        progress: Progress | None,
+        settings: dict[str, Any],
+    ) -> Imported:
+        """Import one file, which can be rewound, below the turn that it ``continues``.
+
+        Raises: InvalidTranscript, InvalidImport, InvalidName, BookmarkTaken; UnknownTurn.
+        """
+        bookmark, force, continues = names
+        encoded = None if continues else _name_of(name)
+        encoded = check_name(bookmark, is_new=True) if bookmark is not None else encoded
+        base = None
+        if continues is not None:
+            headish = continues
+            base = self._read(lambda connection: find_turn(connection, self._space, headish))
+        after = None if base is None else base.digest
+        half = None if progress is None else lambda read: progress(read // 2)
+        try:
+            outlined = outline(file, name, format, self._limit_bytes, progress=half, after=after, **settings)
+        except InvalidTranscript:
+            if keep_raw:
+                self._keep_raw(file, name)
+            raise
+        beside = _beside(outlined)
+        first, tip = self._read(lambda connection: find_thread(connection, self._space, outlined.digests, beside, base))
+        file.seek(0)
+        added, total = 0, len(outlined.digests)
+        new = drafts_from(file, outlined, first, self._limit_bytes, progress=half, **settings)
+        for portion in in_batches(new) if first < total else ():
+            digests = outlined.digests[first : first + len(portion)]
+            part = ThreadPortion(drafts=portion, digests=digests, first=first, before=tip, beside=beside)
+            tip, stored = self._store(bind(store_portion, space=self._space, part=part))
+            first, added = first + len(portion), added + stored
+        assert tip is not None
+        if bookmark is None and continues is not None and continues.bookmark is not None:
+            carried = continues.bookmark.encode()
+            self._store(lambda connection, _: _carry(connection, self._space, carried, base, tip))
+        name_tip = bind(
+            self._name_tip, tip=tip, name=encoded, explicit=bookmark is not None, force=force, done=(total, added)
+        )
+        done: Imported = self._store(name_tip)
+        return done
+
+    def _name_tip(
+        self,
+        connection: Connection,
+        _mint: Mint,
+        tip: Place,
+        name: bytes | None,
+        explicit: bool,
+        force: bool,
+        done: tuple[int, int],
+    ) -> Imported:
+        """A name that was asked for is set or moved; that of the file only where it is free (rule R2, one name
+        moves)."""
+        stored = turn_at(connection, self._space, tip)
+        assert stored is not None
+        if name is not None and explicit:
+            before = find_bookmark(connection, self._space, name)
+            named = before != tip
+            if before is not None and not force and not leads_to(connection, self._space, before, tip):
+                held = turn_at(connection, self._space, before)
+                raise BookmarkTaken(stored_name(name), "" if held is None else held.id)
+            if named:
+                set_bookmark(connection, self._space, name, stored)
+        else:
+            named = name is not None and bookmark_if_free(connection, self._space, name, stored)
+        messages, added = done
+        return Imported(trees=1, messages=messages, added=added, bookmarks=int(named), tips=(stored.id,))
+
+    def _keep_raw(self, file: BinaryIO, name: str) -> None:
+        """A file that does not parse, as a document."""
+        file.seek(0)
+        data = file.read(self._limit_bytes + 1)
+        if len(data) > self._limit_bytes:
+            raise TooLarge("document", len(data), self._limit_bytes)
+        system = {"document_name": Path(name).name, "file_size": len(data)}
+        is_text = "text/plain" if _is_utf8(data) else "application/octet-stream"
+        draft = make_document_draft(data, content_type=is_text, system=system)
+        self._store(lambda connection, mint: append(connection, self._space, [draft], mint))
+
+
+def detect_file(file: BinaryIO, name: str) -> str:
+    """The format of an open file, told by its beginning: conversations of another program, ``oasst``, or a
+    transcript's. The file is left where it was.
+
+    Raises: InvalidTranscript (E-PARSE-DETECT); InvalidImport for an archive or a database of an unknown kind.
+    """
+    place = file.tell()
+    beginning = file.read(DETECTED_BYTES)
+    file.seek(place)
+    if is_utf16(beginning):
+        raise InvalidTranscript("E-PARSE-ENCODING", None, UTF16, 1, 1)
+    found = detect_conversations(file, beginning, name)
+    if found is not None:
+        return found
+    if _JSON.match(beginning):
+        if _TREE.search(beginning):
+            return "oasst"
+        raise InvalidTranscript("E-PARSE-DETECT", None, _UNKNOWN_JSON, 1, 1)
+    if not beginning.strip():
+        raise InvalidTranscript("E-PARSE-DETECT", None, "the file is empty", 1, 1)
+    if len(beginning) == DETECTED_BYTES:
+        beginning = beginning.decode(errors="ignore").encode()  # a character may be cut in two
+    try:
+        return detect(beginning)
+    except InvalidTranscript as error:
+        if error.code == "E-PARSE-DETECT":
+            raise InvalidTranscript(error.code, None, _UNKNOWN, 1, 1) from None
+        raise
+
+
+def find_thread(
+    connection: Connection, space: int, digests: Sequence[bytes], beside: Beside, base: StoredTurn | None = None
+) -> tuple[int, Place | None]:
+    """How much of a thread is stored below ``base``, from its first message on, and where that ends.
+
+    Cost: one statement for every 64 messages that are.
+    """
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        return (stored.system, stored.inherited) == beside(index)
+
+    matched, tip = match_stored(connection, space, digests, base, fits)
+    return matched, None if tip is None else tip.place
+
+
+class ThreadPortion(NamedTuple):
+    """Drafts that continue one another, the first one ``before``; ``first`` is its index in the thread."""
+
+    drafts: Sequence[Draft]
+    digests: Sequence[bytes]
+    first: int
+    before: Place | None
+    beside: Beside
+
+
+def store_portion(connection: Connection, mint: Mint, space: int, part: ThreadPortion) -> tuple[Place, int]:
+    """Store what is new of a portion; where its last turn lies, and how many were new.
+
+    It is matched again in the transaction that stores it: another import of the same file may be under way.
+    """
+
+    def fits(index: int, stored: StoredTurn) -> bool:
+        return (stored.system, stored.inherited) == part.beside(part.first + index)
+
+    base = None if part.before is None else turn_at(connection, space, part.before)
+    matched, tip = match_stored(connection, space, part.digests, base, fits)
+    before = None if tip is None else tip.place
+    new = part.drafts[matched:]
+    linked = [
+        replace(draft, continues=(index - 1,) if index else () if before is None else (before,))
+        for index, draft in enumerate(new)
+    ]
+    if linked:
+        before = append(connection, space, linked, mint, carries_names=False)[-1].turn.place
+    assert before is not None
+    return before, len(linked)
+
+
+def _carry(connection: Connection, space: int, name: bytes, base: StoredTurn | None, tip: Place) -> None:
+    """Move the name that was continued to the new tip, if it is still where it was (rule R5, a reply follows its
+    request)."""
+    if base is not None and base.place != tip and find_bookmark(connection, space, name) == base.place:
+        stored = turn_at(connection, space, tip)
+        assert stored is not None
+        set_bookmark(connection, space, name, stored)
+
+
+def _beside(outlined: Outline) -> Beside:
+    """What each turn of a thread keeps beside its message, as it would be stored."""
+
+    def encoded(index: int) -> tuple[bytes | None, bytes | None]:
+        draft = outlined.draft(index, Message(role="user", content=()), 1024)
+        return draft.system, draft.inherited
+
+    middle = encoded(1) if len(outlined.digests) > 2 else None
+    return lambda index: middle if middle and 0 < index < len(outlined.digests) - 1 else encoded(index)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _name_of(source: str) -> bytes | None:
+    """The name of a file without its ending, where a bookmark may have it."""
+    name = unicodedata.normalize("NFC", Path(source).stem)  # file systems may have taken letters apart
+    is_file = not source.startswith("<")  # a stream has no name that anybody gave it
+    return name.encode() if is_file and new_refusal(name) is None else None

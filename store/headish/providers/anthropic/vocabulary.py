@@ -1,0 +1,48 @@
+"""What the events of Anthropic's answers hold, as far as it is read: all else is kept beside the answer.
+
+Source: the types of the official SDK, anthropic 2.12.0, read on 2026-11-22.
+"""
+
+from __future__ import annotations
+
+from headish.providers.shared.rest import Known, keys
+
+DETAILS = ("stop_sequence", "stop_details", "container", "context_management", "input_transformations")
+BEDROCK_METRICS = "amazon-bedrock-invocationMetrics"
+"""What Amazon Bedrock adds to the last event."""
+USAGE_DETAILS = ("service_tier", "server_tool_use", "inference_geo", "speed", "cache_creation", "fallback_credit",
+                 "iterations")  # fmt: skip
+_USAGE = keys(
+    "input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", *USAGE_DETAILS,
+    output_tokens_details=keys("thinking_tokens"),
+)  # fmt: skip
+_MESSAGE = keys("id", "type", "role", "model", "stop_reason", "diagnostics", *DETAILS, content=keys(), usage=_USAGE)
+BLOCKS = {
+    "text": keys("type", "text", "citations"),
+    "thinking": keys("type", "thinking", "signature"),
+    "tool_use": keys("type", "id", "name", "input", "caller", "toolset_name"),
+}
+"""Blocks of other types are kept whole."""
+DELTAS = {
+    "text_delta": keys("type", "text"),
+    "thinking_delta": keys("type", "thinking", "estimated_tokens"),
+    "input_json_delta": keys("type", "partial_json"),
+    "signature_delta": keys("type", "signature"),
+    "citations_delta": keys("type", "citation"),
+}
+"""Deltas of other types are kept whole, or are read whole."""
+EVENTS = {
+    "message_start": keys("type", message=_MESSAGE),
+    "content_block_stop": keys("type", "index"),
+    "message_delta": keys("type", *DETAILS, delta=keys("stop_reason", *DETAILS), usage=_USAGE),
+    "message_stop": keys("type", BEDROCK_METRICS),
+    "error": keys("type", "error"),
+    "ping": keys("type"),
+}
+"""Events whose keys do not depend on what they hold."""
+BLOCK_EVENT, DELTA_EVENT = keys("type", "index", "content_block"), keys("type", "index", "delta")
+
+
+def within(event: Known, key: str, inner: Known | None) -> Known:
+    """The table of an event that holds a block or a delta of a known type; of an unknown one, which is kept whole."""
+    return event if inner is None else Known(event.all, {key: inner})

@@ -1,0 +1,322 @@
+"""Verbs that ask: a turn of the user's, a request over HTTP, and the answer as the next turn (extra ``call``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Continues, TurnOptions
+from headish.content.encoding import Content
+from headish.errors import CallRefused, InvalidArgument, UnknownPointer, shown
+from headish.history.definitions import find_pointer, find_tools, pointer_as_model
+from headish.providers import Delta, Request
+from headish.providers.registry import check_provider
+from headish.store.asking.reply import capture
+from headish.store.asking.request import ToolList, choose_pointer, pointer_named, request
+from headish.store.asking.tool_calls import named_turn
+from headish.store.call_options import CallOptions
+from headish.store.space import Headishes, Space
+from headish.store.writing.add import add_turn, add_turns
+from headish.store.writing.overlays import compact_when_full
+from headish.values.checks.doors import LIST, door
+from headish.values.ids import TurnId
+from headish.values.messages import Note
+from headish.values.names import check_name, stored_name
+from headish.values.turns import Turn
+
+if TYPE_CHECKING:
+    from headish.answers.answer import Answer
+    from headish.calls import Call
+
+OnDelta = Callable[[Delta], object]
+
+
+@door()
+def ask(
+    space: Space,
+    content: Content | None = None,
+    *,
+    continues: Continues = None,
+    bookmark: str | None = None,
+    force: bool = False,
+    ptr: str | None = None,
+    to: str | None = None,
+    model: str | None = None,
+    tools: ToolList | None = None,
+    servers: Sequence[str] | None = None,
+    system: str | None = None,
+    inherited: Mapping[str, Any] | None = None,
+    on_delta: OnDelta | None = None,
+    compact: Literal["auto"] | None = None,
+    **options: Any,
+) -> Turn:
+    """Say something, ask the provider, and store its reply as the turn that comes next.
+
+    ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr``, ``servers`` and ``inherited``
+    hold from it on); without it the thread is asked from as it stands. ``system`` begins a thread: a system message
+    before what is said. ``on_delta`` gets each piece of the answer as it arrives. ``options`` are those of
+    ``open_answer``. ``compact="auto"``: where the thread fills most of its pointer's context window, its oldest part is
+    summed up first, as ``compact`` does it; what is still over is cut.
+    An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
+    Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
+    """
+    if compact is not None:
+        continues, options = _compact(space, continues, ptr, compact, options)
+    said = say(
+        space, content, continues=continues, bookmark=bookmark, force=force, ptr=ptr, to=to, servers=servers,
+        system=system, model=model, inherited=inherited,
+    )  # fmt: skip
+    return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
+
+
+@door(servers=LIST)
+def say(
+    space: Space,
+    content: Content | None,
+    *,
+    continues: Continues = None,
+    bookmark: str | None = None,
+    force: bool = False,
+    ptr: str | None = None,
+    to: str | None = None,
+    servers: Sequence[str] | None = None,
+    system: str | None = None,
+    model: str | None = None,
+    inherited: Mapping[str, Any] | None = None,
+) -> tuple[Headishes, str | None]:
+    """Store what the user says; the turn that is to be asked from, and the bookmark that it carries.
+
+    ``system`` begins a thread with a system message; both turns are one transaction. A thread that names no pointer yet
+    keeps the one that it is asked by: the one that ``model`` names, or the space's default.
+    The pointer and the tools are checked first, so a missing pointer never makes the user say something twice.
+    """
+    space._check_writable()
+    if content is None:
+        if any(each is not None for each in (bookmark, servers, system, inherited)):
+            said = "bookmark, servers, system and inherited"
+            raise InvalidArgument(f"{said} belong to something that is said: give content")
+        return _as_headishes(continues), None
+    if system is not None and continues is not None:
+        raise InvalidArgument(
+            "system begins a thread; on one that exists, a turn of the role system says it: "
+            "headish add --role system -c HEADISH, or add_turn(…, role='system')"
+        )
+    kept = _check_asked(space, None if continues is None else _as_headishes(continues), ptr, to, model, servers)
+    names: TurnOptions = {"continues": continues, "bookmark": bookmark, "force": force}
+    names |= {"provider_ptr": kept, "servers": servers, "inherited": inherited}
+    if system is None:
+        turn = add_turn(space, content, **names)
+    else:
+        begun: dict[str, Any] = {"content": system, "role": "system"}
+        asked: dict[str, Any] = {**names, "content": content, "continues": 0}
+        turn = add_turns(space, [begun, asked])[1]
+    # The turn, not its name: another writer may move the name before the request is made.
+    return turn.id, turn.meta.bookmark
+
+
+@door()
+def open_answer(
+    space: Space,
+    headish: Headishes = "@",
+    bookmark: str | None = None,
+    *,
+    ptr: str | None = None,
+    to: str | None = None,
+    model: str | None = None,
+    tools: ToolList | None = None,
+    **options: Any,
+) -> Answer:
+    """Ask the provider to continue a headish; iterate over the answer, which is stored at its end.
+
+    ``bookmark`` moves on to the reply if it still points there by then; left out, the one that the headish names.
+    ``ptr``, ``to``, ``model`` and ``tools`` are those of ``request``. ``options`` are further settings of ``request``,
+    and how the provider is called (``headish.calls.open_call``): ``base_url``, ``key_env``, ``headers``, ``timeouts``
+    (or the seconds that the provider may be silent, or a mapping of ``connect``, ``first_byte``, ``silence``, ``total``
+    to seconds; a whole call ends after an hour unless they say otherwise), ``attempts``, ``told`` and ``stop``.
+    ``params`` are for this call alone, and kept in the reply's meta.
+    Raises: as ``request``; CallError where nothing of an answer came.
+    """
+    space._check_writable()
+    call, settings = _split(options)
+    asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, base_url=call.get("base_url"), **settings)
+    asked = replace(asked, bookmark=bookmark or asked.bookmark)
+    return _open(space, asked, None, settings.get("stream", True), call)
+
+
+@door()
+def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
+    """Ask again what a turn replied to: the new reply stands beside it, and its bookmark moves over.
+
+    The provider is that of the thread's pointer, else the one that replied before. ``options`` are those of
+    ``open_answer``.
+    Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
+    """
+    return _listen(open_retry(space, headish, **options), on_delta)
+
+
+@door()
+def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **options: Any) -> Answer:
+    """``retry``, step by step, as ``open_answer`` asks."""
+    space._check_writable()
+    turn, bookmark = named_turn(space, headish)
+    if turn.meta.role != "assistant" or not turn.meta.continues:
+        raise InvalidArgument(f"turn {turn.id} is no answer: only an answer can be asked for again")
+    call, settings = _split(options)
+    asked = _ask_again(space, turn, {**settings, "stream": stream, "base_url": call.get("base_url")})
+    return _open(space, replace(asked, bookmark=bookmark or turn.meta.bookmark), turn, stream, call)
+
+
+def _compact(
+    space: Space, continues: Continues, ptr: str | None, compact: str, options: dict[str, Any]
+) -> tuple[Continues, dict[str, Any]]:
+    """What to continue once the thread was compacted, and the options with a budget for what is still over."""
+    if compact != "auto":
+        raise InvalidArgument(f"compact is 'auto' or None, not {shown(compact)}")
+    call, _ = _split(options)
+    turn = compact_when_full(space, continues, ptr=ptr, **call) if isinstance(continues, str) else None
+    if turn is not None and continues != turn.meta.bookmark:
+        continues = turn.id
+    return continues, {"budget": "auto", **options}
+
+
+def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:
+    """Read an answer to its end."""
+    with answer:
+        for delta in answer:
+            if on_delta is not None:
+                on_delta(delta)
+    return answer.finish()
+
+
+def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
+    """The options of a call, and the rest, which are settings of its request."""
+    call: Any = {key: value for key, value in options.items() if key in CallOptions.__annotations__}
+    return call, {key: value for key, value in options.items() if key not in call}
+
+
+def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
+    """The request for a reply's question: to the server that was named for that reply, else to the thread's
+    provider."""
+    parents, reply = list(turn.meta.continues), turn.meta.reply
+    given = {key: value for key, value in settings.items() if value is not None}
+    if "params" in reply:
+        given.setdefault("params", reply["params"])
+    before = {"to": reply.get("provider"), "model": reply.get("model"), **given}
+    if "base_url" in reply and not given.keys() & {"to", "ptr"}:
+        # A thread must not go from a local server to a provider only because the address was not given again.
+        there = {} if "base_url" in given else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
+        asked = request(space, parents, **{**there, **before})
+        asked = replace(asked, ptr=None, cloud=None, headers={})
+        return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
+    if reply.get("provider") and _names_nobody(space, parents, given):
+        # Who replied before, and not who is the default by now.
+        given = {"ptr": reply["ptr"], **given} if "ptr" in reply else before
+    try:
+        return request(space, parents, **given)
+    except UnknownPointer as error:
+        if error.name is not None or not reply.get("provider"):
+            raise
+        return request(space, parents, **before)
+
+
+def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any]) -> bool:
+    """Whether neither the settings of a call nor the thread say who is asked."""
+    if given.keys() & {"to", "ptr"} or pointer_named(space._options_at(headishes)) is not None:
+        return False
+    model = given.get("model")
+    return model is None or space._read(partial(pointer_as_model, space=space._number, model=model)) is None
+
+
+def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
+    """Call the provider, and begin to capture what it answers."""
+    from headish.answers.answer import Answer
+
+    base_url = options.get("base_url")
+    if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
+        asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
+    asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
+    try:
+        call = _call(space, asked, stream, options)
+    except CallRefused as error:
+        if asked.whole is None or not _is_forgotten(error):
+            raise
+        note = Note("the whole window is sent: the server no longer knows the stored answer")
+        asked = replace(asked, body=asked.whole, whole=None, notes=(*asked.notes, note))
+        call = _call(space, asked, stream, options)
+    try:
+        captured = capture(space, asked, asked.provider, replaces=replaces)
+    except BaseException:
+        call.close()
+        raise
+    return Answer(asked, call, captured)
+
+
+def _is_forgotten(error: CallRefused) -> bool:
+    from headish.providers.openai_responses.stored import is_unknown
+
+    return is_unknown(error.status, error.message)
+
+
+def _call(space: Space, asked: Request, stream: bool, options: CallOptions) -> Call:
+    from headish.calls import Timeouts, open_call
+    from headish.values.checks.headers import lower_names
+
+    return open_call(
+        asked.provider,
+        asked.body,
+        model=asked.model,
+        stream=stream,
+        base_url=asked.base_url,
+        key_env=asked.key_env,
+        cloud=asked.cloud,
+        headers=asked.headers | lower_names(options.get("headers")),
+        told=options.get("told"),
+        timeouts=Timeouts.of(options.get("timeouts"), _limits_of(space, asked)),
+        attempts=options.get("attempts", 4),
+        stop=options.get("stop"),
+    )
+
+
+def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:
+    """The time limits of the pointer that a request was made by; none where it is gone by now."""
+    if asked.ptr is None:
+        return {}
+    try:
+        return space._read(partial(find_pointer, space=space._number, name=asked.ptr.encode())).timeouts
+    except UnknownPointer:
+        return {}
+
+
+def _check_asked(
+    space: Space, headish: Headishes | None, ptr: str | None, to: str | None, model: str | None,
+    servers: Sequence[str] | None,
+) -> str | None:  # fmt: skip
+    """Refuse a call that cannot be made, before anything is stored; the pointer that the thread names from now on."""
+    if to is not None:
+        check_provider(to)
+    named = None if ptr is None else check_name(ptr, "provider pointer")
+    kept = ptr
+    if named is None and to is None:
+        options = space._options_at(headish) if headish else {}
+        named = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
+        if named is None:
+            raise UnknownPointer(None)
+        kept = stored_name(named) if pointer_named(options) is None else None
+    if named is not None:
+        space._read(partial(find_pointer, space=space._number, name=named))
+    for server in servers or ():
+        space._read(partial(find_tools, space=space._number, server=check_name(server, "server")))
+    return kept
+
+
+def _as_headishes(continues: Continues) -> Headishes:
+    if continues is None:
+        return "@"
+    if isinstance(continues, str):
+        return continues
+    if not isinstance(continues, Sequence) or not all(isinstance(each, str) for each in continues):
+        raise InvalidArgument("what is asked from is a headish, or several")
+    return [str(each) for each in continues]

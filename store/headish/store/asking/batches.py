@@ -1,0 +1,360 @@
+"""``store.batches``: many heads asked at once, later and for less; each answer continues the turn that was asked from.
+
+A batch is an object of the store (rule R38, objects), collected by ``collect`` alone: nothing else ever asks a provider
+for it. It is stored before the provider is asked, so a process that dies leaves at worst a batch whose creation is
+uncertain, and ``status`` looks for it at the provider.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.answers.batches import (
+    BATCH,
+    OUTCOME,
+    Entry,
+    Job,
+    Settled,
+    check_batch_name,
+    decode_job,
+    decode_settled,
+    encode_job,
+    outcome_key,
+    plan_job,
+    show_job,
+)
+from headish.answers.reading import fitting_draft, read_response
+from headish.calls.batches.choosing import find_batch_api
+from headish.calls.batches.reading import Looked, Outcome
+from headish.calls.deadline import Timeouts
+from headish.calls.remote import Remote, may_exist
+from headish.database.query import Connection
+from headish.errors import (
+    CallError,
+    InputError,
+    InvalidArgument,
+    RecordChanged,
+    UncertainBatch,
+    UnknownBatch,
+    UnknownObject,
+)
+from headish.history.writing.append import Appended
+from headish.history.writing.replies import append_reply
+from headish.providers.registry import find_provider
+from headish.providers.shared.shapes import healed
+from headish.providers.shared.values import Request
+from headish.rows.bookmarks import ALL
+from headish.rows.objects import Put, find_object, put_object
+from headish.store.asking.request import request
+from headish.store.keeping.objects import Objects
+from headish.store.space import Space
+from headish.values.checks.doors import LIST, TEXT, door
+from headish.values.checks.headers import lower_names
+from headish.values.ids import Mint, TurnId
+from headish.values.names import ABSENT
+from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
+
+PAGE = 1000
+PROBLEMS_SHOWN = 100
+"""How many results that answer nothing are told one by one."""
+
+
+class Batches:
+    """The batches of a space."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._objects = Objects(space)
+
+    @door(heads=LIST, name=TEXT, to=TEXT, ptr=TEXT)
+    def create(
+        self,
+        heads: Iterable[str],
+        *,
+        name: str | None = None,
+        to: str | None = None,
+        ptr: str | None = None,
+        model: str | None = None,
+        base_url: str | None = None,
+        key_env: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts | float | None = None,
+        **settings: Any,
+    ) -> Batch:
+        """Ask a provider to continue each of some heads, in one batch. What it answers is stored by ``collect``.
+
+        Each request is that of ``store.request`` (``to``, ``ptr``, ``model`` and further ``settings`` are its), and
+        pins the turn that its answer will continue. All go to one server; ``base_url``, ``key_env`` and ``headers`` are
+        those of ``ask``. Without a ``name`` it is ``batch-1``, ``batch-2`` …
+        Cost: that of a request for each head.
+        Raises: as ``request``; InvalidArgument for heads of several servers, or a provider without batches; TooLarge;
+        CallError, where nothing was created; UncertainBatch where that cannot be told.
+        """
+        space = self._space
+        space._check_writable()
+        if settings.pop("stream", None):
+            raise InvalidArgument("the answers of a batch come whole: it takes no stream")
+        requests = [
+            _at_server(
+                _whole(request(space, each, to, ptr=ptr, model=model, stream=False, base_url=base_url, **settings)),
+                base_url,
+                key_env,
+                headers,
+            )
+            for each in heads
+        ]
+        if not requests:
+            raise InvalidArgument("a batch needs a head, or several")
+        name, revision, job, wanted = self._keep(name, requests)
+        api = find_batch_api(job.provider, job.server.cloud)
+        try:
+            remote = api.create(self._remote(job, timeouts), job.token, job.model, wanted)
+        except BaseException as error:
+            if may_exist(error):
+                if isinstance(error, CallError):
+                    raise UncertainBatch(name, job.provider, error.reason) from None
+                raise
+            self._objects.remove(BATCH, name)
+            raise
+        return show_job(name, self._found(name, revision, job, remote), {})
+
+    def list(self) -> builtins.list[Batch]:
+        """All batches, by name, with what was collected of them. Nothing is asked."""
+        return [self.get(each.key) for each in self._objects.list(BATCH, limit=ALL)]
+
+    @door(name=TEXT)
+    def get(self, name: str) -> Batch:
+        """A batch, with what was collected of it. Nothing is asked. Raises: UnknownBatch, CorruptRecord."""
+        return show_job(name, self._read(name)[1], self._settled(name))
+
+    @door(name=TEXT)
+    def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
+        """How far a batch is at its provider. Nothing is stored, but for one whose creation was cut off: the provider
+        is asked for it, and if it has it, the batch is ``open`` from now on.
+
+        Raises: UnknownBatch; CallError; UncertainBatch where the provider does not have it.
+        """
+        job, looked = self._look(name, timeouts)
+        return BatchStatus(show_job(name, job, self._settled(name)), looked.status, looked.ended, looked.counts)
+
+    @door(name=TEXT)
+    def collect(self, name: str, *, timeouts: Timeouts | float | None = None) -> CollectedBatch:
+        """Store what a batch has answered, each answer behind the turn that was asked from, as ``reply`` would.
+
+        Its bookmark moves along if it still points there. An answer is stored once, whoever collects and however often.
+        What failed or expired is kept with the batch. If the batch has not ended, nothing is stored. Results that
+        cannot be read or belong to no request are ``problems``: the others are stored.
+        Cost: a transaction for each answer; memory for one of them.
+        Raises: UnknownBatch; CallError, also in the middle: what was stored stays, and collecting again goes on.
+        """
+        self._space._check_writable()
+        job, looked = self._look(name, timeouts)
+        if not looked.ended:
+            return CollectedBatch(show_job(name, job, self._settled(name)), looked.status, False, ())
+        collecting = _Collecting(self._space, name, job, self._settled(name))
+        if looked.files or looked.inline or looked.failure is None:
+            remote = self._remote(job, timeouts)
+            for outcome in find_batch_api(job.provider, job.server.cloud).results(remote, job.remote or "", looked):
+                collecting.take(outcome, remote)
+        if looked.failure is not None and not collecting.problems:
+            collecting.fail_rest(looked.failure)
+        settled = self._settled(name)
+        if all(each.id in settled for each in job.entries) and not job.collected:
+            job = self._close(name, job)
+        batch = show_job(name, job, settled)
+        return CollectedBatch(batch, looked.status, True, tuple(collecting.turns), tuple(collecting.problems))
+
+    @door(name=TEXT)
+    def drop(self, name: str) -> None:
+        """Forget a batch, and what became of its requests; the turns of its answers stay. The provider is not told.
+
+        Raises: UnknownBatch.
+        """
+        try:
+            self._objects.remove(BATCH, name)
+        except UnknownObject:
+            raise UnknownBatch(name) from None
+        for key in [each.key for each in self._outcomes(name)]:
+            try:
+                self._objects.remove(OUTCOME, key)
+            except UnknownObject:
+                continue  # another drop was faster
+
+    def _keep(self, name: str | None, requests: Sequence[Request]) -> tuple[str, int, Job, Any]:
+        """Store a batch before its provider is asked. Raises: RecordChanged, of a name that is taken."""
+        if name is not None:
+            job, wanted = plan_job(check_batch_name(name), requests)
+            return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, wanted
+        taken = {each.key for each in self._objects.list(BATCH, prefix="batch-", limit=ALL)}
+        number = 1
+        while True:
+            name = f"batch-{number}"
+            number += 1
+            if name in taken:
+                continue
+            job, wanted = plan_job(name, requests)
+            try:
+                return name, self._objects.put(BATCH, name, encode_job(job), expect=ABSENT), job, wanted
+            except RecordChanged:
+                continue  # another writer took it
+
+    def _read(self, name: str) -> tuple[int, Job]:
+        try:
+            found = self._objects.get(BATCH, name)
+        except UnknownObject:
+            raise UnknownBatch(name) from None
+        return found.revision, decode_job(name, found.data)
+
+    def _look(self, name: str, timeouts: Timeouts | float | None) -> tuple[Job, Looked]:
+        """A batch and how far its provider is, once it is known what that calls it."""
+        revision, job = self._read(name)
+        api = find_batch_api(job.provider, job.server.cloud)
+        remote = self._remote(job, timeouts)
+        if job.remote is None:
+            found = api.find(remote, job.token, len(job.entries), job.time)
+            if found is None:
+                reason = "the provider has no such batch, or none that can be told from others"
+                raise UncertainBatch(name, job.provider, reason)
+            job = self._found(name, revision, job, found)
+        return job, api.look(remote, job.remote or "")
+
+    def _found(self, name: str, revision: int, job: Job, remote: str) -> Job:
+        """Keep what the provider calls a batch; another one may have found out the same meanwhile."""
+        job = replace(job, remote=remote)
+        try:
+            self._objects.put(BATCH, name, encode_job(job), expect=revision)
+        except RecordChanged:
+            return self._read(name)[1]
+        return job
+
+    def _close(self, name: str, job: Job) -> Job:
+        """Keep that nothing of a batch is left to collect."""
+        revision, _ = self._read(name)
+        job = replace(job, collected=True)
+        try:
+            self._objects.put(BATCH, name, encode_job(job), expect=revision)
+        except RecordChanged:
+            return self._read(name)[1]
+        return job
+
+    def _outcomes(self, name: str) -> Iterable[Any]:
+        after: str | None = None
+        prefix = outcome_key(name, "")
+        while page := self._objects.list(OUTCOME, prefix=prefix, after=after, limit=PAGE):
+            yield from page
+            after = page[-1].key
+
+    def _settled(self, name: str) -> dict[str, Settled]:
+        prefix = outcome_key(name, "")
+        return {each.key.removeprefix(prefix): decode_settled(each.key, each.data) for each in self._outcomes(name)}
+
+    def _remote(self, job: Job, timeouts: Timeouts | float | None) -> Remote:
+        server = msgspec.structs.asdict(job.server)
+        return Remote(job.provider, model=job.model or "any", timeouts=Timeouts.of(timeouts), **server)
+
+    def __repr__(self) -> str:
+        return f"<Batches of the space {self._space.space!r}>"
+
+
+class _Collecting:
+    """The results of a batch become turns, one after the other."""
+
+    def __init__(self, space: Space, name: str, job: Job, settled: Mapping[str, Settled]) -> None:
+        self.turns: list[TurnId] = []
+        self.problems: list[str] = []
+        self._space, self._name, self._job = space, name, job
+        self._known = {each.id: each for each in job.entries}
+        self._settled = set(settled)
+        self._seen: set[str] = set()
+        self._words = find_provider(job.provider).reader.words
+
+    def take(self, outcome: Outcome, remote: Remote) -> None:
+        """Store a result, or say why it is none."""
+        entry = self._known.get(outcome.id or "")
+        if outcome.problem is not None or entry is None:
+            shown = remote.redactor.show(str(outcome.id), 80)
+            self._tell(outcome.problem or f"a result has the id {shown!r}, which no request of this batch has")
+            return
+        if entry.id in self._seen:
+            self._tell(f"{entry.id} has another result, which is left out")
+            return
+        self._seen.add(entry.id)
+        if entry.id in self._settled:
+            return
+        if outcome.response is not None:
+            # Halves of characters that a server cut cannot be stored.
+            response = healed(remote.redactor.clean(outcome.response, self._words))
+            self._store(entry, response)
+        else:
+            self._fail(entry, {key: remote.redactor.show(value, 500) for key, value in (outcome.error or {}).items()})
+
+    def fail_rest(self, reason: str) -> None:
+        """Say of all that nothing became of that the batch failed as a whole."""
+        for entry in self._job.entries:
+            if entry.id not in self._settled | self._seen:
+                self._fail(entry, {"type": "batch_failed", "message": reason})
+
+    @property
+    def _limit_bytes(self) -> int:
+        return self._space._payload_limit_bytes
+
+    def _tell(self, problem: str) -> None:
+        if len(self.problems) < PROBLEMS_SHOWN:
+            self.problems.append(problem)
+        elif len(self.problems) == PROBLEMS_SHOWN:
+            self.problems.append(f"and more: {PROBLEMS_SHOWN} are listed")
+
+    def _store(self, entry: Entry, response: Mapping[str, Any]) -> None:
+        """An answer and what says so, in one transaction; nothing where another collector was faster."""
+        space, key = self._space, outcome_key(self._name, entry.id)
+        try:
+            draft = fitting_draft(entry.about, read_response(entry.about, response), self._limit_bytes)
+        except InputError as error:
+            self._fail(entry, {"type": "not_stored", "message": str(error)})
+            return
+
+        def work(connection: Connection, mint: Mint) -> Appended | None:
+            if find_object(connection, space._number, OUTCOME, key.encode()) is not None:
+                return None
+            about = entry.about
+            appended = append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
+            put_object(connection, space._number, _put(key, Settled(turn=appended.turn.id)))
+            return appended
+
+        try:
+            appended = space._store(work)
+        except InputError as error:
+            self._fail(entry, {"type": "not_stored", "message": str(error)})
+            return
+        if appended is not None:
+            self.turns.append(appended.turn.id)
+
+    def _fail(self, entry: Entry, error: dict[str, str]) -> None:
+        space, put = self._space, _put(outcome_key(self._name, entry.id), Settled(error=error))
+
+        def work(connection: Connection) -> None:
+            if find_object(connection, space._number, put.kind, put.key) is None:
+                put_object(connection, space._number, put)
+
+        space._write(work)
+
+
+def _put(key: str, settled: Settled) -> Put:
+    return Put(OUTCOME, key.encode(), msgspec.json.encode(settled), ABSENT)
+
+
+def _whole(asked: Request) -> Request:
+    """A request that says all: nobody could send it again, hours later, if the server had forgotten an answer."""
+    return asked if asked.whole is None else replace(asked, body=asked.whole, whole=None)
+
+
+def _at_server(asked: Request, base_url: str | None, key_env: str | None, headers: Mapping[str, str] | None) -> Request:
+    """A request that goes to the server that is named for it, if one is: then the pointer's has no say."""
+    if base_url is not None:
+        asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
+    return replace(asked, key_env=key_env or asked.key_env, headers=asked.headers | lower_names(headers))

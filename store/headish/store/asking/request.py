@@ -1,0 +1,373 @@
+"""Verbs for requests: a headish as what a provider is asked with, and what would be repaired in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import time
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content import strictjson
+from headish.content.merge import merge
+from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
+from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
+from headish.history.reading.documents import refer, with_documents
+from headish.history.reading.expiring import find_container, still_heard
+from headish.history.reading.options import option_origins
+from headish.history.reading.responses import PROVIDER, Stored, find_stored
+from headish.history.reading.walk import walk
+from headish.history.windows.resolve import resolve_window
+from headish.history.writing.replies import Pinned, pin_turns
+from headish.limits import MAPPING_LIMIT_BYTES
+from headish.providers.dialects.choosing import check_dialect
+from headish.providers.pointers import Pointer, dialect_of
+from headish.providers.registry import check_provider
+from headish.providers.shared.values import Finding, Request
+from headish.rows.threads.walks import Walked
+from headish.store.space import Headishes, Space
+from headish.values.checks.doors import door
+from headish.values.grammar import parse_headishes
+from headish.values.ids import TurnId
+from headish.values.messages import ContextWindow, Message, Note
+from headish.values.names import check_name
+from headish.values.places import Place
+
+if TYPE_CHECKING:
+    from headish.history.budgets.fitting import Fit
+
+ToolList = Sequence[Mapping[str, Any]]
+Budget = int | Literal["auto"] | None
+"""How many tokens a window may have: ``auto`` is what its pointer's context window leaves."""
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
+
+
+class Asked(NamedTuple):
+    """What is read from the store for a request, in one transaction."""
+
+    window: ContextWindow
+    pinned: Pinned
+    origins: dict[str, TurnId]
+    ptr: str | None
+    pointer: Pointer | None
+    tools: list[Mapping[str, Any]]
+    container: str | None = None
+    """Where the last answer of Anthropic's ran code, if that still runs."""
+
+
+@door()
+def request(
+    space: Space,
+    headish: Headishes = "@",
+    to: str | None = None,
+    *,
+    ptr: str | None = None,
+    tools: ToolList | None = None,
+    model: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    budget: Budget = None,
+    count: Count | None = None,
+    base_url: str | None = None,
+    dialect: str | None = None,
+    **settings: Any,
+) -> Request:
+    """The request that asks a provider to continue a headish.
+
+    The provider is ``to``, else that of the pointer ``ptr``, else that of the pointer that ``model`` is the name of,
+    else that of the thread's option ``provider_ptr``, else that of the space's default (``store.pointers.default``).
+    Any other ``model`` is a model of that provider. A pointer's parameters stand below the thread's own, and ``params``
+    above both, for this request alone. The tools are those of the thread's ``servers``
+    (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of ``headish.providers.Settings``.
+
+    ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
+    the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
+
+    ``dialect`` is how the server speaks Chat Completions; left out, it is that of ``base_url``, which is asked instead
+    of the pointer's server, else that of the pointer.
+    Cost: six statements and one for each server, however long the thread; one more where the model or the default
+    names the pointer, and with a budget one more at the most.
+    Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
+    take; OverBudget; UnknownFormat, InvalidArgument; CorruptTurn.
+    """
+    from headish.providers.preparing import prepare_request  # late: most processes make no request
+
+    own = read_params(params)
+    limit = Limit(budget, count, model, own.get("max_tokens") or settings.get("max_tokens"))
+    provider, asked = _ask(space, headish, to, ptr, limit, tools)
+    pointer = asked.pointer
+    if ptr is None and to is None and asked.ptr == model:
+        model = None  # it named the pointer
+    prepared = prepare_request(
+        provider,
+        _with_params(_in_container(asked, provider), own),
+        tools=[*asked.tools, *(tools or ())],
+        model=model or (pointer.model if pointer else None),
+        dialect=_dialect_of(provider, pointer, base_url, dialect),
+        **settings,
+    )
+    prepared = _continue_stored(space, asked, prepared, own, base_url, budget)
+    return replace(
+        prepared,
+        turns=asked.pinned.turns,
+        bookmark=asked.pinned.bookmark,
+        options=asked.origins,
+        ptr=asked.ptr,
+        params=own,
+        **(pointer.server if pointer else {}),
+    )
+
+
+@door()
+def lint(
+    space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
+    tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None,
+    dialect: str | None = None, **settings: Any,
+) -> list[Finding]:  # fmt: skip
+    """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
+
+    With a ``budget``, what it cuts is among the notes, and a window that cannot be cut is a refusal.
+    Raises: as ``request``, but for Unsupported and OverBudget.
+    """
+    from headish.providers.preparing import lint
+
+    limit = Limit(budget, count, None, settings.get("max_tokens"))
+    refused: list[Finding] = []
+    try:
+        provider, asked = _ask(space, headish, to, ptr, limit, tools)
+    except OverBudget as error:
+        refused = [Finding("refused", str(error))]
+        provider, asked = _ask(space, headish, to, ptr, Limit(), tools)
+    spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
+    found = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
+    stored = _stored(space, asked, provider, {}, base_url, budget)
+    return refused + found + ([] if stored is None else [Finding("note", **_told_stored(stored).to_dict())])
+
+
+def _continue_stored(
+    space: Space, asked: Asked, prepared: Request, own: Mapping[str, Any], base_url: str | None, budget: Budget
+) -> Request:
+    """The request, naming the answer that its server stores, where that is asked for and can be."""
+    stored = _stored(space, asked, prepared.provider, own, base_url, budget)
+    if stored is None:
+        return prepared
+    if isinstance(stored, str):
+        return replace(prepared, notes=(*prepared.notes, _told_stored(stored)))
+    from headish.providers.openai_responses.stored import continue_stored
+
+    return continue_stored(prepared, stored.response_id, stored.turn, stored.seen)
+
+
+def _told_stored(stored: Stored | str) -> Note:
+    from headish.providers.openai_responses.stored import told
+
+    return Note(f"the whole window is sent: {stored}") if isinstance(stored, str) else told(stored.turn)
+
+
+def _stored(
+    space: Space, asked: Asked, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
+) -> Stored | str | None:
+    """The stored answer that a request goes on from, or why there is none; None where nobody asks for one."""
+    if provider != PROVIDER:
+        return None
+    given = asked.window.options.get("params")
+    params = merge(given if isinstance(given, Mapping) else {}, own)
+    named = params.get(PROVIDER)
+    wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
+    if wish is not None and not isinstance(wish, bool):
+        raise InvalidArgument(f"params.continue_stored is true or false, not {shown(wish)}")
+    if not wish:
+        return None
+    if budget is not None:
+        return "a budget holds for what is sent, and not for what the server keeps"
+    stored = space._read(lambda connection: find_stored(connection, space._number, asked.pinned.turns))
+    if isinstance(stored, Stored) and not _is_its_server(stored.reply, asked, base_url):
+        return "the stored answer is kept by another server"
+    return stored
+
+
+def _is_its_server(reply: Mapping[str, Any], asked: Asked, base_url: str | None) -> bool:
+    """Whether the server that is asked now is the one that an answer came from."""
+    if "ptr" in reply:
+        return base_url is None and reply["ptr"] == asked.ptr
+    pointer = asked.pointer
+    here = base_url or (pointer.base_url if pointer else None)
+    return bool(reply.get("base_url") == here and (pointer is None or pointer.cloud is None))
+
+
+def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
+    """The dialect of a call. A pointer's own does not hold where another server than the pointer's is asked."""
+    if named is not None:
+        check_dialect(provider, named)
+    if named is None and base_url is None and pointer is not None:
+        return pointer.spelling
+    return dialect_of(provider, base_url, named)
+
+
+class Limit(NamedTuple):
+    """A budget as it was given, and what it is counted with."""
+
+    budget: Budget = None
+    counter: Count | None = None
+    model: str | None = None
+    max_tokens: object = None
+
+
+def _ask(
+    space: Space, headish: Headishes, to: str | None, ptr: str | None, limit: Limit, tools: ToolList | None
+) -> tuple[str, Asked]:
+    if to is not None:
+        check_provider(to)
+    named = None if ptr is None else check_name(ptr, "provider pointer")
+    listed = parse_headishes(headish)
+    if not listed:
+        raise InvalidArgument("a request needs a headish")
+    first = listed[0].bookmark
+    asked, walked, fit = space._read_from(
+        [each.text for each in listed],
+        lambda connection, places: _gather(connection, space._number, places, first, to, named, limit),
+    )
+    if limit.budget is not None:
+        # Outside of the transaction: a function that counts is the caller's.
+        asked = _cut(space, asked, walked, fit, limit, tools)
+    if to is None and asked.pointer is None:
+        raise UnknownPointer(None)
+    return to or (asked.pointer.provider if asked.pointer else ""), asked
+
+
+def _cut(
+    space: Space, asked: Asked, walked: Sequence[Walked], fit: Fit | None, limit: Limit, tools: ToolList | None
+) -> Asked:
+    """What is asked with, within its budget."""
+    from headish.history.budgets.counting import cut_window, measure, with_fit
+
+    budget = limit.budget
+    if budget == "auto":
+        budget = room_for_request(asked.pointer, limit.max_tokens or max_tokens_of(asked.window.options))
+    measured = measure(walked, [*asked.tools, *(tools or ())], limit.counter, fill=lambda _: asked.window.messages)
+    assert isinstance(budget, int)
+    cut = cut_window(with_fit(measured, fit) if measured.needs_fit else measured, budget)
+    messages = fill_documents(space, cut.messages)
+    return asked._replace(window=replace(cut, messages=messages, options=asked.window.options))
+
+
+def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
+    if not refer(messages):
+        return tuple(messages)
+    return space._read(lambda connection: with_documents(connection, space._number, messages))
+
+
+def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
+    """What the context window of a pointer leaves for a request: nine tenths, because counts may be off, without the
+    room for the answer. Raises: InvalidArgument where nothing says how large the window is.
+    """
+    window = None if pointer is None else pointer.context_window
+    if window is None:
+        raise InvalidArgument("budget='auto' needs a pointer with a context_window: headish ptr set --context-window")
+    answer = max_tokens if type(max_tokens) is int and 0 < max_tokens < window else window // 10
+    return max(1, (window - answer) * 9 // 10)
+
+
+def max_tokens_of(options: Mapping[str, Any]) -> object:
+    """The limit of an answer that a thread's options set."""
+    params = options.get("params")
+    return params.get("max_tokens") if isinstance(params, Mapping) else None
+
+
+def _gather(
+    connection: Connection,
+    space: int,
+    places: list[Place],
+    name: str | None,
+    to: str | None,
+    ptr: bytes | None,
+    limit: Limit,
+) -> tuple[Asked, Sequence[Walked], Fit | None]:
+    walked = walk(connection, space, places)
+    window = resolve_window(walked)
+    window = replace(window, messages=still_heard(with_documents(connection, space, window.messages), time()))
+    ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
+    pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
+    if pointer is not None and pointer.params:
+        params = merge(pointer.params, window.options.get("params") or {})
+        window = replace(window, options={**window.options, "params": params})
+    asked = Asked(
+        window=window,
+        pinned=pin_turns(connection, space, places, name),
+        origins=option_origins(walked),
+        ptr=ptr.decode() if ptr is not None and pointer is not None else None,
+        pointer=pointer,
+        tools=tools_served(connection, space, window.options.get("servers")),
+        container=find_container(walked),
+    )
+    if limit.budget is None or limit.counter is not None:
+        return asked, walked, None
+    from headish.history.budgets.replies import read_fit  # late: most requests have no budget
+
+    return asked, walked, read_fit(connection, space, limit.model or (pointer.model if pointer else None))
+
+
+def usable_pointer(connection: Connection, space: int, ptr: bytes, to: str | None) -> Pointer | None:
+    """The pointer, unless ``to`` names another provider: then it does not apply, and need not exist."""
+    try:
+        pointer = find_pointer(connection, space, ptr)
+    except UnknownPointer:
+        if to is None:
+            raise
+        return None
+    return pointer if to in (None, pointer.provider) else None
+
+
+def choose_pointer(
+    connection: Connection, space: int, options: Mapping[str, Any], to: str | None, model: str | None
+) -> bytes | None:
+    """The pointer that a call goes by where none is given: the one that ``model`` names, else the thread's, else the
+    space's default.
+
+    Where ``to`` names a provider, the model is one of its models, and no default applies.
+    """
+    named = pointer_as_model(connection, space, model) if to is None else None
+    named = named or pointer_named(options)
+    if named is not None or to is not None:
+        return named
+    default = find_default(connection, space)
+    return None if default is None else check_name(default, "provider pointer")
+
+
+def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parameters for one call, checked as those of a thread are. Raises: InvalidArgument, InvalidContent."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping):
+        raise InvalidArgument(f"params is a mapping of parameters, not {shown(params)}")
+    strictjson.encode_mapping(params, "params", MAPPING_LIMIT_BYTES)
+    secret = find_secret(params, "params")
+    if secret is not None:
+        raise InvalidArgument(f"{secret}: {LOOKS_LIKE_A_KEY}")
+    return dict(params)
+
+
+def _in_container(asked: Asked, provider: str) -> ContextWindow:
+    """The window with the container that the thread's code runs in, for a request that brings tools of Anthropic's."""
+    params: Any = asked.window.options.get("params")
+    own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
+    if provider != "anthropic" or asked.container is None or not (isinstance(own, Mapping) and own.get("tools")):
+        return asked.window
+    given = {"container": asked.container, **own}
+    return replace(asked.window, options={**asked.window.options, "params": {**params, "anthropic": given}})
+
+
+def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWindow:
+    if not params:
+        return window
+    merged = merge(window.options.get("params") or {}, params)
+    return replace(window, options={**window.options, "params": merged})
+
+
+def pointer_named(options: Mapping[str, Any]) -> bytes | None:
+    """The provider pointer that a thread's options name."""
+    named = options.get("provider_ptr")
+    return None if named is None else check_name(named, "provider pointer")

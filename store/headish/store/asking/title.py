@@ -1,0 +1,60 @@
+"""``ask_title``: a provider suggests what a conversation may be called. Nothing is stored."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from headish.content.words import one_line
+from headish.errors import InvalidReply
+from headish.history.definitions import find_pointer
+from headish.providers.pointers import Pointer
+from headish.store.reading.read import messages
+from headish.store.space import Space
+from headish.values.blocks import Text, join_texts
+from headish.values.checks.doors import TEXT, door
+from headish.values.messages import ContextWindow, Message
+from headish.values.names import check_name
+
+TURNS_SHOWN, CHARACTERS_SHOWN = 6, 500
+"""The provider sees so many turns of the thread, of each so many characters of text, and nothing else of it."""
+TITLE_CHARACTERS = 80
+ASKED = (
+    "Give the conversation below a title of at most eight words, in its own language. "
+    "Answer with the title alone, without quotes.\n\n"
+)
+
+
+@door(ptr=TEXT)
+def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
+    """What the model of a provider pointer would call a conversation; ``conversations.set(…, title=)`` calls it so.
+
+    The model gets the texts of the last turns that lead to the headish, shortened; never reasoning, calls or results.
+    Raises: UnknownTurn, UnknownPointer; CallError; InvalidReply for an answer without a text.
+    """
+    name = check_name(ptr, "provider pointer")
+    pointer = space._read(partial(find_pointer, space=space._number, name=name))
+    shown = [message for _, message in messages(space, headish, limit=TURNS_SHOWN)]
+    said = "\n\n".join(f"{each.role}: {each.text[:CHARACTERS_SHOWN]}" for each in shown if each.text)
+    question = Message(role="user", content=(Text(ASKED + said),))
+    options: dict[str, Any] = {"params": dict(pointer.params)} if pointer.params else {}
+    title = _call(pointer, ContextWindow((question,), options)).strip().strip("\"'“”«»").strip()
+    if not title:
+        raise InvalidReply(f"the answer of {pointer.provider}", "it suggests no title", 1)
+    return one_line(title)[:TITLE_CHARACTERS]
+
+
+def _call(pointer: Pointer, window: ContextWindow) -> str:
+    """The text of the answer to a window."""
+    from headish.calls import Timeouts, open_call  # late: it brings the client
+    from headish.providers.preparing import prepare_request
+    from headish.providers.stream import Stream
+
+    dialect = pointer.spelling
+    asked = prepare_request(pointer.provider, window, model=pointer.model, stream=False, dialect=dialect)
+    stream = Stream(pointer.provider, model=pointer.model, dialect=dialect)
+    given = {**pointer.server, "timeouts": Timeouts.of(None, pointer.timeouts)}
+    with open_call(pointer.provider, asked.body, model=pointer.model, stream=False, **given) as call:
+        for event in call:
+            stream.feed(event)
+    return join_texts(stream.finish().content)

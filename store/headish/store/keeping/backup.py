@@ -1,0 +1,204 @@
+"""Back up a database or a space, and put it back: on the same kind of database or on the other."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+from blake3 import blake3
+from msgspec.structs import replace
+
+from headish.backups.frames import MAGIC, read_frames
+from headish.backups.places import whole_file
+from headish.backups.receipts import read_receipts
+from headish.backups.restoring import Receipts, restore_file
+from headish.backups.writing import write_spaces
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
+from headish.rows.counters import read_counter
+from headish.store.connections import Connections
+from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.spaces import Spaces
+from headish.store.reading.reports import verify_all
+from headish.values.checks.doors import PATH, door
+from headish.values.results.backups import Backup, Restored
+from headish.values.results.erasures import Receipt
+
+Verify = Literal["full", "quick"]
+Progress = Callable[[int], None]
+COPIES = (".db", ".sqlite", ".sqlite3")
+"""How the name of a file ends that is to be a SQLite database itself."""
+_SQLITE = b"SQLite format 3\x00"
+_OURS_ALONE = 0o600
+
+
+class _Chosen(NamedTuple):
+    """What of a file is restored, under which name, and what was erased since."""
+
+    source: str
+    only: str | None
+    to: str | None
+    receipts: Sequence[Receipt]
+    progress: Progress | None
+
+
+@door(file=PATH, target=PATH, only=PATH, to=PATH, erasures=PATH)
+def restore(
+    file: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    only: str | None = None,
+    to: str | None = None,
+    erasures: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Restored:
+    """Put a backup back: a file of frames, or a SQLite database of headish, into a database of either kind.
+
+    ``target`` is a path, or the URL of a database, that is made where it is missing. Every space of the file is
+    restored under its name into a space that holds nothing; ``only`` one of them, under the name ``to`` if that is
+    given. ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the
+    backup is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so
+    that who follows it notices.
+    A restore that is cut off leaves no file, or spaces that refuse to open until they are restored again.
+    Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
+    """
+    source = os.fspath(file)
+    if to is not None and only is None:
+        raise InvalidArgument("to= renames one space: say which one with only=")
+    receipts = [] if erasures is None else read_receipts(erasures)
+    chosen = _Chosen(source, only, to, receipts, progress)
+    with _opened(source) as opened:
+        if _is_new_file(target):
+            return _restore_to_file(opened, os.fspath(target), chosen)
+        with closing(Connections.open(target)) as connections:
+            return _restore_into(connections, opened, chosen)
+
+
+def back_up(
+    connections: Connections, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
+) -> Backup:
+    """What ``Database.backup`` does for all spaces, or for the named ones."""
+    if verify not in ("full", "quick"):
+        raise InvalidArgument(f"verify is full or quick, not {shown(verify)}")
+    if not path.endswith(COPIES):
+        return _write_frames(connections, path, names, verify, progress)
+    if names is not None:
+        raise InvalidArgument("one space is backed up into a file of frames: choose a name such as chat.hbackup")
+    with whole_file(path, _OURS_ALONE) as part:
+        if not connections.backend.copy_into(part):
+            raise InvalidArgument(
+                "only a SQLite file can be backed up into one: choose a name such as chat.hbackup, and restore it there"
+            )
+        with closing(Connections.open(part, create=False, read_only=True)) as copy:
+            _check_copy(copy.backend, path, verify)
+            spaces = tuple(Spaces(copy))
+            turns = sum(
+                copy.backend.read(partial(_count_turns, space=copy.enter(each, create=False))) for each in spaces
+            )
+        return Backup(path, os.path.getsize(part), blake3().update_mmap(part).hexdigest(), spaces, turns)
+
+
+def _count_turns(connection: Connection, space: int) -> int:
+    return read_counter(connection, space).seq
+
+
+def _check_copy(copy: Backend, path: str, verify: Verify) -> None:
+    if verify == "quick":
+        problems = copy.check_integrity()
+    else:
+        reports = verify_all(copy)
+        problems = [f"{each.subject}: {each.what}" for report in reports.values() for each in report.problems]
+    if problems:
+        raise InvalidBackup(path, f"the backup does not verify ({len(problems)} problems): {'; '.join(problems[:3])}")
+
+
+def _write_frames(
+    connections: Connections, path: str, names: Sequence[bytes] | None, verify: Verify, progress: Progress | None
+) -> Backup:
+    with whole_file(path, _OURS_ALONE) as part, open(part, "r+b") as file:
+
+        def work(connection: Any) -> Backup:
+            file.seek(0)  # the database may ask for it again
+            file.truncate()
+            writer, spaces, turns = write_spaces(connection, connections.backend.target, file, names, progress)
+            return Backup(path, writer.size_bytes, writer.digest(), tuple(spaces), turns)
+
+        found = connections.backend.read(work)
+        file.flush()
+        file.seek(0)
+        _check_frames(file, path, verify)
+    return found
+
+
+def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
+    if verify == "quick":
+        for _ in read_frames(file, path):
+            pass
+        return
+    beside = os.path.dirname(os.path.abspath(path))
+    with (
+        tempfile.TemporaryDirectory(dir=beside, prefix=".headish-") as folder,
+        closing(Connections.open(os.path.join(folder, "verified.db"), durability="normal")) as copy,
+    ):
+        restore_file(copy.backend, file, path, only=None, to=None, progress=None)
+
+
+def _is_new_file(target: str | os.PathLike[str]) -> bool:
+    text = os.fspath(target)
+    return "://" not in text and text != ":memory:" and not os.path.lexists(os.path.expanduser(text))
+
+
+def _restore_to_file(opened: BinaryIO, target: str, chosen: _Chosen) -> Restored:
+    path = os.path.abspath(os.path.expanduser(target))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with whole_file(path, _OURS_ALONE) as part:
+        with closing(Connections.open(part)) as connections:
+            found = _restore_into(connections, opened, chosen)
+        with closing(sqlite3.connect(part)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")  # the log would keep the part's name
+    return replace(found, target=target)
+
+
+def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -> Restored:
+    spaces = restore_file(
+        connections.backend,
+        opened,
+        chosen.source,
+        only=chosen.only,
+        to=chosen.to,
+        progress=chosen.progress,
+        receipts=Receipts(chosen.receipts, connections.mint),
+    )
+    if chosen.only is not None and not spaces:
+        raise InvalidBackup(chosen.source, f"it has no space {chosen.only!r}")
+    names, turns = tuple(each.name for each in spaces), sum(each.turns for each in spaces)
+    erased = sum(each.erased for each in spaces)
+    return Restored(connections.backend.target, names, turns, erased, scrub_now(connections) if erased else "")
+
+
+def _opened(source: str) -> BinaryIO:
+    """The frames of a backup; those of a SQLite database are written first, into a file that nobody else sees."""
+    try:
+        file = open(source, "rb")  # noqa: SIM115 - returned
+        beginning = file.read(len(MAGIC))
+        file.seek(0)
+    except OSError as error:
+        raise UnknownDatabase(source, f"it cannot be read ({error.strerror})") from None
+    if not beginning.startswith(_SQLITE):
+        return file
+    file.close()
+    frames = tempfile.TemporaryFile()  # noqa: SIM115 - returned
+    try:
+        with closing(Connections.open(source, create=False, read_only=True)) as connections:
+            connections.backend.read(lambda connection: write_spaces(connection, source, frames, None, None))
+    except HeadishError:
+        frames.close()
+        raise
+    frames.seek(0)
+    return frames

@@ -1,0 +1,215 @@
+"""``store.bookmarks``: the names of a space."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from headish.database.query import Connection, Row
+from headish.errors import InvalidArgument, UnknownBookmark, shown
+from headish.history.reading.decode import complete_turns, read_time
+from headish.history.writing.moves import Moved, is_logged, remove_name, rename_name, set_name, undo_name
+from headish.rows.bookmarks import ALL, count_bookmarks, find_bookmark, list_bookmarks, list_recent_bookmarks
+from headish.rows.moves import bookmark_history
+from headish.rows.threads.names import names_of_turns
+from headish.rows.turns import parent_at
+from headish.store.paging import check_limit, check_order
+from headish.store.space import Space
+from headish.values.checks.doors import FLAG, LIST, door
+from headish.values.grammar import parse_headish
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import Absent, check_name, read_expect, refusal, stored_name
+from headish.values.turns import Bookmark, Move, Turn
+
+if TYPE_CHECKING:
+    from headish.values.results.erasures import Erasure
+
+PAGE = 500
+"""Iteration reads so many names at a time."""
+
+
+class Bookmarks(Mapping[str, TurnId]):
+    """The names of a space: a mapping from each to the id of its turn, in the order of the names."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def __getitem__(self, name: str) -> TurnId:
+        """The id of the turn that a name names. Raises: UnknownBookmark (an InputError and a KeyError)."""
+        space = self._space
+        if not isinstance(name, str) or refusal(name) is not None:
+            raise UnknownBookmark(name if isinstance(name, str) else shown(name))
+        encoded = name.encode()
+
+        def work(connection: Connection) -> TurnId:
+            place = find_bookmark(connection, space._number, encoded)
+            found = None if place is None else parent_at(connection, space._number, place)
+            if found is None:
+                raise UnknownBookmark(name)
+            return found.id
+
+        return space._read(work)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, read in pages, each when it is reached."""
+        after = None
+        while True:
+            page = self._page(after=after, limit=PAGE)
+            yield from (stored_name(name) for name, *_ in page)
+            if len(page) < PAGE:
+                return
+            after = bytes(page[-1][0])
+
+    def __len__(self) -> int:
+        space = self._space
+        return space._read(lambda connection: count_bookmarks(connection, space._number))
+
+    @door()
+    def list(
+        self,
+        prefix: str = "",
+        limit: int | None = None,
+        by: Literal["name", "recency"] = "name",
+        *,
+        after: str | None = None,
+    ) -> builtins.list[Bookmark]:
+        """The names that begin with ``prefix``, and their turns; by name.
+
+        ``by="recency"`` lists the last moved first, of one millisecond the last name.
+
+        ``limit`` of them, behind the name ``after``: the last of the page before. By name it need not exist any more.
+        Cost: one statement for a page, two by recency; a page costs the same however many names there are, but with a
+        prefix and by recency every name is looked at.
+        Raises: InvalidArgument for a ``limit`` below 1 or another order; UnknownBookmark for an ``after`` by recency
+        that was removed.
+        """
+        check_order(by, ("name", "recency"), "bookmarks")
+        behind = None if after is None else after.encode(errors="surrogatepass")
+        page = self._page(
+            prefix=prefix.encode(errors="surrogatepass"), limit=check_limit(limit), after=behind, recent=by == "recency"
+        )
+        return [Bookmark(stored_name(name), turn_id) for name, turn_id, _, _ in page]
+
+    @door(ids=LIST)
+    def at(self, ids: Iterable[TurnId]) -> dict[TurnId, builtins.list[str]]:
+        """The names at each of these turns, in their order; a turn without a name is left out.
+
+        Cost: two statements for each 64 ids, however many names there are.
+        """
+        space, listed = self._space, [_known_id(each) for each in ids]
+        found = space._read(lambda connection: names_of_turns(connection, space._number, listed))
+        return {turn_id: [stored_name(name) for name in names] for turn_id, names in found.items()}
+
+    def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
+        """Set a name, or move it anywhere. ``name@{1}`` as ``headish`` undoes the last move.
+
+        ``expect`` is the id that the name must have pointed at, or ``ABSENT`` if there must be no such name yet.
+        Raises: InvalidName, UnknownTurn, BookmarkMoved, InvalidArgument.
+        """
+        encoded, parsed, expected = check_name(name, is_new=True), parse_headish(headish), read_expect(expect)
+        moved = self._move(encoded, partial(set_name, headish=parsed, expect=expected))
+        assert moved.turn is not None
+        return Bookmark(name, moved.turn)
+
+    def remove(self, name: str, *, expect: str | Absent | None = None) -> None:
+        """Remove a name; its turns and its history stay. ``expect`` is that of ``set``.
+
+        Raises: UnknownBookmark, BookmarkMoved.
+        """
+        self._move(check_name(name), partial(remove_name, expect=read_expect(expect)))
+
+    @door()
+    def rename(self, old: str, new: str, *, expect: str | Absent | None = None) -> Bookmark:
+        """Give a name another one: its history goes with it, and so does what is said of its conversation.
+
+        The new name must never have been one. ``expect`` is the id that the old one must have pointed at.
+        Raises: UnknownBookmark, InvalidName, BookmarkMoved also where the new name exists, InvalidArgument where it
+        did once.
+        """
+        was, encoded = check_name(old), check_name(new, is_new=True)
+        moved = self._move(
+            encoded,
+            lambda connection, space, name: rename_name(connection, space, was, name, read_expect(expect)),
+        )
+        assert moved.turn is not None
+        return Bookmark(new, moved.turn)
+
+    @door()
+    def undo(self, name: str, n: int = 1, *, expect: str | Absent | None = None) -> builtins.list[Turn]:
+        """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay stored.
+
+        Past the root the name is removed. ``expect`` is that of ``set``. To undo a *move*, set ``name@{1}``.
+        Raises: UnknownBookmark, BookmarkMoved, InvalidArgument for an ``n`` below 1.
+        """
+        if not isinstance(n, int) or not 0 < n < ALL:
+            raise InvalidArgument(f"a name goes back by 1 turn or more, not by {shown(n)}")
+        space, encoded, expected = self._space, check_name(name), read_expect(expect)
+
+        def work(connection: Connection) -> tuple[Moved, builtins.list[Turn]]:
+            moved, left = undo_name(connection, space._number, encoded, n, expected)
+            return moved, complete_turns(connection, space._number, left, space._options_at)
+
+        def settle(connection: Connection, done: tuple[Moved, builtins.list[Turn]]) -> bool:
+            return is_logged(connection, space._number, encoded, done[0])
+
+        return space._write(work, settle)[1]
+
+    @door(dry_run=FLAG, scrub=FLAG)
+    def erase(
+        self, name: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+    ) -> Erasure:
+        """Erase a name, also one that was removed, with those that the bookmark had before: it becomes ``erased-N``.
+
+        Its moves stay under that name, and so does what is said of its conversation. Turns that moved it go on saying
+        it under their seal, and are counted: ``Store.erase(…, meta=True)`` takes it from those. ``reason``, ``by``,
+        ``dry_run`` and ``scrub`` are those of ``Store.erase``. A restore that is given the receipt erases it again.
+        Cost: reads the space once for each name that it had; then SQLite writes the file anew.
+        Raises: UnknownBookmark if it never was one, InvalidName, InvalidArgument.
+        """
+        from headish.store.keeping.erase import erase_bookmark
+
+        return erase_bookmark(self._space, check_name(name), reason=reason, by=by, dry_run=dry_run, scrub=scrub)
+
+    def _move(self, name: bytes, work: Callable[[Connection, int, bytes], Moved]) -> Moved:
+        """Move a name once, even if the answer to the commit is lost: its number in the log tells."""
+        space = self._space
+        return space._write(
+            lambda connection: work(connection, space._number, name),
+            lambda connection, moved: is_logged(connection, space._number, name, moved),
+        )
+
+    def history(self, name: str) -> builtins.list[Move]:
+        """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""
+        space, encoded = self._space, check_name(name)
+        rows = space._read(lambda connection: bookmark_history(connection, space._number, encoded))
+        if not rows:
+            raise UnknownBookmark(name, "there never was such a bookmark")
+        what = f"the bookmark {name!r}"
+        return [Move(move, turn_id, read_time(when, what)) for move, turn_id, when in rows]
+
+    def _page(
+        self, *, prefix: bytes = b"", after: bytes | None = None, limit: int, recent: bool = False
+    ) -> builtins.list[tuple[bytes, TurnId, int, int]]:
+        space = self._space
+
+        def work(connection: Connection) -> Sequence[Row] | None:
+            if recent:
+                return list_recent_bookmarks(connection, space._number, prefix=prefix, after=after, limit=limit)
+            return list_bookmarks(connection, space._number, prefix=prefix, after=after or b"", limit=limit)
+
+        rows = space._read(work)
+        if rows is None:
+            raise UnknownBookmark(stored_name(after or b""))
+        return [(bytes(name), turn_id, chain, pos) for name, turn_id, chain, pos in rows]
+
+    def __repr__(self) -> str:
+        return f"<Bookmarks of the space {self._space.space!r}>"
+
+
+def _known_id(given: object) -> TurnId:
+    turn_id = as_turn_id(given) if isinstance(given, str) else None
+    if turn_id is None:
+        raise InvalidArgument(f"names are looked up by whole ids, not by {shown(given)}")
+    return turn_id

@@ -1,0 +1,217 @@
+"""``store.conversations``: what people call a conversation, and what they say of it (rule R33, conversations)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, shown
+from headish.history.conversations import (
+    Found,
+    change_record,
+    check_changes,
+    check_key,
+    find_by_key,
+    find_conversation,
+    make_entries,
+    read_conversation,
+)
+from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
+from headish.store.space import Space
+from headish.values.checks.doors import ANYTHING, CHOICE, COUNT_LIMIT, TEXT, door
+from headish.values.grammar import parse_headish
+from headish.values.names import Absent
+from headish.values.results.conversations import Conversation, Entry, Filter, Page
+from headish.values.times import milliseconds_of, read_moment
+
+LIMIT = 1000
+"""The most entries of a page."""
+LOOKED_AT = 8
+"""A page looks at so many chains for each conversation without a name that it may have."""
+BEHIND_NAMES = f"c{NEWEST}"
+"""The ``after`` of the conversations without a bookmark."""
+_CURSOR = re.compile(r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})", re.ASCII)
+
+
+class Conversations:
+    """The conversations of a space: each bookmark, and what grew from each first turn where no bookmark lies.
+
+    A first turn is the first one of a thread that is neither system nor developer. What is said of a conversation
+    (title, tags and so on) is no turn: an append does not touch it. It goes with a bookmark that is renamed, and
+    to the first bookmark that a nameless conversation gets. A bookmark that was removed has it again when it is made
+    again.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    @door()
+    def get(self, subject: str) -> Conversation:
+        """The conversation of a bookmark, or of a turn that a headish names.
+
+        Raises: UnknownTurn, UnknownConversation for a turn that only system turns lead to; InvalidArgument where
+        several bookmarks lie in the conversation of a turn.
+        """
+        parsed = parse_headish(subject)
+        return self._read(lambda connection, space: find_conversation(connection, space, parsed))
+
+    @door()
+    def find(self, key: str) -> Conversation:
+        """The conversation that has this key. Raises: UnknownConversation, InvalidArgument."""
+        checked = (check_key(key) or "").encode()
+        return self._read(lambda connection, space: find_by_key(connection, space, checked))
+
+    @door(title=ANYTHING)
+    def set(
+        self,
+        subject: str,
+        *,
+        title: str | UnsetType | None = UNSET,
+        tags: Iterable[str] | UnsetType = UNSET,
+        archived: bool | UnsetType = UNSET,
+        pinned: bool | UnsetType = UNSET,
+        key: str | UnsetType | None = UNSET,
+        app: Mapping[str, Any] | UnsetType | None = UNSET,
+        expect: int | Absent | None = None,
+    ) -> Conversation:
+        """Say something of a conversation; what is left out stays as it is. ``subject`` is that of ``get``.
+
+        ``title``: at most 1,000 characters; None takes it away. ``tags``: all of them. ``archived``: lists leave it
+        out. ``pinned``: people want it at hand. ``key``: what another system calls it, unique in the space. ``app``:
+        the application's own. ``expect`` is the revision that is replaced, or ``ABSENT`` if nothing was said yet.
+        Raises: as ``get``; RecordChanged, KeyTaken, InvalidArgument, InvalidContent.
+        """
+        parsed = parse_headish(subject)
+        given = {"title": title, "tags": tags, "archived": archived, "pinned": pinned, "key": key, "app": app}
+        changes = check_changes(given)
+        if (
+            expect is not None
+            and not isinstance(expect, Absent)
+            and (type(expect) is not int or not 0 < expect <= COUNT_LIMIT)
+        ):
+            raise InvalidArgument(f"expect takes the revision of a conversation or ABSENT, not {shown(expect)}")
+        space = self._space
+
+        def work(connection: Connection) -> Conversation:
+            found = find_conversation(connection, space._number, parsed)
+            return change_record(connection, space._number, found, changes, expect)
+
+        def settle(connection: Connection, done: Conversation) -> bool:
+            found = find_conversation(connection, space._number, parsed)
+            return read_conversation(connection, space._number, found) == done
+
+        return space._write(work, settle)
+
+    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT, tool=TEXT)
+    def list(
+        self,
+        *,
+        limit: int = 50,
+        after: str | None = None,
+        archived: bool | None = False,
+        pinned: bool | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        names: str | None = None,
+        tag: str | None = None,
+        model: str | None = None,
+        role: str | None = None,
+        tool: str | None = None,
+    ) -> Page:
+        """A page of conversations: bookmarks, the last moved first, then those without one, the newest first.
+
+        ``archived`` and ``pinned`` choose those that are, those that are not, or with None both. ``since`` and
+        ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
+        ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
+        turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one; the
+        search index tells. ``after`` is that of the page before.
+        A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
+        None.
+        Cost: five statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
+        statement for those without a bookmark looks at every bookmark, and at eight chains for each entry. With
+        ``tool``, two statements are run for each entry, and turns that use it are looked for among those between the
+        newest and the oldest of the page, until every entry has one.
+        Raises: InvalidArgument.
+        """
+        if type(limit) is not int or not 0 < limit <= LIMIT:
+            raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+        before, chain = _read_cursor(after)
+        start, end = read_moment(since, "since"), read_moment(until, "until", ends=True)
+        chosen = Filter(since=start, until=end, names=names, tag=tag, model=model, role=role)
+        if before is not None and end is not None:
+            before = min(before, (milliseconds_of(end), b""))
+        space = self._space
+        if tool is not None:
+            from headish.store.reading.search import bring_up_to_date  # late: most lists need no index
+
+            bring_up_to_date(space)
+
+        def work(connection: Connection) -> Page:
+            number, flags = space._number, {"archived": archived, "pinned": pinned}
+
+            def take(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+                return _taken(connection, number, chosen, tool, entries)
+
+            listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
+            entries = make_entries(connection, number, listed)
+            is_past = start is not None and bool(entries) and entries[-1].time < start
+            if len(listed) == limit and not is_past:
+                cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
+                return Page(take(entries), cursor)
+            if names is not None:
+                return Page(take(entries), None)
+            if len(listed) == limit:
+                return Page(take(entries), f"c{NEWEST}")
+            left = limit - len(listed)
+            looked_at = LOOKED_AT * left
+            more = list_nameless(connection, number, before=chain, limit=left, window=looked_at)
+            lowest = more[-1].chain if len(more) == left else lowest_chain(
+                connection, number, before=chain, window=looked_at
+            )  # fmt: skip
+            entries += [each for each in make_entries(connection, number, more) if _is(each.conversation, **flags)]
+            return Page(take(entries), None if lowest is None else f"c{lowest}")
+
+        return space._read(work)
+
+    def _read(self, find: Callable[[Connection, int], Found]) -> Conversation:
+        space = self._space
+        return space._read(
+            lambda connection: read_conversation(connection, space._number, find(connection, space._number))
+        )
+
+    def __repr__(self) -> str:
+        return f"<Conversations of the space {self._space.space!r}>"
+
+
+def _is(conversation: Conversation, *, archived: bool | None, pinned: bool | None) -> bool:
+    record = conversation.record
+    return archived in (None, record.archived) and pinned in (None, record.pinned)
+
+
+def _taken(
+    connection: Connection, space: int, chosen: Filter, tool: str | None, entries: Iterable[Entry]
+) -> tuple[Entry, ...]:
+    """The entries that are asked for."""
+    taken = tuple(filter(chosen.takes, entries))
+    if tool is None:
+        return taken
+    from headish.searching.uses import subjects_with
+
+    using = subjects_with(connection, space, tool, [entry.conversation for entry in taken])
+    return tuple(entry for entry in taken if entry.conversation.subject in using)
+
+
+def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:
+    """Where a page begins: among the names, or behind a chain (None: the names are behind)."""
+    if after is None:
+        return (NEWEST, b""), NEWEST
+    found = _CURSOR.fullmatch(after) if isinstance(after, str) else None
+    number = int(found[2] or found[5]) if found else NEWEST + 1
+    if found is None or number > NEWEST:
+        raise InvalidArgument(f"after is what a page of this list gave as its own, not {shown(after)}")
+    return ((number, bytes.fromhex(found[3])), NEWEST) if found[1] else (None, number)

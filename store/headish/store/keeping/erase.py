@@ -1,0 +1,295 @@
+"""Verbs that erase: turns, whole spaces, and what nothing names any more. ``store.erasures`` are the receipts."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from msgspec.structs import replace
+
+from headish.content.facts import read_short
+from headish.content.receipts import decode_receipt
+from headish.content.strictjson import check_text
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.erasing.choosing import Wish
+from headish.erasing.collect import collect, scrub
+from headish.erasing.erase import Said, plan
+from headish.erasing.erase import erase as erase_turns
+from headish.erasing.names import erase_name, find_name
+from headish.erasing.spaces import erase_space, find_in_space
+from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
+from headish.history.reading.find import find_place
+from headish.history.reading.verified import forget_proven
+from headish.limits import REASON_LIMIT_BYTES
+from headish.rows.counters import lock_counter, lock_space
+from headish.rows.spaces import find_space, space_numbers
+from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
+from headish.store.connections import Connections
+from headish.store.space import Headishes, Space
+from headish.values.checks.doors import COUNT_LIMIT, FLAG, door
+from headish.values.grammar import Headish, parse_headishes
+from headish.values.ids import KeptIds
+from headish.values.names import check_name
+from headish.values.places import Place
+from headish.values.results.erasures import SCOPES, Collected, Erasure, Found, Receipt
+from headish.values.times import milliseconds_of
+
+log = logging.getLogger("headish")
+
+
+@door(meta=FLAG, content=FLAG, repeats=FLAG, dry_run=FLAG, scrub=FLAG)
+def erase(
+    space: Space,
+    headish: Headishes,
+    *,
+    scope: Literal["turn", "thread", "branch"] = "turn",
+    said_before: datetime | None = None,
+    meta: bool = False,
+    content: bool = False,
+    repeats: bool = False,
+    reason: str,
+    by: str | None = None,
+    dry_run: bool = False,
+    scrub: bool = True,
+) -> Erasure:
+    """Erase what turns say. They stay where they are, as tombstones: id, role, links, times and hashes remain.
+
+    - ``scope``: ``turn``, the named ones; ``thread``, every turn that leads to one; ``branch``, those of them that lead
+      to no other branch, bookmark or remembered move. ``said_before`` narrows it down.
+    - ``meta``: also what the turns say of themselves: attributes, options, ``meta``, the bookmark that moved along. Of
+      a key its hash stays, so that an import recognises the turn.
+    - ``content``: the same bytes go from every turn of the space, and are refused from now on (BarredContent).
+    - ``repeats``: also turns that are versions or copies of one, or overlays over it, and titles that repeat it.
+    - ``dry_run``: find what would go and what would stay, and change nothing.
+
+    ``reason`` (and ``by``) are kept in the receipt and shown to readers. Equal bytes of other turns stay, and are
+    counted. On SQLite the file is written anew, so that nothing of it stays on the disk; ``scrub=False`` leaves that to
+    ``Database.gc``, as whoever erases many times in a row wants.
+    Cost: reads the space a few times, and writes a row for each turn; then the whole file, on SQLite.
+    Raises: UnknownTurn, Ambiguous, InvalidArgument, CorruptTurn. Nothing is erased then.
+    """
+    wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats)
+    said = _read_said(reason, by, space._open_backend())
+    parsed = parse_headishes(headish)
+    if not parsed:
+        raise InvalidArgument("an erasure needs a headish")
+    if dry_run:
+        found = space._read(
+            lambda connection: plan(connection, space._number, _ends(connection, space, parsed), wish).found
+        )
+        return Erasure(replace(found, copies=tuple(space._backend.copies())))
+    kept = KeptIds(space._database.mint)
+
+    def work(connection: Connection) -> tuple[Found, Receipt | None]:
+        kept.rewind()
+        return erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
+
+    found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, kept))
+    return _finish(space._database, replace(found, copies=tuple(space._backend.copies())), receipt, scrub=scrub)
+
+
+class Erasures:
+    """The receipts of a space: what was erased, when, by whom and why. ``store.erasures[number]`` is one of them."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def __iter__(self) -> Iterator[Receipt]:
+        """The receipts, the first one first, with those that say what was taken off the disk."""
+        space = self._space
+        return iter(space._read(lambda connection: _receipts(connection, space._number)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, number: int) -> Receipt:
+        """The receipt of an erasure. Raises: UnknownErasure (an InputError and a KeyError)."""
+        if type(number) is not int or not 0 < number <= COUNT_LIMIT:
+            raise UnknownErasure(number)
+        space = self._space
+        receipt = space._read(lambda connection: read_receipt(connection, space._number, number))
+        if receipt is None:
+            raise UnknownErasure(number)
+        return receipt
+
+    def list(self) -> builtins.list[Receipt]:
+        """All receipts, the first one first."""
+        return builtins.list(self)
+
+    @property
+    def is_scrubbed(self) -> bool:
+        """Whether all that was erased is off the disk."""
+        space = self._space
+        return space._read(lambda connection: is_scrubbed(connection, space._number))
+
+    def __repr__(self) -> str:
+        return f"<Erasures of the space {self._space.space!r}>"
+
+
+def erase_whole(
+    connections: Connections,
+    space: str,
+    *,
+    reason: str,
+    by: str | None = None,
+    dry_run: bool = False,
+    scrub: bool = True,
+) -> Erasure:
+    """Erase a space: its rows go, its line stays with its receipts."""
+    name = check_name(space, "space")
+    said = _read_said(reason, by, connections.backend)
+    if dry_run:
+        return Erasure(connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space)))
+    kept = KeptIds(connections.mint)
+
+    def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
+        kept.rewind()
+        number = _number_of(connection, connections, name, space)
+        inside = connection.within(number)
+        lock_space(inside, number)
+        return *erase_space(inside, number, said, kept), number
+
+    def settle(connection: Connection, done: tuple[Found, Receipt, str, int]) -> bool:
+        return _is_stored(connection.within(done[3]), done[3], kept)
+
+    found, receipt, became, _ = connections.backend.write(work, settle)
+    return _finish(
+        connections, replace(found, copies=tuple(connections.backend.copies())), receipt, scrub=scrub, became=became
+    )
+
+
+def erase_bookmark(
+    space: Space, name: bytes, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
+) -> Erasure:
+    """Erase the name of a bookmark: it becomes another one, and its moves stay."""
+    number = space._number
+    said = _read_said(reason, by, space._open_backend())
+    copies = tuple(space._backend.copies())
+    if dry_run:
+        found = space._read(lambda connection: find_name(connection, number, name))
+        return Erasure(replace(found, copies=copies))
+    kept = KeptIds(space._database.mint)
+
+    def work(connection: Connection) -> tuple[Found, Receipt, str]:
+        kept.rewind()
+        return erase_name(connection, number, name, said, kept)
+
+    found, receipt, became = space._write(work, lambda connection, _: _is_stored(connection, number, kept))
+    return _finish(space._database, replace(found, copies=copies), receipt, scrub=scrub, became=became)
+
+
+def collect_all(connections: Connections, *, dry_run: bool = False, forced: bool = False) -> Collected:
+    """Collect in every space, then take what was erased off the disk where that was not done."""
+    backend = connections.backend
+    payloads = size = streams = 0
+    for number, _ in backend.read(space_numbers):
+        work = partial(collect, space=number, dry_run=dry_run)
+        inside = backend.within(number)
+        found = inside.read(work) if dry_run else inside.write(partial(_collect_locked, space=number))
+        payloads, size, streams = payloads + found[0], size + found[1], streams + found[2]
+    files = tuple(backend.remove_parts(dry_run=dry_run))
+    if dry_run:
+        return Collected(payloads, size, streams, files)
+    why = scrub(backend, connections.mint, forced=forced) if forced or backend.scrubs_itself else SERVER
+    return Collected(payloads, size, streams, files, not why, why)
+
+
+def warn_unscrubbed(space: Space) -> None:
+    """Say in the log that something which was erased may be on the disk still: a process died in between."""
+    if not space._backend.scrubs_itself:
+        return
+    try:
+        done = space._read(lambda connection: is_scrubbed(connection, space._number))
+    except DatabaseError:
+        return  # whoever reads it is told
+    if not done:
+        log.warning("headish: something was erased and may be on the disk still; 'headish gc' finishes it")
+
+
+SERVER = "a server keeps dead rows until 'headish gc --scrub', which locks its tables meanwhile"
+"""Why an erasure on PostgreSQL does not end with VACUUM (FULL)."""
+
+
+def _finish(
+    connections: Connections, found: Found, receipt: Receipt | None, *, scrub: bool, became: str | None = None
+) -> Erasure:
+    if receipt is None:
+        return Erasure(found)
+    forget_proven()  # behind the commit: whoever read meanwhile saw what was there before
+    if not scrub and connections.backend.scrubs_itself:
+        return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)
+    why = scrub_now(connections)
+    return Erasure(found, receipt, not why, why, became)
+
+
+def _on_a_server(connections: Connections) -> str:
+    """What a server has collected of the values can be read by everybody, and dead rows by nobody."""
+    why = connections.backend.forget_statistics()
+    return (
+        f"{SERVER}; its statistics may hold words of it until the owner of the tables does that ({why})"
+        if why
+        else SERVER
+    )
+
+
+def scrub_now(connections: Connections) -> str:
+    """Take what was erased off the disk; on a server, out of its statistics. Empty, or why it is on the disk still."""
+    if not connections.backend.scrubs_itself:
+        return _on_a_server(connections)
+    try:
+        return scrub(connections.backend, connections.mint)
+    except DatabaseError as error:
+        return error.reason  # it is erased all the same, and nobody may take it for undone
+
+
+def _collect_locked(connection: Connection, space: int) -> tuple[int, int, int]:
+    lock_counter(connection, space)
+    return collect(connection, space, dry_run=False)
+
+
+def _find_whole(connection: Connection, connections: Connections, name: bytes, space: str) -> Found:
+    return find_in_space(connection, _number_of(connection, connections, name, space))
+
+
+def _number_of(connection: Connection, connections: Connections, name: bytes, space: str) -> int:
+    number = find_space(connection, name)
+    if number is None:
+        raise UnknownSpace(connections.backend.target, space)
+    return number
+
+
+def _receipts(connection: Connection, space: int) -> builtins.list[Receipt]:
+    return [decode_receipt(each.receipt, each.number) for each in all_receipts(connection, space)]
+
+
+def _ends(connection: Connection, space: Space, parsed: builtins.list[Headish]) -> builtins.list[Place]:
+    return list(dict.fromkeys(find_place(connection, space._number, each) for each in parsed))
+
+
+def _is_stored(connection: Connection, space: int, kept: KeptIds) -> bool:
+    return bool(kept.ids) and has_receipt(connection, space, kept.ids[0])
+
+
+def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool, repeats: bool) -> Wish:
+    if scope not in SCOPES or not isinstance(scope, str):
+        raise InvalidArgument(f"scope is {', '.join(SCOPES)}, not {shown(scope)}")
+    before = None
+    if said_before is not None:
+        if not isinstance(said_before, datetime) or said_before.utcoffset() is None:
+            raise InvalidArgument(f"said_before takes a datetime with a zone, not {shown(said_before)}")
+        before = milliseconds_of(said_before)
+    return Wish(scope, before, meta, content, repeats)
+
+
+def _read_said(reason: object, by: str | None, backend: Backend) -> Said:
+    if not isinstance(reason, str) or not reason.strip() or len(reason) > REASON_LIMIT_BYTES:
+        raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {shown(reason)}")
+    check_text(reason, "reason")
+    if len(reason.encode()) > REASON_LIMIT_BYTES:
+        raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {len(reason.encode())}")
+    return Said(reason, None if by is None else read_short("by", by), backend.not_reached)

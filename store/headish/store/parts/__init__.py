@@ -1,1 +1,0 @@
-"""The parts of a store: its bookmarks, pointers, objects and the like."""

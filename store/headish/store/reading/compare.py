@@ -1,0 +1,78 @@
+"""Verbs that compare: which turns are versions of one another, and what differs between two branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, shown
+from headish.history.reading.decode import complete_turns
+from headish.history.reading.versions import Seen, Siblings, Version, find_versions, number_versions
+from headish.rows.keys import turns_by_ids
+from headish.rows.turns import StoredTurn
+from headish.store.space import Space
+from headish.values.checks.doors import LIST, door
+from headish.values.grammar import parse_headish
+from headish.values.ids import TurnId, as_turn_id
+
+if TYPE_CHECKING:
+    from headish.history.edits.differences import Diff
+
+
+def siblings(space: Space, headish: str) -> Siblings:
+    """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``.
+
+    Versions continue the same turns in the same role, or one supersedes another, as an edit does. At the beginning
+    of a conversation only the second holds: other conversations may begin behind the same system turn.
+    Cost: about six statements, and three for each 64 versions.
+    """
+
+    def work(connection: Connection, stored: StoredTurn) -> Siblings:
+        found = find_versions(connection, space._number, stored)
+        turns = complete_turns(connection, space._number, found, space._options_at)
+        return Siblings(tuple(turns), [each.id for each in found].index(stored.id))
+
+    return space._read_at(headish, work)
+
+
+@door(ids=LIST)
+def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
+    """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists.
+
+    Cost: three statements for each 64 ids, and about five for those that are versions of one another.
+    """
+    listed = [_known_id(each) for each in ids]
+
+    def work(connection: Connection) -> dict[TurnId, Version]:
+        found = turns_by_ids(connection, space._number, listed)
+        seen = [Seen(each.id, each.place, each.supersedes) for each in found.values()]
+        return number_versions(connection, space._number, seen)
+
+    return space._read(work)
+
+
+def diff(space: Space, first: str, second: str | None = None) -> Diff:
+    """What differs between two branches from their fork on: turn by turn, then word by word.
+
+    ``diff(a, b)``, or ``diff("a..b")`` for both. Turns that say the same (role, attributes, content) are the same,
+    whatever they continue; inherited options and meta are not compared. Two turns of one role that stand in one place
+    are ``changed``, any other is ``removed`` or ``added``. Reasoning, calls and results are compared as text, documents
+    by their addresses. Memory holds what only one of the branches says.
+    Cost: about six statements, one for each 64 turns behind the fork, and one for each that differs; time grows
+    with the length of what differs, not with its square.
+    Raises: UnknownTurn, Ambiguous, InvalidHeadish, CorruptTurn; InvalidArgument for what is no pair.
+    """
+    from headish.history.edits.differences import diff_branches  # late: a log asks for versions alone
+    from headish.history.edits.ranges import parse_range
+
+    asked = parse_range(first)
+    other = None if second is None else parse_headish(second)
+    return space._read(lambda connection: diff_branches(connection, space._number, asked, other, space._options_at))
+
+
+def _known_id(given: object) -> TurnId:
+    turn_id = as_turn_id(given) if isinstance(given, str) else None
+    if turn_id is None:
+        raise InvalidArgument(f"versions are looked up by whole ids, not by {shown(given)}")
+    return turn_id

@@ -1,0 +1,274 @@
+"""Verbs that write a thread for the outside: a page for people, a transcript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
+from headish.history.definitions import find_pointer, tools_served
+from headish.history.reading.decode import read_all_blocks
+from headish.history.reading.documents import with_documents
+from headish.history.reading.options import resolve_options
+from headish.history.reading.trees import build_thread, read_whole_tree
+from headish.history.reading.walk import walk
+from headish.history.windows.resolve import is_overlaid
+from headish.history.windows.transcripts import kept_thread
+from headish.rows.threads.walks import Walked, read_links
+from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.asking.request import pointer_named
+from headish.store.space import Headishes, Space
+from headish.values.checks.doors import door
+from headish.values.ids import TurnId
+from headish.values.messages import Kept, Note
+from headish.values.places import Place
+from headish.values.turns import TreeTurn
+
+if TYPE_CHECKING:
+    from headish.content.forms.parts import Form
+    from headish.renderings.pages import Face
+    from headish.transcripts.threads import Ending
+
+Definition = Mapping[str, Any]
+Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
+"""What a page is made of: the thread, its tree, the model that it asks, and how people see its turns."""
+NO_ANSWER = "a thread without an answer that a trainer may see"
+
+
+@door()
+def render(
+    space: Space,
+    headish: str = "@",
+    format: str = "html",
+    *,
+    branches: bool = False,
+    debug: bool = False,
+    title: str | None = None,
+) -> str:
+    """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
+
+    The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
+    other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
+    reasoning and the bookmarks too. Without ``title`` the title is the first words of the user. The head of a page says
+    which model the thread asks, each reply which one answered. Turns that are hidden from people are left out, others
+    stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
+    Raises: UnknownFormat; CorruptTurn.
+    """
+    from headish.renderings import make_page, render  # late, as below
+
+    def work(connection: Connection, stored: StoredTurn) -> Drawn:
+        walked = walk(connection, space._number, [stored.place])
+        thread = [each.id for each in walked]
+        model = _model(connection, space, resolve_options(walked))
+        if branches:
+            tree = read_whole_tree(connection, space._number, stored.place)
+            return thread, tree, model, _faces_of_tree(connection, space, walked, tree)
+        links = read_links(connection, space._number, stored.place)
+        # A name may tell of a branch that does not leave with the page.
+        tree = build_thread(connection, space._number, walked, links, named=debug)
+        return thread, tree, model, _faces(walked)
+
+    thread, tree, model, faces = space._read_at(headish, work)
+    return render(make_page(thread, tree, title=title, debug=debug, model=model, faces=faces), format)
+
+
+@door()
+def export(
+    space: Space,
+    headish: Headishes = "@",
+    format: str = "2.2",
+    *,
+    drop: Collection[str] = (),
+    as_user: bool = False,
+    for_completion: bool = False,
+    for_training: bool = False,
+    with_reasoning: bool = False,
+    policy: str = "ocm",
+    tight: bool = False,
+    raw: bool = False,
+    told: Callable[[Note], None] | None = None,
+    **spelling: Any,
+) -> str:
+    """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
+
+    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``; what
+    was recorded in that form comes back equal. Or as a row of a data set, one line of JSON: ``openai-finetune``,
+    ``hf``, ``sharegpt``. Each message is written in its
+    own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
+    another format is converted, one that a program or a provider made is written from the model. Where headish writes
+    the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
+    the tools of the thread's ``servers``, as far as the format has a place for them. Where ``params`` name no model, it
+    is that of the thread's provider pointer.
+
+    - ``drop``: what may be lost, by name; else it is refused. ``as_user``: only what an end user may see.
+    - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and
+      with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``. JSON
+      holds only what a trainer may see then: nothing hidden, erased, cut off or of a provider's own, no keys, and
+      reasoning only ``with_reasoning``; it ends with an answer. ``told`` gets a ``Note`` for each thing left out.
+    - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
+      ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
+    - ``raw``: every turn as it was stored. Else a thread with overlays is written as a model sees it, a summary as a
+      message of the user's, and with ``as_user`` as people see it.
+
+    Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat,
+    InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
+    """
+    # Late: it brings every format, and most processes write none.
+    from headish.content.forms.table import FORMS
+    from headish.transcripts.datasets.rows import ROWS
+    from headish.transcripts.threads import APIS, TARGETS, Ending, for_people, write_thread
+
+    if format not in TARGETS and format not in FORMS and format not in ROWS:
+        raise UnknownFormat(format, tuple(dict.fromkeys((*TARGETS, *FORMS, *ROWS))))
+    trains = for_training and (format in FORMS or format in ROWS)
+    if with_reasoning and not trains:
+        raise InvalidArgument("with_reasoning is for JSON with for_training: elsewhere reasoning stays, or is dropped")
+    if trains and (raw or for_completion or tight):
+        raise InvalidArgument("for_training is what a trainer may see: not raw, no prompt, and no layout")
+    ending = Ending(completes=for_completion, policy=policy, trains=for_training, tight=tight)
+
+    training = _Training(with_reasoning, told)
+
+    def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
+        walked = walk(connection, space._number, places)
+        if trains:
+            training.look(walked)
+        options = _with_model(connection, space, resolve_options(walked))
+        thread = kept_thread(walked, raw=raw, for_people=as_user)
+        filled = with_documents(connection, space._number, [kept.message for kept in thread])
+        thread = [kept._replace(message=message) for kept, message in zip(thread, filled, strict=True)]
+        return thread, options, _tools(connection, space, options, must_know=for_completion)
+
+    thread, options, tools = space._read_from(headish, work)
+    if as_user:
+        thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
+    if trains:
+        thread = training.clean(thread, format)
+    if format in ROWS:
+        return _write_row(thread, format, drop, ending, tools)
+    if trains:
+        return _write_form(thread, FORMS[format], drop, Ending())
+    if format in FORMS and _is_written_by_forms(thread, format, APIS):
+        return _write_form(thread, FORMS[format], drop, ending)
+    return write_thread(thread, format, drop=drop, ending=ending, options=options, tools=tools, **spelling)
+
+
+class _Training:
+    """What is left of a thread for a trainer, and who is told what went."""
+
+    def __init__(self, reasoning: bool, told: Callable[[Note], None] | None) -> None:
+        self._reasoning, self._told = reasoning, told
+        self._hidden: set[TurnId] = set()
+        self._notes: list[Note] = []
+
+    def look(self, walked: Sequence[Walked]) -> None:
+        """Find out what is hidden; what is read again is found out again."""
+        if is_overlaid(walked):
+            from headish.history.windows.transcripts import see_hidden  # late: few threads need it
+
+            self._hidden, self._notes = see_hidden(walked, read_all_blocks(walked))
+
+    def clean(self, thread: Sequence[Kept], format: str) -> list[Kept]:
+        """The thread without what a trainer must not see. Raises: Unmappable where no answer is left."""
+        from headish.content.forms.table import FORMS
+        from headish.transcripts.datasets.trainers import CHAT_PROVIDER, clean_thread
+
+        provider = FORMS[format].provider if format in FORMS else CHAT_PROVIDER
+        cleaned, notes = clean_thread(thread, self._hidden, provider, reasoning=self._reasoning)
+        if self._told is not None:
+            for note in (*self._notes, *notes):
+                self._told(note)
+        if not cleaned:
+            raise Unmappable(format, NO_ANSWER)
+        return cleaned
+
+
+def _write_row(
+    thread: Sequence[Kept], format: str, drop: Collection[str], ending: Ending, tools: Sequence[Definition]
+) -> str:
+    """A row of a data set, one line. Raises: Unmappable, InvalidArgument."""
+    from headish.transcripts.datasets.rows import as_line, write_row
+    from headish.transcripts.drops import drop_words, name_all
+
+    if ending.completes or ending.tight:
+        raise InvalidArgument(f"{format} is a row of a data set: no prompt, and no layout")
+    drop_words(drop)
+    return as_line(name_all(lambda words: write_row(thread, format, words, tools), drop))
+
+
+def _is_written_by_forms(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:
+    """Whether a turn was recorded in some form, or no strict interchange has the format."""
+    from headish.content.forms.writing import is_form
+
+    return format not in strict or any(is_form(kept.system) for kept in thread)
+
+
+def _write_form(thread: Sequence[Kept], form: Form, drop: Collection[str], ending: Ending) -> str:
+    """The part of a body that holds the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
+    from headish.content.forms.writing import body_of, write_thread
+    from headish.transcripts.drops import drop_words
+
+    if ending.completes or ending.trains or ending.tight:
+        raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
+    body = body_of(form, write_thread(form, thread, drop_words(drop)))
+    return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
+    """How people see the turns of a thread, as far as its overlays say."""
+    if not is_overlaid(walked):
+        return {}
+    from headish.history.windows.faces import see_faces  # late: few threads need it
+
+    return see_faces(walked, read_all_blocks(walked))
+
+
+def _faces_of_tree(
+    connection: Connection, space: Space, walked: Sequence[Walked], tree: Sequence[TreeTurn]
+) -> dict[TurnId, Face]:
+    """Those of the thread; of the turns beside it, what the branches that they are on say of them.
+
+    Cost: a walk for each other branch, if there is anything hidden or covered on one.
+    """
+    thread = {each.id for each in walked}
+    others = [turn for turn in tree if turn.id not in thread]
+    if not any(turn.attributes.overlay or turn.attributes.hidden for turn in others):
+        return _faces(walked)
+    from headish.history.windows.faces import strictest
+
+    ends = [turn_by_id(connection, space._number, turn.id) for turn in others if not turn.children]
+    faces = [_faces(walk(connection, space._number, [end.place])) for end in ends if end is not None]
+    return {turn: face for turn, face in strictest(faces).items() if turn not in thread} | _faces(walked)
+
+
+def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with the model of the thread's pointer where ``params`` name none."""
+    model, params = _model(connection, space, options), options.get("params")
+    if model is None or not isinstance(params or {}, Mapping):
+        return dict(options)
+    return {**options, "params": {**(params or {}), "model": model}}
+
+
+def _model(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
+    """The model that a thread asks: what its ``params`` name, else that of its pointer, if there is one."""
+    params = options.get("params")
+    named = params.get("model") if isinstance(params, Mapping) else None
+    if named is not None:
+        return named if isinstance(named, str) else None
+    try:
+        ptr = pointer_named(options)
+        return None if ptr is None else find_pointer(connection, space._number, ptr).model
+    except (UnknownPointer, InvalidName):
+        return None  # an imported thread may name a pointer that is not here
+
+
+def _tools(connection: Connection, space: Space, options: Mapping[str, Any], *, must_know: bool) -> list[Definition]:
+    """The tools of the thread's servers. A prompt must name them all; a transcript names those that are known."""
+    try:
+        return tools_served(connection, space._number, options.get("servers"))
+    except (UnknownServer, InvalidArgument):
+        if must_know:
+            raise
+        return []

@@ -1,0 +1,117 @@
+"""Verbs that report on a whole space or thread: the tokens that replies cost, counts, and what ``verify`` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.rows.bookmarks import count_bookmarks
+from headish.rows.counters import read_counter
+from headish.store.space import Headishes, Space
+from headish.values.checks.doors import ANYTHING, door
+from headish.values.results.reports import Problem, Report, Stats
+from headish.values.times import read_moment
+from headish.verify.space import Progress, verify_space
+from headish.verify.spaces import check_spaces
+
+if TYPE_CHECKING:
+    from headish.content.prices import Prices
+    from headish.history.reading.costs import Cost
+
+
+@door()
+def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = None) -> list[Count]:
+    """The tokens of the replies on the way to a headish, or to several; None: of the whole space.
+
+    ``by`` counts them apart by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several branches
+    share counts once.
+    Cost: a statement or two, and one for each 512 turns of a thread, or 1,000 replies of the space.
+    Raises: InvalidArgument; CorruptTurn.
+    """
+    if headish is None:
+        return count_usage(_all_replies(space), by)
+    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
+    return count_usage(replies, by)
+
+
+@door(prices=ANYTHING)
+def cost(
+    space: Space,
+    headish: Headishes | None = "@",
+    *,
+    prices: str | PathLike[str] | Mapping[str, Any] | Prices,
+    by: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+) -> list[Cost]:
+    """What the replies on the way to a headish cost, or to several; None: those of the whole space.
+
+    ``prices`` is the path of a table (TOML or JSON), or the table as a mapping: what a million tokens cost, by model.
+    Nothing of it is stored. ``by`` is that of ``usage``. ``since`` and ``until`` choose those that were said from a
+    time on and before one: a datetime with a zone, RFC 3339, or words such as ``yesterday`` (UTC).
+    Cost: that of ``usage``.
+    Raises: InvalidPrices; InvalidArgument; CorruptTurn.
+    """
+    from headish.content.prices import read_prices  # late: most processes count no money
+    from headish.history.reading.costs import count_costs
+
+    table = read_prices(prices)
+    begins, ends = read_moment(since, "since"), read_moment(until, "until", ends=True)
+    if headish is None:
+        return count_costs(_all_replies(space), table, by, begins, ends)
+    replies = space._read_from(headish, lambda connection, places: read_replies(connection, space._number, places))
+    return count_costs(replies, table, by, begins, ends)
+
+
+def stats(space: Space) -> Stats:
+    """Counts and sizes of the space. Cost: two statements, however large it is."""
+
+    def work(connection: Connection) -> Stats:
+        counted = read_counter(connection, space._number)
+        return Stats(
+            turns=counted.seq,
+            roots=counted.roots,
+            heads=counted.heads,
+            bookmarks=count_bookmarks(connection, space._number),
+            payload_bytes=counted.given_bytes,
+            database_bytes=size,
+        )
+
+    size = space._backend.size_bytes()
+    return space._read(work)
+
+
+@door()
+def verify(space: Space, progress: Progress | None = None) -> Report:
+    """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees.
+
+    ``Database.verify`` checks every space, and the database's own indexes too.
+    """
+    return verify_space(space._open_backend(), space._number, progress)
+
+
+def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, Report]:
+    """What ``Database.verify`` returns."""
+    found = [Problem("database", what) for what in backend.check_integrity()]
+    spaces, problems = check_spaces(backend)
+    reports = {"": Report(turns=0, payloads=0, bookmarks=0, problems=(*found, *problems))}
+    # By number: a space whose name was damaged cannot be opened, and what it holds is checked all the same.
+    # Names that were damaged may look alike, or be empty.
+    for number, name in spaces:
+        told = f"{name} ({number})" if name in reports else name
+        reports[told] = verify_space(backend.within(number), number, progress)
+    return reports
+
+
+def _all_replies(space: Space) -> Iterator[CountedReply]:
+    """The space's replies, a page at a time."""
+    seq: int | None = 0
+    while seq is not None:
+        page, seq = space._read(partial(read_page, space=space._number, seq=seq))
+        yield from page

@@ -1,0 +1,174 @@
+"""The verb that searches, and what builds the index behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from headish.content.searching.pieces import FIELDS, SHOWN
+from headish.content.searching.questions import EVERYTHING, parse_question, phrases_of
+from headish.content.searching.snippets import snippet_of
+from headish.database.query import Connection
+from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
+from headish.history.reading.decode import complete_turns
+from headish.rows.upkeep.matches import page_of
+from headish.searching.candidates import Asked, state_of
+from headish.searching.hits import Match, Wanted, find_matches
+from headish.searching.index import Progress, catch_up, index_anew
+from headish.searching.reaching import Reached, reach
+from headish.searching.scopes import of_names, of_tag
+from headish.store.paging import check_order
+from headish.store.space import STUMBLING, Space
+from headish.values.checks.doors import ANYTHING, KINDS, TEXT, door
+from headish.values.messages import ROLES
+from headish.values.results.searches import Hit
+from headish.values.times import milliseconds_of
+
+LIMIT = 1000
+"""The most hits of a search."""
+_NOWHERE = Reached((), ())
+
+
+@door(
+    query=TEXT, role=TEXT, name=TEXT, tag=TEXT, tool=TEXT, order=TEXT, since=ANYTHING, until=ANYTHING,
+    fields=KINDS["drop"],
+)  # fmt: skip
+def search(
+    space: Space,
+    query: str = "",
+    *,
+    role: str | None = None,
+    model: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    name: str | None = None,
+    tag: str | None = None,
+    tool: str | None = None,
+    fields: Collection[str] = SHOWN,
+    order: str = "rank",
+    limit: int = 20,
+    progress: Progress | None = None,
+) -> list[Hit]:
+    """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
+
+    ``query``: words, each of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
+    Case, accents and punctuation do not count. What cannot be read so is taken as words. Without words a filter alone
+    chooses, and the newest come first. ``fields`` are those of
+    ``text``, ``reasoning``, ``calls``, ``results`` and ``documents`` to look in; all but reasoning unless it is said.
+
+    ``role``; ``model`` by its name, with or without the path before it, or a pattern; ``since`` and ``until`` (left
+    out) by when a turn was said; ``name``: it leads to a bookmark of such a name (``project-*``); ``tag``: it is in a
+    conversation with this tag; ``tool``: it calls this tool or has its result.
+
+    Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
+    Where nothing can be written they are read instead. A turn that was just stored is found either way.
+    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too.
+    Cost: five statements, and that of the turns that match, however many others there are. A ranked search weighs the
+    newest 1,000 matches.
+    Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
+    1 to 1,000; InvalidRole.
+    """
+    wanted_fields = _check_fields(fields)
+    check_order(order, ("rank", "time"), "hits")
+    if not 0 < limit <= LIMIT:
+        raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+    if role is not None and role not in ROLES:
+        raise InvalidRole(role)
+    filters = (role, model, since, until, name, tag, tool)
+    is_empty = not query.strip() and any(each is not None for each in filters)
+    asked = Asked(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
+    times = _milliseconds("since", since), _milliseconds("until", until)
+    number, waits = space._number, not space._open_backend().read_only
+
+    def work(connection: Connection) -> list[Hit] | None:
+        state = state_of(connection, number)
+        if waits and state.indexed < state.turns:
+            return None
+        within = [of_names(connection, number, name)] if name is not None else []
+        within += [of_tag(connection, number, tag)] if tag is not None else []
+        found = find_matches(connection, number, Wanted(asked, *times, within, order, limit), state)
+        return _hits(connection, space, asked, found)
+
+    try:
+        hits = space._read(work)
+        if hits is None:
+            bring_up_to_date(space, progress)
+            waits = False  # for what others store meanwhile: that is read
+            hits = space._read(work)
+    except DatabaseCorrupt as error:
+        raise _advised(error) from error
+    assert hits is not None
+    return hits
+
+
+@door()
+def reindex(space: Space, progress: Progress | None = None) -> None:
+    """Build the search index of the space anew, from its first turn on; ``progress`` is called with turns.
+
+    On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search goes
+    on. Nothing happens where the database keeps no index. Cost: some 30 µs for each turn, in portions between which
+    others write; memory for one portion.
+    Raises: ReadOnly.
+    """
+    space._check_writable()
+    index_anew(space._open_backend(), space._number, progress)
+
+
+def bring_up_to_date(space: Space, progress: Progress | None = None) -> None:
+    """Index what was stored since the last time. Raises: DatabaseCorrupt where it stumbles over a damaged value."""
+    backend = space._open_backend()
+    try:
+        catch_up(backend, space._number, progress)
+    except STUMBLING as error:
+        space._find_damage(backend, error)
+        raise
+    except DatabaseCorrupt as error:
+        raise _advised(error) from error
+
+
+def bring_up_to_date_quietly(space: Space) -> None:
+    """The same behind a verb that has done its work: where it fails, the next search tries again, and says so."""
+    try:
+        bring_up_to_date(space)
+    except HeadishError:
+        return
+
+
+def _advised(error: DatabaseCorrupt) -> DatabaseCorrupt:
+    advice = "'headish verify --all' says where; if it is the search index alone, 'headish search --reindex' mends it"
+    return DatabaseCorrupt(error.target, f"{error.reason}; {advice}")
+
+
+def _hits(connection: Connection, space: Space, asked: Asked, found: Sequence[Match]) -> list[Hit]:
+    if not found:
+        return []
+    page = page_of(connection, space._number, [match.source.seq for match in found])
+    shown = [page[match.source.seq] for match in found]
+    # What a chain that grew from other turns continues, and what is missing, is left to be read.
+    read = {turn.place: (before,) if before else () for turn, before, is_linked in shown if before or not is_linked}
+    turns = complete_turns(connection, space._number, [each.turn for each in shown], space._options_at, read)
+    reached = reach(connection, space._number, [match.source.place for match in found])
+    phrases = phrases_of(asked.question)
+    hits = []
+    for match, turn in zip(found, turns, strict=True):
+        shown_in = [(snippet_of(piece.text, phrases), piece.field) for piece in match.pieces]
+        snippet, field = max(shown_in, key=lambda each: len(each[0].marks))
+        names, heads = reached.get(match.source.place, _NOWHERE)
+        hits.append(Hit(turn, field, snippet.text, snippet.marks, match.score, names, heads))
+    return hits
+
+
+def _check_fields(given: Collection[str]) -> frozenset[str]:
+    listed = [given] if isinstance(given, str) else list(given)
+    unknown = [each for each in listed if each not in FIELDS]
+    if unknown or not listed:
+        raise InvalidArgument(f"fields are of {', '.join(FIELDS)}, not {shown(unknown[0] if unknown else listed)}")
+    return frozenset(listed)
+
+
+def _milliseconds(what: str, given: object) -> int | None:
+    if given is None:
+        return None
+    if not isinstance(given, datetime) or given.tzinfo is None or given.utcoffset() is None:
+        raise InvalidArgument(f"{what} takes a datetime with a zone, not {shown(given)}")
+    return milliseconds_of(given)

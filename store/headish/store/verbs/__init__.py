@@ -1,1 +1,0 @@
-"""The verbs of a store, each in the module of its kind."""

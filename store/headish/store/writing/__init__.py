@@ -1,0 +1,1 @@
+"""Verbs that store turns: added, imported, copied, edited, and seen otherwise by overlays."""

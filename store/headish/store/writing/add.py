@@ -1,0 +1,356 @@
+"""Verbs that store turns. What a verb takes is checked and encoded before its transaction opens."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from headish.content.drafts import (
+    DocumentOptions,
+    Draft,
+    TurnOptions,
+    make_document_draft,
+    make_draft,
+    make_plain_draft,
+    make_read_draft,
+)
+from headish.content.encoding import Content
+from headish.content.media import guess_media_type
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, InvalidRole, TooLarge, shown
+from headish.history.reading.decode import complete_turn
+from headish.history.writing.append import Appended, Written, append, append_batch
+from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
+from headish.history.writing.keys import append_once
+from headish.history.writing.planning import Earlier, Stream
+from headish.history.writing.record import record_list
+from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
+from headish.rows.objects import Put, put_object
+from headish.rows.turns import StoredTurn
+from headish.store.keeping.objects import read_puts
+from headish.store.reading.read import read_range
+from headish.store.space import Space
+from headish.values.checks.doors import FLAG, LIST, LIST_OR_BODY, check, door, is_path
+from headish.values.checks.files import open_regular
+from headish.values.grammar import parse_headish
+from headish.values.ids import Mint
+from headish.values.messages import NO_ATTRIBUTES, Message
+from headish.values.names import check_name
+from headish.values.turns import Recorded, Turn
+
+
+def add_turn(
+    space: Space, content: Content, *, objects: Iterable[Mapping[str, Any]] = (), **turn: Unpack[TurnOptions]
+) -> Turn:
+    """Store one turn; it is durable when this returns.
+
+    ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
+    It may also be what an API's client holds: with ``form``, or told by its shape (docs/how-to/api-messages.md).
+
+    - ``role``: system, developer, user (the default), assistant or tool.
+    - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
+    - ``bookmark``: set this name, or move it forward. Without it, a turn that continues a bookmark moves it along.
+      A name that is elsewhere is refused; ``force`` takes it. ``moves=False``: no name is carried along.
+    - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
+    - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
+      ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
+    - ``cache``: ask providers to cache up to here. ``attributes``: the transcript's. ``meta``: the application's own.
+    - ``said_at``: when it was said, if not now: a datetime with a zone, or Unix milliseconds, from 1970 to tomorrow.
+    - ``key``: the name that another system has for the turn. If a turn of the space has it, that turn is returned: it
+      must say the same, and nothing is stored or moved. ``find`` gives the turn of a key.
+    - ``supersedes``, ``copy_of``: the id of a turn that this one takes the place of, or repeats.
+    - ``objects``: mappings of the arguments of ``store.objects.put``. Turn and objects are one transaction: all are
+      stored, or nothing. ``add_turns`` gives their revisions.
+
+    Cost: eight statements, however long the thread and however large the store; one more for a key; four for the next
+    turn of a name that this store moved last; two more for each object.
+    Raises: InputError in its kinds, BookmarkTaken, BookmarkMoved, KeyTaken, QuotaExceeded, RecordChanged; nothing is
+    stored then.
+    """
+    draft = make_draft(content, turn, space._payload_limit_bytes, space._author)
+    if objects == ():
+        return _add(space, draft)
+    check("objects", objects, LIST)
+    return _add_once(space, draft, read_puts(objects, space._payload_limit_bytes))
+
+
+def add_document(
+    space: Space,
+    document: bytes | str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    content_type: str | None = None,
+    keep_path: bool = False,
+    **turn: Unpack[DocumentOptions],
+) -> Turn:
+    """Store a document as a turn of its own: the raw bytes, from a path (text is a path) or as they are given.
+
+    The name's extension tells the media type, else the content does. In a window it is one document block.
+    ``keep_path``: keep the whole path, too (``meta.system["original_path"]``). It is left out otherwise: it says how
+    this machine is arranged, and goes wherever the turn goes. The other arguments are those of ``add_turn``.
+    Raises: TooLarge past ``payload_limit_bytes``; InvalidArgument where the path cannot be read; as ``add_turn``.
+    """
+    if not isinstance(keep_path, bool):
+        raise InvalidArgument(f"keep_path is True or False, not {shown(keep_path)}")
+    data, system = _read_document(document, name, keep_path, space._payload_limit_bytes)
+    content_type = content_type or guess_media_type(data, system.get("document_name"))
+    draft = make_document_draft(data, turn, content_type=content_type, system=system, author=space._author)
+    return _add(space, draft)
+
+
+@door(items=LIST, objects=LIST)
+def add_turns(
+    space: Space,
+    items: Iterable[Mapping[str, Any] | Content],
+    *,
+    moves: bool = True,
+    objects: Iterable[Mapping[str, Any]] = (),
+) -> StoredTurns:
+    """Store a stream of turns of any length, in bounded memory.
+
+    An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
+    the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
+    all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no name is carried
+    along, whatever an item says.
+
+    ``objects`` are mappings of the arguments of ``store.objects.put``. With them the whole stream is drained first, and
+    all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
+    Raises: as ``add_turn`` and ``objects.put``.
+    """
+    adder = TurnAdder(space, moves=moves, objects=objects)
+    for item in items:
+        adder.add(item)
+    return adder.finish()
+
+
+class TurnAdder:
+    """``add_turns``, item by item: ``add`` each, then ``finish``. Asyncio adds items as they come, without a thread
+    that waits for them."""
+
+    def __init__(self, space: Space, *, moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()) -> None:
+        check("moves", moves, FLAG)
+        check("objects", objects, LIST)
+        self._space, self._carries_names = space, moves
+        self._puts = read_puts(objects, space._payload_limit_bytes)
+        self._batch = DraftBatch()
+        self._unstored: list[list[Draft]] = []
+        self._stored: list[Earlier] = []
+        self._count = 0
+
+    def add(self, item: Mapping[str, Any] | Content) -> None:
+        """Take an item; the batch that is full without it is stored, unless objects are stored along."""
+        draft = make_draft(*read_item(item), self._space._payload_limit_bytes, self._space._author)
+        self._end(self._batch.add(draft))
+
+    def finish(self) -> StoredTurns:
+        """Store the rest; what was stored."""
+        self._end(self._batch.take())
+        read = partial(read_range, self._space)
+        if self._puts:
+            return StoredTurns(
+                read, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
+            )
+        return StoredTurns(read, self._stored, self._count)
+
+    def _end(self, drafts: list[Draft]) -> None:
+        if not drafts:
+            return
+        if self._puts:
+            self._unstored.append(drafts)
+            return
+        stream = Stream(self._count, self._stored)
+        self._stored.append(_earlier(self._count, _append(self._space, drafts, stream, self._carries_names)))
+        self._count += len(drafts)
+
+
+def _add_together(
+    space: Space, portions: Sequence[list[Draft]], puts: Sequence[Put], *, carries_names: bool
+) -> tuple[list[Earlier], int, list[int]]:
+    """Turns and objects in one transaction, however many there are; the objects' revisions."""
+
+    def work(connection: Connection, mint: Mint) -> tuple[list[Earlier], int, list[int]]:
+        batches: list[Earlier] = []
+        count = 0
+        for portion in portions:
+            stream = Stream(count, batches)
+            stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
+            batches.append(_earlier(count, stored))
+            count += len(portion)
+        return batches, count, [put_object(connection, space._number, put) for put in puts]
+
+    return space._store(work)
+
+
+@door(messages=LIST_OR_BODY)
+def record(
+    space: Space,
+    messages: Iterable[Message | Mapping[str, Any]] | Mapping[str, Any],
+    *,
+    continues: str | None = None,
+    bookmark: str | None = None,
+    form: str | None = None,
+) -> Recorded:
+    """Store a whole message list that a client sends again and again: only its new tail becomes turns.
+
+    The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
+    ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
+    to the returned tip.
+
+    A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
+    ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
+    It may also be what the client of an API sends, and ``messages`` the body that holds the list and its instructions:
+    ``form`` is ``chat``, ``responses``, ``anthropic``, ``gemini`` or ``cohere``, else the shape tells it.
+    ``messages(form=)`` gives it back equal. Such an entry stands as ``{"message": entry}`` beside further options.
+
+    Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
+    microseconds for each known message.
+    What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
+    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent.
+    """
+    drafts = _message_drafts(messages, form, space._payload_limit_bytes, space._author)
+    if not drafts:
+        raise InvalidArgument("record needs at least one message")
+    base = None if continues is None else parse_headish(continues)
+    name = None if bookmark is None else check_name(bookmark, is_new=True)
+    appended, added, erased = space._store(
+        lambda connection, mint: record_list(connection, space._number, drafts, base, name, mint)
+    )
+    return Recorded(space._as_turn(appended), added, erased)
+
+
+def _add(space: Space, draft: Draft) -> Turn:
+    name = is_plain(draft)
+    if name is None and draft.facts.is_looked_up:
+        return _add_once(space, draft)
+    return store_draft(space, draft, name, partial(_append_one, space, draft))
+
+
+def store_draft(space: Space, draft: Draft, name: bytes | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
+    """Store one draft, which continues the turn that ``name`` was left at if this store remembers the name; else, and
+    where the space has changed since, the ``careful`` way."""
+    known = space._remembered or NOTHING
+    quick = None if name is None or name not in known.names else partial(_append_remembered, space, draft, name, known)
+    written = space._store(careful, quick)
+    # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
+    space._remembered = remember(space._remembered or NOTHING, written)
+    return space._as_turn(written.built[0])
+
+
+def _append_one(space: Space, draft: Draft, connection: Connection, mint: Mint) -> Written:
+    return append_batch(connection, space._number, [draft], mint)
+
+
+def _append_remembered(
+    space: Space, draft: Draft, name: bytes, known: Remembered, connection: Connection, mint: Mint
+) -> Written | None:
+    return append_remembered(connection, space._number, draft, name, known, mint)
+
+
+def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
+    def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
+        [stored] = append_once(connection, space._number, [draft], mint)
+        for put in puts:
+            put_object(connection, space._number, put)
+        return stored
+
+    stored = space._store(work)
+    if isinstance(stored, Appended):
+        return space._as_turn(stored)
+    return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
+
+
+def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earlier:
+    """How the turns of a batch are found."""
+    seqs = array("q", (each.turn.seq if isinstance(each, Appended) else each.seq for each in stored))
+    follow = all(seq == seqs[0] + index for index, seq in enumerate(seqs))
+    return Earlier(first_index, seqs[0], None if follow else seqs)
+
+
+def _append(space: Space, drafts: list[Draft], stream: Stream, carries_names: bool) -> Sequence[Appended | StoredTurn]:
+    # Most drafts have no key and name no other turn: they are not looked up.
+    verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
+    return space._store(
+        lambda connection, mint: verb(
+            connection, space._number, drafts, mint, stream=stream, carries_names=carries_names
+        )
+    )
+
+
+def _read_document(
+    document: bytes | str | os.PathLike[str], name: str | None, keep_path: bool, limit_bytes: int
+) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a document, and what is kept beside them."""
+    if name is not None and not isinstance(name, str):
+        raise InvalidArgument(f"the name of a document is text, not {shown(name)}")
+    system: dict[str, Any] = {}
+    if isinstance(document, bytes | bytearray | memoryview):
+        data = bytes(document)
+    elif not is_path(document):
+        raise InvalidArgument(f"a document is bytes or a path, not {shown(document)}")
+    else:
+        path = Path(document)
+        system = {"document_name": path.name, **({"original_path": str(path.absolute())} if keep_path else {})}
+        data = _read_file(path, limit_bytes)
+    if len(data) > limit_bytes:
+        raise TooLarge("document", len(data), limit_bytes)
+    return data, {**system, **({} if name is None else {"document_name": name}), "file_size": len(data)}
+
+
+def _read_file(path: Path, limit_bytes: int) -> bytes:
+    try:
+        with open_regular(path) as file:
+            data = file.read(limit_bytes + 1)  # no more, however the file grows meanwhile
+            size_bytes = max(len(data), os.fstat(file.fileno()).st_size)
+    except OSError as error:
+        raise InvalidArgument(f"the document {str(path)!r} cannot be read: {error.strerror}") from None
+    if len(data) > limit_bytes:
+        raise TooLarge("document", size_bytes, limit_bytes)
+    return data
+
+
+def _message_drafts(
+    messages: Iterable[Any] | Mapping[str, Any], form: str | None, limit_bytes: int, author: str | None
+) -> list[Draft]:
+    """The messages of ``record``: those of an API, or headish's own."""
+    listed = messages if isinstance(messages, Mapping) else list(messages)
+    if form is None and isinstance(listed, list) and all(map(_is_plain_text, listed)):
+        return [_message_draft(message, limit_bytes, author) for message in listed]
+    from headish.content.forms.reading import Read, read_list  # late: most lists are plain
+
+    return [
+        make_read_draft(each, each.options, limit_bytes, author)
+        if isinstance(each, Read)
+        else _message_draft(each, limit_bytes, author)
+        for each in read_list(listed, form)
+    ]
+
+
+def _is_plain_text(message: Any) -> bool:
+    """Whether a message is a text that every form writes so."""
+    return type(message) is dict and message.keys() == _PLAIN_KEYS and type(message["content"]) is str
+
+
+def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int, author: str | None) -> Draft:
+    """A message of ``record``."""
+    if author is None and type(message) is dict and message.keys() == _PLAIN_KEYS:
+        return make_plain_draft(message["content"], message["role"], limit_bytes)
+    if isinstance(message, Message):
+        if message.role is None:
+            raise InvalidRole(None)
+        options: dict[str, Any] = {"role": message.role}
+        if message.cache or message.attributes is not NO_ATTRIBUTES:
+            options |= {"cache": message.cache, "attributes": message.attributes}
+        return make_draft(message.content, options, limit_bytes, author)
+    if not isinstance(message, Mapping) or "content" not in message or not message.keys() <= _MESSAGE_KEYS:
+        raise InvalidArgument(f"a message is a mapping of content and, where needed, {', '.join(_MESSAGE_OPTIONS)}")
+    options = {key: value for key, value in message.items() if key != "content"}
+    return make_draft(message["content"], options, limit_bytes, author)
+
+
+_MESSAGE_OPTIONS = ("role", "cache", "attributes", "meta", "said_at", "key")
+_MESSAGE_KEYS = frozenset(("content", *_MESSAGE_OPTIONS))
+_PLAIN_KEYS = {"role", "content"}

@@ -1,0 +1,269 @@
+"""The verb that imports: files of other programs become threads, in bounded memory."""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial as bind
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from msgspec.structs import replace
+
+from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
+from headish.imports.folders import (
+    LOGS,
+    changed_files,
+    choose_sessions,
+    list_files,
+    make_stamp,
+    read_stamps,
+    stamp_of,
+)
+from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.notes import ImportNote, ImportNotes, NoteListener
+from headish.imports.reader import ImportReader, ImportSource
+from headish.imports.readers.format_checks import check_fits, refuse_nothing
+from headish.imports.readers.shared.servers import ServerAddress, is_address
+from headish.imports.registry import READERS, find_reader, list_formats, read_trees
+from headish.imports.source_files import Progress, SourceFile
+from headish.imports.storing import Preview, in_tree_batches, preview_trees, store_trees
+from headish.rows.objects import object_is, put_object
+from headish.store.reading.search import bring_up_to_date_quietly
+from headish.store.space import Space
+from headish.values.checks.doors import FILE, PATH, Kind, door
+from headish.values.grammar import parse_headish
+
+_COUNTED = Kind(lambda value: isinstance(value, bool | Preview), "True, False or a Preview")
+
+
+@door(source=FILE, dry_run=_COUNTED)
+def import_file(
+    space: Space,
+    source: str | os.PathLike[str] | BinaryIO,
+    format: str | None = None,
+    *,
+    bookmark: str | None = None,
+    force: bool = False,
+    continues: str | None = None,
+    partial: bool = False,
+    strict: bool = True,
+    start_role: str | None = None,
+    bos: str = "[BOS]",
+    eos: str = "[EOS]",
+    keep_raw: bool = False,
+    dry_run: bool | Preview = False,
+    progress: Progress | None = None,
+    told: NoteListener | None = None,
+) -> Imported:
+    """Import a file (a path, or one open for reading bytes); its format is detected when not given.
+
+    ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction. Transcripts (``v0.1``,
+    ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one turn per message. If the file does not parse, nothing is
+    stored, except the file itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file,
+    where that is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
+    a thread too, and so do the thread records of the schema reference (``records``: ``{id, role, content, inherited,
+    cache}``, a JSON list or one per line, never detected), whose ``head`` becomes a bookmark and whose older key
+    ``options`` is read as ``inherited``.
+
+    Whole conversations of other programs (``claude-code``, ``codex``, ``gemini-cli``, ``chatgpt``, ``claude``, ``llm``,
+    ``cross-stream``, ``openai-agents``, ``langgraph``, ``pydantic-ai``, ``open-webui``, ``librechat``, ``inspect``,
+    ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
+    titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
+    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
+    nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
+    (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
+    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.storing``) that is given
+    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked
+    while it is read.
+
+    Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
+    how). Its format is named, never detected, and a built-in name wins.
+
+    ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
+    is read in one read-only transaction. Its password is neither stored nor told.
+
+    ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
+    ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
+    nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
+    Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
+    another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
+    """
+    space._check_writable()
+    _refuse_own(space, source)
+    if is_address(source):
+        return _import_server(
+            space,
+            cast("str | os.PathLike[str]", source),
+            format,
+            ThreadNaming(bookmark, force, None),
+            continues,
+            dry_run,
+            told,
+        )
+    if format not in READERS:
+        settings = {"partial": partial, "strict": strict, "start_role": start_role, "bos": bos, "eos": eos}
+        names = ThreadNaming(bookmark, force, None if continues is None else parse_headish(continues))
+        return _import_other(space, source, format, names, keep_raw, dry_run, progress, told, settings)
+    _refuse_names(format, bookmark, continues)
+    with SourceFile(source, rewindable=format != "oasst") as (file, name):
+        path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+        given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
+        check_fits(given, format)
+        done = _import_trees(space, given, find_reader(format), dry_run)
+        if not (done.trees or done.messages or done.broken):
+            refuse_nothing(given, format)
+        return done
+
+
+@door(source=PATH)
+def import_changed(
+    space: Space,
+    source: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    progress: Progress | None = None,
+    told: NoteListener | None = None,
+) -> Imported:
+    """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
+    ``format``: ``claude-code``, ``codex``, ``gemini-cli``).
+
+    Called again and again, it keeps a folder imported while it is written. A file that grew, was cut off or replaced,
+    or is new, is read whole; what is in the space stays as it is. A file that cannot be read is told, counted as
+    broken, and tried again by the next call.
+    Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
+    Raises: UnknownFormat; InvalidArgument for a folder of another format, and for a database on a server.
+    """
+    space._check_writable()
+    if is_address(source):
+        raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
+    done = Imported()
+    for path in _changed(space, source, format):
+        stamp = stamp_of(path)  # first: what is written while it is read changes the next one
+        if stamp is None and os.path.isdir(source):
+            continue  # it is gone
+        try:
+            done = done.plus(import_file(space, path, format, progress=progress, told=told))
+        except (InvalidImport, InvalidTranscript) as error:
+            if told is not None:
+                told(_refusal(path, error))
+            done = done.plus(Imported(broken=1))
+        else:
+            _put_stamp(space, path, stamp)
+    return done
+
+
+def _refusal(path: str, error: InvalidImport | InvalidTranscript) -> ImportNote:
+    where = "" if error.line is None else f"line {error.line}"
+    return ImportNote(path, where, "broken", error.reason if isinstance(error, InvalidImport) else str(error))
+
+
+def _put_stamp(space: Space, path: str, stamp: bytes | None) -> None:
+    if stamp is None:
+        return
+    put, number = make_stamp(path, stamp), space._number
+    space._write(
+        lambda connection: put_object(connection, number, put),
+        lambda connection, revision: object_is(connection, number, put, revision),
+    )
+
+
+def _changed(space: Space, source: str | os.PathLike[str], format: str | None) -> list[str]:
+    stamps = space._read(bind(read_stamps, space=space._number))
+    if not os.path.isdir(source):
+        return changed_files([source], stamps) if os.path.exists(source) else [os.fspath(source)]
+    if format is not None and format not in LOGS:
+        raise InvalidArgument(f"of a folder, sessions of {', '.join(LOGS)} are kept imported; {format} is none of them")
+    return choose_sessions(map(Path, changed_files(list_files(source), stamps)), format)
+
+
+def _import_other(
+    space: Space,
+    source: str | os.PathLike[str] | BinaryIO,
+    format: str | None,
+    names: ThreadNaming,
+    keep_raw: bool,
+    dry_run: bool | Preview,
+    progress: Progress | None,
+    told: NoteListener | None,
+    settings: dict[str, Any],
+) -> Imported:
+    """A transcript, or a file whose format is to be detected."""
+    # Late: it brings every parser, and most processes read none.
+    from headish.imports.transcript_threads import API_READERS, FORMATS, ThreadImport, detect_file, is_format
+
+    is_own = format is None or is_format(format) or format in API_READERS
+    if not is_own and format not in list_formats():
+        raise UnknownFormat(str(format), (*list_formats(), *FORMATS, *API_READERS))
+    with SourceFile(source, rewindable=True) as (file, name):
+        # A completion begins inside a header, where nothing tells its format (2.2 unless it is named).
+        found = format or ("2.2" if settings["start_role"] else detect_file(file, name))
+        if found in READERS or not is_own:
+            _refuse_names(found, names.bookmark, names.continues)
+            path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+            given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
+            return _import_trees(space, given, find_reader(found), dry_run)
+        if dry_run:
+            raise InvalidArgument(f"a transcript ({found}) is not counted beforehand; convert it to look at it")
+        importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
+        done = importing.run(file, name, found, names, keep_raw, progress, settings)
+    bring_up_to_date_quietly(space)
+    return done
+
+
+def _import_server(
+    space: Space,
+    source: str | os.PathLike[str],
+    format: str | None,
+    names: ThreadNaming,
+    continues: str | None,
+    dry_run: bool | Preview,
+    told: NoteListener | None,
+) -> Imported:
+    """The conversations of a database on a server: LangGraph alone keeps them so."""
+    if format not in (None, "langgraph"):
+        if format not in list_formats():
+            raise UnknownFormat(str(format), tuple(list_formats()))
+        raise InvalidArgument(f"from a PostgreSQL server, checkpoints of langgraph are read, and no {format}")
+    _refuse_names("langgraph", names.bookmark, continues)
+    address = ServerAddress(source)
+    notes = ImportNotes(address.name, told)
+    given = ImportSource(io.BytesIO(), None, address.name, notes, _limit(space), None, address)
+    return _import_trees(space, given, find_reader("langgraph"), dry_run)
+
+
+def _refuse_own(space: Space, source: str | os.PathLike[str] | BinaryIO) -> None:
+    """The database itself is not opened a second time: closing it would let go of SQLite's locks on it."""
+    if not isinstance(source, str | os.PathLike) or is_address(source):
+        return
+    for ending in ("", "-wal", "-shm"):
+        try:
+            is_own = os.path.samefile(source, space._backend.target + ending)
+        except (OSError, ValueError):
+            continue
+        if is_own:
+            raise InvalidImport(os.fspath(source), None, "it is the database that would be imported into")
+
+
+def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
+    if continues is not None:
+        raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
+    if bookmark is not None:
+        raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
+
+
+def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_run: bool | Preview) -> Imported:
+    preview = dry_run if isinstance(dry_run, Preview) else Preview() if dry_run else None
+    done = Imported()
+    for trees in in_tree_batches(read_trees(reader, given)):
+        if preview is not None:
+            done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
+        else:
+            done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+    if preview is None:
+        bring_up_to_date_quietly(space)
+    return replace(done, broken=given.notes.broken, unmapped=dict(given.notes.counts))
+
+
+def _limit(space: Space) -> int:
+    return space._payload_limit_bytes

@@ -1,0 +1,366 @@
+"""Verbs that change how a thread is seen, and destroy nothing: overlays, compaction, and the count of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
+
+from headish.content.encoding import Content, read_content
+from headish.database.query import Connection
+from headish.errors import (
+    CallError,
+    InvalidArgument,
+    InvalidName,
+    InvalidReply,
+    SummaryFailed,
+    UnknownPointer,
+    UnknownServer,
+)
+from headish.history.definitions import find_pointer, tools_served
+from headish.history.overlays.covering import put_in_place, read_covered
+from headish.history.overlays.laying import Blocks, Covering, Wanted, Write, find_covered, lay
+from headish.history.reading.decode import complete_turn
+from headish.history.reading.walk import walk
+from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
+from headish.history.windows.view import Thread
+from headish.rows.turns import StoredTurn
+from headish.store.asking.request import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
+from headish.store.space import Headishes, Space
+from headish.values.blocks import Text
+from headish.values.checks.doors import Kind, door
+from headish.values.grammar import parse_headish
+from headish.values.messages import VIEWERS, Note
+from headish.values.names import check_name
+from headish.values.places import Place
+from headish.values.turns import Turn
+
+if TYPE_CHECKING:
+    from headish.history.budgets.counting import Measured, Tokens
+    from headish.providers.pointers import Pointer
+    from headish.store.call_options import CallOptions
+
+COMPACT_TO = 0.4
+"""How much of a thread is left when it is compacted."""
+SIZE = Kind(
+    lambda value: (
+        not isinstance(value, bool)
+        and ((isinstance(value, float) and 0 < value < 1) or (isinstance(value, int) and 1 <= value < 2**63))
+    ),
+    "a share between 0 and 1, or a number of tokens",
+)
+VIEWER = Kind(lambda value: isinstance(value, str) and value in VIEWERS, "model, people or both")
+
+
+@door()
+def summarize(
+    space: Space,
+    first: str,
+    last: str | None = None,
+    content: Content | None = None,
+    *,
+    ptr: str | None = None,
+    continues: str | None = None,
+    expect: Any = None,
+    **call: Unpack[CallOptions],
+) -> Turn:
+    """Let a summary stand for the turns from ``first`` to ``last``, both included, from here on: an overlay.
+
+    A model sees ``content`` in the place of the first of them, as a message of the user's; people see what was said,
+    and that it is summarized. Nothing is lost, and ``original`` undoes it. Instructions in between stay. Calls are
+    covered with their results. Without content the model of the pointer ``ptr`` is asked for it; ``call`` says how, as
+    for ``ask``.
+
+    The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the branch that ``last`` begins
+    with (``main~3`` is of ``main``), or else the only branch that the turn lies on. It counts from there on, for no
+    other branch. Where the same words stand for the same turns already, nothing is stored, and the overlay that has
+    them comes back. ``expect`` is as in ``add_turn``.
+    Cost: that of resolving the branch, and of an append.
+    Raises: as ``add_turn``; InvalidArgument if a turn is not of the branch, or nothing is left to cover; as ``ask`` and
+    SummaryFailed where a model is asked. Nothing is stored then.
+    """
+    wanted = _wanted(space, SUMMARIZE, first, last, continues, expect)
+    if (content is None) == (ptr is None):
+        raise InvalidArgument("a summary is given as content, or asked of a pointer: give one of them")
+    if ptr is None:
+        return _lay_words(space, wanted, _always(_read_blocks(content)))
+    return _ask_and_lay(space, wanted, ptr, call)
+
+
+@door(viewer=VIEWER)
+def hide(
+    space: Space,
+    first: str,
+    last: str | None = None,
+    *,
+    viewer: str = "both",
+    continues: str | None = None,
+    expect: Any = None,
+) -> Turn | None:
+    """Hide the turns from ``first`` to ``last``, both included, from the model, from people, or from both: an overlay.
+
+    Calls are hidden with their results. None if they are hidden so already. The rest is as in ``summarize``.
+    """
+    return _lay(space, _wanted(space, HIDE, first, last, continues, expect)._replace(viewer=viewer), _nothing)
+
+
+@door()
+def replace(space: Space, headish: str, content: Content, *, continues: str | None = None, expect: Any = None) -> Turn:
+    """Let other words stand in the place of a turn's, for the model and for people: an overlay.
+
+    A text takes the place of the turn's text and documents, or of what its only result says; reasoning, calls and
+    results stay. A list of blocks takes the place of all of it, and must hold the same calls and results. The role and
+    the attributes stay. The rest is as in ``summarize``.
+    """
+    wanted = _wanted(space, REPLACE, headish, None, continues, expect)
+    given = _read_blocks(content)
+    new = content if isinstance(content, str) else given
+
+    def write(thread: Thread, indexes: list[int]) -> Blocks:
+        return put_in_place(thread.messages[indexes[0]], new)
+
+    return _lay_words(space, wanted, write)
+
+
+@door()
+def keep(
+    space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
+) -> Turn | None:
+    """Keep the turns from ``first`` to ``last``, both included, in every budget: an overlay.
+
+    Calls are kept with their results. None if every budget keeps them already. The rest is as in ``summarize``.
+    """
+    return _lay(space, _wanted(space, KEEP, first, last, continues, expect), _nothing)
+
+
+@door()
+def unhide(
+    space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
+) -> Turn | None:
+    """Hide turns no longer, also those that are stored hidden: an overlay. Summaries and replacements stay.
+
+    ``first`` may be an overlay: then it is about the turns that it covers. None if none of them is hidden. The rest is
+    as in ``summarize``.
+    """
+    return _lay(space, _wanted(space, UNHIDE, first, last, continues, expect), _nothing)
+
+
+@door()
+def original(
+    space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
+) -> Turn | None:
+    """Show turns as they were said, whatever was laid over them, to everybody: an overlay. They are kept no longer.
+
+    ``first`` may be an overlay: then it is about the turns that it covers. None if they are seen so already. The rest
+    is as in ``summarize``.
+    """
+    return _lay(space, _wanted(space, ORIGINAL, first, last, continues, expect), _nothing)
+
+
+@door(to=SIZE, over=SIZE)
+def compact(
+    space: Space,
+    headish: str = "@",
+    *,
+    to: float | int = COMPACT_TO,
+    over: float | int | None = None,
+    ptr: str | None = None,
+    count: Count | None = None,
+    warn: Callable[[Note], object] | None = None,
+    expect: Any = None,
+    **call: Unpack[CallOptions],
+) -> Turn | None:
+    """Bring a branch down to a size: an overlay covers its oldest part. None if there is nothing to cover.
+
+    ``to`` is a share of what the branch weighs now (0.4), or a number of tokens. Instructions, kept turns and the first
+    exchange stay as they are, and the tail from the last question on. With ``ptr`` the model of that pointer sums the
+    rest up; without it, or if no summary comes, it is hidden from the model, and ``warn`` gets a note. People see all
+    of it in any case. ``over``: only if the branch weighs more tokens than that; a share is one of the context window
+    that the thread's pointer has.
+    Raises: as ``summarize`` and ``tokens``; InvalidArgument for a share of an unknown context window.
+    """
+    from headish.history.budgets.compacting import choose
+    from headish.history.budgets.cutting import weigh
+
+    space._check_writable()
+    measured, pointer = measure_thread(space, headish, count=count)
+    total = weigh(measured.weights).total
+    if over is not None and total <= _limit_of(over, pointer):
+        return None
+    covered = choose(measured, to * total if isinstance(to, float) else to, summarizes=ptr is not None)
+    if not covered:
+        return None
+    wanted = _wanted(space, SUMMARIZE, covered[0], covered[-1], headish, expect)._replace(among=tuple(covered))
+    if ptr is not None:
+        try:
+            return _ask_and_lay(space, wanted, ptr, call)
+        except (CallError, InvalidReply, SummaryFailed) as error:
+            if warn is not None:
+                warn(Note(f"{error}; the turns are hidden from the model instead"))
+    return _lay(space, wanted._replace(does=HIDE, viewer="model"), _nothing)
+
+
+def compact_when_full(
+    space: Space, headish: str, *, ptr: str | None = None, warn: Callable[[Note], object] | None = None, **call: Any
+) -> Turn | None:
+    """``compact`` as ``compact="auto"`` of ``ask`` does it: by the thread's own model, from nine tenths of what its
+    context window leaves for a request down to four.
+
+    Raises: InvalidArgument where the pointer has no context window; as ``compact``.
+    """
+    measured, pointer = measure_thread(space, headish, ptr=ptr)
+    options = measured.window.options
+    room = room_for_request(pointer, max_tokens_of(options))
+    own = ptr or options.get("provider_ptr")
+    name = own if isinstance(own, str) else None
+    return compact(space, headish, to=max(1, room * 4 // 10), over=max(1, room * 9 // 10), ptr=name, warn=warn, **call)
+
+
+@door()
+def tokens(
+    space: Space,
+    headish: Headishes = "@",
+    *,
+    count: Count | None = None,
+    model: str | None = None,
+    ptr: str | None = None,
+    tools: ToolList | None = None,
+) -> Tokens:
+    """How many tokens a request for a headish has: its messages as a model sees them, and the tools of the thread.
+
+    ``count`` counts the tokens of a text (``tiktoken``'s, say). Without it they are guessed by bytes and kind of text,
+    and corrected by what providers counted: the usage of a thread's replies weighs the turns between them, else the
+    newest replies of the space say how far guesses are off for ``model``. The result says which, and how far it may be
+    off. ``model`` and the context window are those of the pointer ``ptr``, else of the thread's.
+    Cost: that of resolving, and a statement or two.
+    Raises: InvalidArgument where ``count`` gives no number; UnknownPointer; CorruptTurn.
+    """
+    from headish.history.budgets.counting import tell
+
+    measured, pointer = measure_thread(space, headish, count=count, model=model, ptr=ptr, tools=tools)
+    return tell(measured, model or _model_of(measured, pointer), pointer.context_window if pointer else None)
+
+
+def measure_thread(
+    space: Space,
+    headish: Headishes,
+    *,
+    count: Count | None = None,
+    model: str | None = None,
+    ptr: str | None = None,
+    tools: ToolList | None = None,
+) -> tuple[Measured, Pointer | None]:
+    """The window of a headish with what it weighs, and the pointer that it asks. ``count`` is called outside of the
+    transaction. Raises: as ``tokens``."""
+    from headish.history.budgets.counting import measure, with_fit
+    from headish.history.budgets.replies import read_fit
+    from headish.history.reading.options import resolve_options
+
+    named = None if ptr is None else check_name(ptr, "provider pointer")
+
+    def work(connection: Connection, places: list[Place]) -> Any:
+        walked = walk(connection, space._number, places)
+        options = resolve_options(walked)
+        pointer = _pointer(connection, space, named, options)
+        served = _tools(connection, space, options)
+        asked = model or (pointer.model if pointer else None)
+        return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked)
+
+    walked, pointer, served, fit = space._read_from(headish, work)
+    measured = measure(walked, [*served, *(tools or ())], count, fill=partial(fill_documents, space))
+    return (with_fit(measured, fit) if measured.needs_fit else measured), pointer
+
+
+def _wanted(space: Space, does: str, first: str, last: str | None, continues: str | None, expect: object) -> Wanted:
+    return Wanted(
+        does=does,
+        first=parse_headish(first),
+        last=parse_headish(first if last is None else last),
+        branch=None if continues is None else parse_headish(continues),
+        expect=expect,
+        author=space._author,
+    )
+
+
+def _lay(space: Space, wanted: Wanted, write: Write) -> Turn | None:
+    space._check_writable()
+    limit_bytes = space._payload_limit_bytes
+    laid = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
+    if isinstance(laid, StoredTurn):
+        return space._read(lambda connection: complete_turn(connection, space._number, laid, space._options_at))
+    return None if laid is None else space._as_turn(laid)
+
+
+def _lay_words(space: Space, wanted: Wanted, write: Write) -> Turn:
+    """An overlay with words of its own: laid, or the one that has them already."""
+    turn = _lay(space, wanted, write)
+    assert turn is not None  # only what puts no words can change nothing
+    return turn
+
+
+def _ask_and_lay(space: Space, wanted: Wanted, ptr: str, call: Mapping[str, Any]) -> Turn:
+    """Ask a model for the summary of what is covered, then lay it over the same turns."""
+    from headish.answers.summaries import ask_summary  # late: most processes ask for none
+
+    space._check_writable()
+    named = check_name(ptr, "provider pointer")
+
+    def work(connection: Connection) -> tuple[Covering, Pointer]:
+        return find_covered(connection, space._number, wanted), find_pointer(connection, space._number, named)
+
+    (thread, indexes, _), pointer = space._read(work)
+    covered = tuple(thread.walked[index].id for index in indexes)
+    summary = ask_summary(pointer, ptr, read_covered(thread, indexes), covered[-1], call)
+    # By their ids: while the model answered, a name may have moved on.
+    return _lay_words(space, wanted._replace(among=covered, system=summary.system), _always((Text(summary.text),)))
+
+
+def _always(blocks: Blocks) -> Write:
+    return lambda _thread, _indexes: blocks
+
+
+def _nothing(_thread: Thread, _indexes: list[int]) -> Blocks:
+    return ()
+
+
+def _read_blocks(content: Content | None) -> Blocks:
+    """What is put in the place of turns: something, at least. Raises: InvalidContent, InvalidArgument."""
+    blocks = read_content(content if content is not None else "")
+    if not blocks or blocks == (Text(""),):
+        raise InvalidArgument("there is nothing to put in the place of the turns: give a text; hide needs none")
+    return blocks
+
+
+def _limit_of(over: float, pointer: Pointer | None) -> float:
+    """How many tokens a branch may weigh before it is compacted."""
+    if isinstance(over, int):
+        return over
+    if pointer is None or pointer.context_window is None:
+        raise InvalidArgument(f"over={over} is a share of a context window, and the thread's pointer names none")
+    return over * pointer.context_window
+
+
+def _pointer(connection: Connection, space: Space, named: bytes | None, options: Mapping[str, Any]) -> Pointer | None:
+    """The pointer that was named, which must exist, or that of the thread, which need not."""
+    if named is not None:
+        return find_pointer(connection, space._number, named)
+    try:
+        own = pointer_named(options)
+        return None if own is None else find_pointer(connection, space._number, own)
+    except (UnknownPointer, InvalidName):
+        return None
+
+
+def _tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    try:
+        return tools_served(connection, space._number, options.get("servers"))
+    except (UnknownServer, InvalidArgument):
+        return []  # an imported thread may name servers that are not here
+
+
+def _model_of(measured: Measured, pointer: Pointer | None) -> str | None:
+    params = measured.window.options.get("params")
+    named = params.get("model") if isinstance(params, Mapping) else None
+    if isinstance(named, str):
+        return named
+    return pointer.model if pointer else None

@@ -1,0 +1,50 @@
+"""What other packages bring: objects under an entry point group, found by name and loaded when they are asked for.
+
+A package that cannot be loaded is an error of its own name, and stops no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+from headish.errors import BrokenExtension
+
+
+class Extension(NamedTuple):
+    """An entry point of another package; nothing of it is imported before ``load``."""
+
+    group: str
+    name: str
+    package: str
+    entry: EntryPoint
+
+    def load(self) -> Any:
+        """What the entry point names. Raises: BrokenExtension."""
+        try:
+            found = self.entry.load()
+        except Exception as error:
+            raise BrokenExtension(self.group, self.name, self.package, error) from error
+        if not callable(found):
+            raise BrokenExtension(self.group, self.name, self.package, TypeError("it cannot be called"))
+        return found
+
+
+def list_extensions(group: str) -> list[str]:
+    """The names that installed packages bring under a group, sorted. Cost: reads the metadata of every package."""
+    return sorted({each.name for each in _extensions(group)})
+
+
+def find_extension(group: str, name: str) -> Extension | None:
+    """The entry point of a name; of packages that bring the same name, that of the first by theirs."""
+    return min((each for each in _extensions(group) if each.name == name), key=_package_of, default=None)
+
+
+def _extensions(group: str) -> Iterator[Extension]:
+    for entry in entry_points(group=group):
+        yield Extension(group, entry.name, entry.dist.name if entry.dist is not None else entry.value, entry)
+
+
+def _package_of(extension: Extension) -> str:
+    return extension.package
