@@ -15,7 +15,7 @@ from headish import Database
 from headish.adapters import sessions
 from headish.adapters.sessions import session_of
 from headish.content.drafts import Draft
-from headish.content.hashes import Said, hash_payload
+from headish.content.hashes import DigestFields, hash_payload
 from support.frameworks import needs
 from support.langchain.messages import MESSAGES
 from support.langchain.rows import read_rows
@@ -161,7 +161,7 @@ def test_an_older_history_is_read_and_goes_on(history: Any) -> None:
     with history._held.use() as store:
         for name in ("human", "ai of image", "tool"):
             row = ROWS[name]
-            draft = Draft(row.payload.encode(), Said(row.role, hash_payload(row.payload.encode())),
+            draft = Draft(row.payload.encode(), DigestFields(row.role, hash_payload(row.payload.encode())),
                           system=row.system.encode(), app=(row.app or "{}").encode())  # fmt: skip
             sessions.add(store, session_of("chat"), [draft])
     history.add_message(core.AIMessage("And on."))

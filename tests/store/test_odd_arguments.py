@@ -425,9 +425,9 @@ def test_refusing_what_lies_too_deep_stores_nothing() -> None:
 @pytest.mark.parametrize(
     "take",
     [
-        transcripts.Stream,
-        lambda value: transcripts.Stream("v0.1").feed(value),
-        lambda value: transcripts.Stream().feed(value),
+        transcripts.TranscriptStream,
+        lambda value: transcripts.TranscriptStream("v0.1").feed(value),
+        lambda value: transcripts.TranscriptStream().feed(value),
         providers.Stream,
         lambda value: providers.Stream("openai").feed(value),
     ],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
-from headish.transcripts import Stream, Transcript, emit, from_json, parse, to_json, visible
+from headish.transcripts import Transcript, TranscriptStream, emit, from_json, parse, to_json, visible
 from headish.transcripts.threads import write_thread
 from headish.values.blocks import Text
 from headish.values.messages import Kept, Message
@@ -154,7 +154,7 @@ def test_hidden_text_is_never_seen(data: st.DataObject) -> None:
         messages.append({key: value for key, value in message.items() if value is not None})
     transcript = from_json({"messages": messages})
     assert "SECRET" not in "".join(text for _, text in visible(transcript))
-    stream = Stream("2.2")
+    stream = TranscriptStream("2.2")
     written = emit(transcript, "2.2")
     events = [event for chunk in data.draw(cut(written)) for event in stream.feed(chunk)]
     assert "SECRET" not in "".join(event.text or "" for event in events)

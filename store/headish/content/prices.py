@@ -46,7 +46,7 @@ EXACT = Context(prec=100)
 _LARGEST, _SMALLEST_EXPONENT = Decimal(10**9), -12
 
 
-class Asked(NamedTuple):
+class PricedAnswer(NamedTuple):
     """What decides about the price of an answer: who gave it, when, to how many tokens, and whether in a batch."""
 
     model: str | None
@@ -77,7 +77,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     over: int = 0
     batch: Decimal = Decimal(1)
 
-    def fits(self, asked: Asked) -> bool:
+    def fits(self, asked: PricedAnswer) -> bool:
         """Whether the price is that of an answer."""
         return (
             asked.model is not None
@@ -125,7 +125,7 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True):
     price: tuple[Price, ...]
     currency: str = "USD"
 
-    def find(self, asked: Asked) -> Price | None:
+    def find(self, asked: PricedAnswer) -> Price | None:
         """The first price that fits; None if none does."""
         return next((each for each in self.price if each.fits(asked)), None)
 

@@ -17,7 +17,7 @@ import msgspec
 
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.media import is_text_type
-from headish.content.searching.pieces import Piece, document_pieces, pieces_of, tools_of
+from headish.content.searching.pieces import FieldText, document_pieces, pieces_of, tools_of
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
@@ -40,7 +40,7 @@ class Said(NamedTuple):
     """A turn as it is searched: its texts, and the tools that it calls or has results of."""
 
     source: SearchedTurn
-    pieces: list[Piece]
+    pieces: list[FieldText]
     tools: Set[str]
 
 
@@ -63,7 +63,7 @@ def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn
             if found is None:
                 yield _read_alone(connection, space, source)
             elif len(found) == 1 and type(found[0]) is Text:  # as of most turns
-                yield Said(source, [Piece("text", found[0].text)], _NO_TOOLS)
+                yield Said(source, [FieldText("text", found[0].text)], _NO_TOOLS)
             else:
                 yield Said(source, pieces_of(found), tools_of(found))
 
@@ -171,7 +171,7 @@ def _read_alone(connection: Connection, space: int, source: SearchedTurn) -> Sai
     return Said(source, pieces_of(blocks), tools_of(blocks))
 
 
-def _document(source: SearchedTurn, payload: bytes) -> list[Piece]:
+def _document(source: SearchedTurn, payload: bytes) -> list[FieldText]:
     name = _system(source).get("document_name")
     text = None
     if is_text_type(source.content_type or ""):

@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from math import log
 from typing import NamedTuple
 
-from headish.content.searching.pieces import Piece
+from headish.content.searching.pieces import FieldText
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
-from headish.content.searching.texts import Body, matches
+from headish.content.searching.texts import SearchedText, matches
 from headish.database.query import Connection
 from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
@@ -48,8 +48,8 @@ class Match(NamedTuple):
     """A turn that matches, and the texts that were searched."""
 
     source: SearchedTurn
-    pieces: list[Piece]
-    texts: list[Body]
+    pieces: list[FieldText]
+    texts: list[SearchedText]
     score: float = 0.0
 
 
@@ -84,7 +84,7 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
         if not pieces or not _uses(said, asked.tool):
             continue
         # Where filters alone choose, no word has to be cut.
-        texts = [Body(piece.text) for piece in pieces] if phrases else []
+        texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
             yield Match(said.source, pieces, texts)
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     import headish.store.asking.ask as asking
+    import headish.store.reading.resolve as resolving
+    import headish.store.reading.tokens as counting
     from headish.store.asking import reply as replies
     from headish.store.asking import request as requests
     from headish.store.asking import title as titles
@@ -72,6 +74,8 @@ else:
     requests = Later("headish.store.asking.request")
     titles = Later("headish.store.asking.title")
     write = Later("headish.store.writing.add")
+    counting = Later("headish.store.reading.tokens")
+    resolving = Later("headish.store.reading.resolve")
 
 T = TypeVar("T")
 
@@ -110,8 +114,8 @@ class Store(Space):
     turns = read.turns
     thread = read.thread
     tree = read.tree
-    resolve = read.resolve
-    options = read.options
+    resolve = resolving.resolve
+    options = resolving.options
     render = exports.render
     export = exports.export
     export_each = exporting.export_each
@@ -157,7 +161,7 @@ class Store(Space):
     unhide = overlaying.unhide
     original = overlaying.original
     compact = overlaying.compact
-    tokens = overlaying.tokens
+    tokens = counting.tokens
 
     # Copy
     copy_to = copying.copy_to

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
     from headish.store.asking.reply import Asked, Response
-    from headish.store.asking.request import Budget, Count, ToolList
     from headish.store.asking.tool_calls import Approve, Run, Told
     from headish.store.call_options import CallOptions
     from headish.store.keeping.export_all import ExportOptions
+    from headish.store.reading.tokens import Budget, Count, ToolList
     from headish.store.space import Headishes, Space
     from headish.store.store import Store, T
     from headish.store.transactions.reading import ReadTransaction

@@ -40,7 +40,7 @@ def is_of_form(block: ContentBlock) -> bool:
     return isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and block.data.keys() == {FORM}
 
 
-class Said(NamedTuple):
+class NeutralEntry(NamedTuple):
     """An entry of a client's list, read: whose it is, its blocks, and the speaker's name."""
 
     role: str
@@ -61,8 +61,8 @@ class Form(NamedTuple):
     list_name: str
     system_name: str | None
     transport: frozenset[str]
-    read: Callable[[Mapping[str, Any]], Said]
-    write: Callable[[Said, Losses], list[Part]]
+    read: Callable[[Mapping[str, Any]], NeutralEntry]
+    write: Callable[[NeutralEntry, Losses], list[Part]]
 
 
 class Losses:

@@ -1,7 +1,7 @@
 """In which schema of a server the tables lie, and what moves them into one that ``headish_owner`` alone owns.
 
 Whoever owns a schema may drop each table and function in it, and whoever may create something in it can put an object
-of the same name beside ours. So what decides who may read lies in a schema of its own (rule R43). Tables in a schema
+of the same name beside ours. So what decides who may read lies in a schema of its own. Tables in a schema
 that others use, too, ``public`` above all, are moved to ``headish``; a schema that holds nothing else is taken over.
 
 Every transaction of a secured database searches that schema, and no other one before it: tables of a session

@@ -12,7 +12,7 @@ from headish.content.drafts import Draft
 from headish.content.encoding import Content
 from headish.content.facts import Facts
 from headish.content.forms.parts import without_form
-from headish.content.hashes import Said, hash_payload
+from headish.content.hashes import DigestFields, hash_payload
 from headish.errors import InvalidArgument, TooLarge
 from headish.history.reading.decode import read_blocks, read_mapping
 from headish.rows.turns import StoredTurn
@@ -112,9 +112,9 @@ def copied_draft(
     return _draft(stored, payload, continues, system, facts, attributes)
 
 
-def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = None) -> Said:
+def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = None) -> DigestFields:
     """What a stored turn says, with other bytes."""
-    return Said(
+    return DigestFields(
         role=stored.role,
         hash=hash,
         type=stored.type,

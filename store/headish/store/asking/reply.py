@@ -13,7 +13,7 @@ from headish.answers.journal import LEASE_SECONDS, About, Journal
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
-from headish.history.definitions import tools_served
+from headish.history.definitions import pointer_named, tools_served
 from headish.history.reading.decode import complete_turn
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
@@ -27,7 +27,7 @@ from headish.providers.shared.values import Reply, Request
 from headish.rows import streams
 from headish.rows.streams import FINISHED, StoredStream
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.asking.request import pointer_named, request, usable_pointer
+from headish.store.asking.request import request, usable_pointer
 from headish.store.space import Headishes, Space
 from headish.store.writing.add import store_draft
 from headish.values.blocks import ToolUse

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,8 +13,8 @@ from headish.content.merge import merge
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
-from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
-from headish.history.reading.documents import refer, with_documents
+from headish.history.definitions import find_default, find_pointer, pointer_as_model, pointer_named, tools_served
+from headish.history.reading.documents import with_documents
 from headish.history.reading.expiring import find_container, still_heard
 from headish.history.reading.options import option_origins
 from headish.history.reading.responses import PROVIDER, Stored, find_stored
@@ -27,22 +27,17 @@ from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
+from headish.store.reading.tokens import Budget, Count, ToolList, fill_documents, max_tokens_of, room_for_request
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow, Message, Note
+from headish.values.messages import ContextWindow, Note
 from headish.values.names import check_name
 from headish.values.places import Place
 
 if TYPE_CHECKING:
     from headish.history.budgets.fitting import Fit
-
-ToolList = Sequence[Mapping[str, Any]]
-Budget = int | Literal["auto"] | None
-"""How many tokens a window may have: ``auto`` is what its pointer's context window leaves."""
-Count = Callable[[str], int]
-"""Counts the tokens of a text."""
 
 
 class Asked(NamedTuple):
@@ -253,30 +248,6 @@ def _cut(
     return asked._replace(window=replace(cut, messages=messages, options=asked.window.options))
 
 
-def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
-    if not refer(messages):
-        return tuple(messages)
-    return space._read(lambda connection: with_documents(connection, space._number, messages))
-
-
-def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
-    """What the context window of a pointer leaves for a request: nine tenths, because counts may be off, without the
-    room for the answer. Raises: InvalidArgument where nothing says how large the window is.
-    """
-    window = None if pointer is None else pointer.context_window
-    if window is None:
-        raise InvalidArgument("budget='auto' needs a pointer with a context_window: headish ptr set --context-window")
-    answer = max_tokens if type(max_tokens) is int and 0 < max_tokens < window else window // 10
-    return max(1, (window - answer) * 9 // 10)
-
-
-def max_tokens_of(options: Mapping[str, Any]) -> object:
-    """The limit of an answer that a thread's options set."""
-    params = options.get("params")
-    return params.get("max_tokens") if isinstance(params, Mapping) else None
-
-
 def _gather(
     connection: Connection,
     space: int,
@@ -365,9 +336,3 @@ def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWin
         return window
     merged = merge(window.options.get("params") or {}, params)
     return replace(window, options={**window.options, "params": merged})
-
-
-def pointer_named(options: Mapping[str, Any]) -> bytes | None:
-    """The provider pointer that a thread's options name."""
-    named = options.get("provider_ptr")
-    return None if named is None else check_name(named, "provider pointer")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
-from headish.history.definitions import find_pointer, tools_served
+from headish.history.definitions import find_pointer, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
 from headish.history.reading.options import resolve_options
@@ -18,7 +18,6 @@ from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.asking.request import pointer_named
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.ids import TurnId
