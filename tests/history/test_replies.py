@@ -20,7 +20,7 @@ from headish.errors import (
 )
 from headish.values.blocks import Text, ToolUse
 from support.insides import unchanged
-from support.places import Place
+from support.places import Place, in_memory_too
 
 MESSAGE: dict[str, Any] = {
     "type": "message",
@@ -245,6 +245,7 @@ class TestWhatMoves:
         assert (turn.meta.continues, turn.meta.bookmark) == ((question.id,), "main")
 
 
+@in_memory_too
 class TestACapture:
     def test_it_shows_each_piece_and_is_one_turn_in_the_end(self, asked: Store) -> None:
         with asked.capture(asked.request("main"), "anthropic") as capture:

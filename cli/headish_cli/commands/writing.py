@@ -10,6 +10,7 @@ import click
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
+    INPUT,
     CachingCommand,
     Settings,
     cache_option,
@@ -113,7 +114,7 @@ def add_command(
 
 
 @click.command("doc", cls=CachingCommand)
-@click.argument("path", type=click.Path(exists=False, allow_dash=True))
+@click.argument("path", type=INPUT)
 @click.option("--name", help="The name to show; the file's own where left out.")
 @click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
 @click.option("--keep-path", is_flag=True, help="Keep the whole path with the turn, not only the name.")

@@ -264,6 +264,7 @@ class Store(Space):
         self._open_backend()
         return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
 
+    @door()
     def read(self, work: Callable[[ReadTransaction], T]) -> T:
         """What a function returns that reads one moment of the space, however many reads it has.
 
@@ -274,6 +275,7 @@ class Store(Space):
 
         return run_read(self, work)
 
+    @door()
     def write(self, work: Callable[[WriteTransaction], T]) -> T:
         """What a function returns once everything that it wrote is stored, in one transaction that has the space to
         itself: turns, names, objects and erasures together, or nothing.

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from headish_cli.options import Settings, file_or_pipe, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, Settings, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.telling import turn_record
 
@@ -16,7 +16,7 @@ _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "syst
 
 
 @click.command("record")
-@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.argument("file", required=False, type=INPUT)
 @click.option("--form", metavar="FORM",
               help="chat, responses, anthropic, gemini or cohere; told by its shape where left out.")  # fmt: skip
 @click.option("-c", "--continues", metavar="HEADISH", help="Store the list below this turn.")

@@ -12,7 +12,7 @@ import click
 
 from headish_cli.commands.talking.saying import choose_model, read_said, say_options
 from headish_cli.commands.talking.timing import timeout_option
-from headish_cli.options import INTERRUPTED, Settings, budget_option, force_option, json_option, pass_settings
+from headish_cli.options import INTERRUPTED, PLACE, Settings, budget_option, force_option, json_option, pass_settings
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
@@ -61,7 +61,7 @@ def call_settings(call: dict[str, Any]) -> dict[str, Any]:
 @click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
 @say_options
 @click.option("--tool-loop", is_flag=True, help="Run the tools that an answer calls, and ask again with the results.")
-@click.option("--mcp-config", type=click.Path(), metavar="FILE", envvar="HEADISH_MCP_CONFIG",
+@click.option("--mcp-config", type=PLACE, metavar="FILE", envvar="HEADISH_MCP_CONFIG",
               help='The MCP servers of --tool-loop: {"mcpServers": {NAME: …}}.  [env: HEADISH_MCP_CONFIG]')  # fmt: skip
 @click.option("--yes", is_flag=True, help="Run every tool without asking.")
 @click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True,

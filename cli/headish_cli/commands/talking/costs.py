@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.options import PLACE, Settings, json_option, pass_settings, read_time
 from headish_cli.printing.output import Told, cells, one_line, pad, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ MODELS_SHOWN = 5
 
 @click.command("cost")
 @click.argument("headish", nargs=-1)
-@click.option("--prices", metavar="FILE", envvar="HEADISH_PRICES",
+@click.option("--prices", type=PLACE, metavar="FILE", envvar="HEADISH_PRICES",
               help="The table of prices, TOML or JSON.  [env: HEADISH_PRICES]")  # fmt: skip
 @click.option("--by", type=click.Choice(["model", "provider", "day", "bookmark"]), help="Count apart, by this.")
 @click.option("--all", "whole", is_flag=True, help="All answers of the space, instead of a thread's.")

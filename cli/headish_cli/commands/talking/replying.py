@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, file_or_pipe, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, Settings, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("reply")
 @click.argument("headish")
 @click.option("--from", "provider", required=True, metavar="PROVIDER", help="Who answered.")
-@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.argument("file", required=False, type=INPUT)
 @json_option
 @pass_settings
 def reply_command(settings: Settings, headish: str, provider: str, file: str | None, as_json: bool) -> None:

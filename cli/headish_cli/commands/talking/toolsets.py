@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, Settings, json_option, pass_settings, read_file
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
@@ -16,7 +16,7 @@ def tools_command() -> None:
 
 @tools_command.command("set")
 @click.argument("server")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=INPUT)
 @pass_settings
 def set_command(settings: Settings, server: str, file: str) -> None:
     """Store what SERVER answers to MCP's tools/list: FILE is that JSON, - is standard input.
