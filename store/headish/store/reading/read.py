@@ -25,7 +25,7 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ROLES, Kept, Message
+from headish.values.messages import ROLES, Message, TranscriptMessage
 from headish.values.threads import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
@@ -225,13 +225,13 @@ def messages(
     from headish.history.windows.transcripts import kept_thread
     from headish.transcripts.drops import drop_words
 
-    def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
+    def work(connection: Connection, stored: StoredTurn) -> list[TranscriptMessage]:
         if holds_overlays(connection, space._number, stored.place):
             kept = kept_thread(walk(connection, space._number, [stored.place]))
             kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
         else:
             found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
-            kept = [Kept(message, turn.meta.system) for turn, message in found]
+            kept = [TranscriptMessage(message, turn.meta.system) for turn, message in found]
         filled = with_documents(connection, space._number, [message for message, _ in kept])
         return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
 

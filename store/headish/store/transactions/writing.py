@@ -12,11 +12,11 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
-from headish.erasing.erase import Said as Reason
+from headish.erasing.erase import ErasureGrounds
 from headish.erasing.erase import erase as erase_turns
 from headish.erasing.names import erase_name
 from headish.errors import InvalidContent, KeyTaken
-from headish.history.conversations import Found, change_record, check_changes, read_record
+from headish.history.conversations import ListedConversation, change_record, check_changes, read_record
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item
@@ -224,7 +224,7 @@ class WriteTransaction(ReadTransaction):
             return False
         if find_record(connection, space, encoded) is not None:
             blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
-            change_record(connection, space, Found(encoded, None, TurnId("")), blank, None)
+            change_record(connection, space, ListedConversation(encoded, None, TurnId("")), blank, None)
         if self._named(name) is not None:
             remove_name(connection, space, encoded, None)
         self._places.pop(name, None)
@@ -282,8 +282,8 @@ class WriteTransaction(ReadTransaction):
         reason, connection = self._reason(why), self._connection
         self._change(lambda: erase_turns(connection, self._number, places, wish, reason, self._mint)[1])
 
-    def _reason(self, why: str) -> Reason:
-        return Reason(why, None, self._space._backend.not_reached)
+    def _reason(self, why: str) -> ErasureGrounds:
+        return ErasureGrounds(why, None, self._space._backend.not_reached)
 
     def _change(self, erase: Callable[[], Receipt | None]) -> None:
         """Erase, and note the receipt as what tells that the transaction was stored."""
@@ -304,7 +304,9 @@ class WriteTransaction(ReadTransaction):
         if not said or (stored is not None and read_record(stored.data) != Record()):
             return  # it was removed, and goes on
         try:
-            change_record(self._connection, self._number, Found(encoded, None, turn), check_changes(said), None)
+            change_record(
+                self._connection, self._number, ListedConversation(encoded, None, turn), check_changes(said), None
+            )
         except (KeyTaken, InvalidContent):
             return  # a conversation without a name has the key, or ``app`` is too large: its name is enough
 
