@@ -58,8 +58,8 @@ COLOURS: dict[str, dict[str, Any]] = {
 @json_option
 @pass_settings
 def list_command(
-    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, everything: bool, since: str | None,
-    until: str | None, as_json: bool, **chosen: str | None,
+    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, everything: bool,
+    since: str | None, until: str | None, as_json: bool, **chosen: str | None,
 ) -> None:  # fmt: skip
     """List the conversations: bookmarks, the last moved first, then those without one, the newest first.
 
