@@ -26,12 +26,16 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
 @_after
 @click.option("--by", type=click.Choice(["start", "tip"]), default="tip", show_default=True,
               help="The last stored first (tip), or the branch that began last (start), which costs less.")  # fmt: skip
+@click.option("--erased", is_flag=True, help="Show those that were erased, too.")
 @json_option
 @pass_settings
-def heads_command(settings: GlobalOptions, limit: int | None, after: str | None, by: str, as_json: bool) -> None:
+def heads_command(
+    settings: GlobalOptions, limit: int | None, after: str | None, by: str, erased: bool, as_json: bool
+) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
-        _print(settings, store, store.heads(limit=limit, after=after, by=by), as_json)  # type: ignore[arg-type]
+        found = store.heads(limit=limit, after=after, by=by, erased=erased)  # type: ignore[arg-type]
+        _print(settings, store, found, as_json)
 
 
 @click.command("children")

@@ -257,11 +257,12 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.get, headish=headish)
 
     async def heads(
-        self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start'
+        self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
+        erased: bool = False
     ) -> list[Turn]:
         """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
-        ``after``."""
-        return await self._finish(self.sync.heads, limit=limit, after=after, by=by)
+        ``after``. ``erased`` shows those that were erased, too."""
+        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, erased=erased)
 
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,

@@ -113,8 +113,10 @@ def heads(
     limit: int | None = None,
     after: str | None = None,
     by: Literal["start", "tip"] = "start",
+    erased: bool = False,
 ) -> list[Turn]:
     """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile.
@@ -127,7 +129,8 @@ def heads(
     read = listings.heads if by == "start" else listings.heads_by_tip
 
     def work(connection: Connection) -> list[Turn]:
-        found = read(connection, space._number, before=start(connection, space._number), limit=wanted)
+        number = space._number
+        found = read(connection, number, before=start(connection, number), limit=wanted, erased=erased)
         return complete_turns(connection, space._number, found, space._options_at)
 
     return space._read(work)
