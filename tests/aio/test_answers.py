@@ -238,7 +238,6 @@ class TestReceiving:
 
         run(main())
 
-
     def test_a_stream_without_an_event_is_no_answer(self, asking: AsyncStore, run: Run) -> None:
         async def nothing() -> AsyncIterator[dict[str, Any]]:
             for event in ():
