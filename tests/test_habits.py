@@ -29,6 +29,7 @@ OTHERS = {
     "docs",
     "emission",
     "migrations",
+    "mutants",
     "soak",
     "support",
     "wheel",
