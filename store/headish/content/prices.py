@@ -36,7 +36,7 @@ from msgspec import Struct
 
 from headish.errors import InvalidArgument, InvalidPrices, shown
 from headish.values.checks.doors import is_path
-from headish.values.checks.files import open_regular
+from headish.values.checks.files import read_regular
 
 LIMIT_BYTES = 1024 * 1024
 """The largest file of prices."""
@@ -155,8 +155,7 @@ def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> P
 
 def _read_text(name: str) -> str:
     try:
-        with open_regular(name) as opened:
-            data = opened.read(LIMIT_BYTES + 1)
+        data = read_regular(name, LIMIT_BYTES)
     except (OSError, ValueError) as error:
         raise InvalidPrices(name, getattr(error, "strerror", None) or str(error)) from None
     if len(data) > LIMIT_BYTES:
