@@ -1038,6 +1038,9 @@ WHERE turn.space = %s::BIGINT AND turn.seq IN (%s, %s, %s, %s, %s, %s, %s, %s, %
     'what the turns of a range say': Compiled("""SELECT turn.pos, turn.id, turn.role, turn.type, turn.attributes, turn.system, turn.app, turn.hash, turn.erased, coalesce(turn.data, payload.data) AS coalesce_1 
 FROM turn LEFT OUTER JOIN payload ON payload.space = %s::BIGINT AND payload.hash = turn.hash AND turn.erased IS NULL AND turn.data IS NULL 
 WHERE turn.space = %s::BIGINT AND turn.chain = %s::BIGINT AND turn.pos BETWEEN %s::BIGINT AND %s::BIGINT ORDER BY turn.pos""", ('space', 'space', 'chain', 'low', 'high')),
+    'what turns that supersede others keep beside what they say': Compiled("""SELECT turn.supersedes, turn.system 
+FROM turn 
+WHERE turn.space = %s::BIGINT AND turn.supersedes IS NOT NULL AND turn.system IS NOT NULL""", ('space',)),
     'what was said of conversations in a range of changes': Compiled("""SELECT record_log.change, record_log.seq, record_log.milliseconds, record_log.subject, conversation.revision, conversation.data 
 FROM record_log LEFT OUTER JOIN conversation ON conversation.space = %s::BIGINT AND conversation.subject = record_log.subject 
 WHERE record_log.space = %s::BIGINT AND record_log.change > %s::BIGINT AND record_log.change <= %s::BIGINT""", ('space', 'space', 'low', 'high')),

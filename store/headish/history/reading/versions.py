@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from headish.database.query import Connection
 from headish.history.reading.find import parents_of
+from headish.history.reading.outgrown import outgrown_among
 from headish.history.reading.walk import superseded_of
 from headish.rows.conversations import First, find_first
 from headish.rows.keys import superseding_some
@@ -62,10 +63,10 @@ class Seen(NamedTuple):
     supersedes: TurnId | None
 
 
-def find_versions(connection: Connection, space: int, stored: StoredTurn) -> list[StoredTurn]:
-    """A turn and its other versions, in commit order.
+def find_versions(connection: Connection, space: int, stored: StoredTurn, *, halves: bool = False) -> list[StoredTurn]:
+    """A turn and its other versions, in commit order; with ``halves`` those of answers that grew later, too.
 
-    Cost: about five statements, and two for each 64 versions.
+    Cost: about five statements, and three for each 64 versions.
     """
     found: dict[TurnId, StoredTurn] = {}
     looked: set[tuple[tuple[Place, ...], str, bool]] = set()
@@ -81,7 +82,11 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn) -> lis
             if parents and asked not in looked:
                 looked.add(asked)
                 waiting += [(alike, parents) for alike in _alike(connection, space, each, parents)]
-    return sorted(found.values(), key=lambda each: each.seq)
+    outgrown = set() if halves or len(found) == 1 else outgrown_among(connection, space, found)
+    return sorted(
+        (each for each in found.values() if each.id not in outgrown or each.id == stored.id),
+        key=lambda each: each.seq,
+    )
 
 
 def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:

@@ -11,6 +11,7 @@ from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
+from headish.history.reading.outgrown import outgrown_among
 from headish.rows.upkeep.searches import page_of
 from headish.searching.candidates import Asked, state_of
 from headish.searching.hits import Match, Wanted, find_matches
@@ -47,6 +48,7 @@ def search(
     fields: Collection[str] = SHOWN,
     order: str = "rank",
     limit: int = 20,
+    versions: bool = False,
     progress: Progress | None = None,
 ) -> list[Hit]:
     """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
@@ -62,7 +64,8 @@ def search(
 
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
-    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too.
+    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too. Of
+    an answer that an import met again when it had grown, the last version alone is found; with ``versions`` all are.
     Cost: five statements, and that of the turns that match, however many others there are. A ranked search weighs the
     newest 1,000 matches.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
@@ -86,8 +89,14 @@ def search(
             return None
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
-        found = find_matches(connection, number, Wanted(asked, *times, within, order, limit), state)
-        return _hits(connection, space, asked, found)
+        sought = Wanted(asked, *times, within, order, limit)
+        found = find_matches(connection, number, sought, state)
+        halves = set() if versions else _halves(connection, number, found)
+        if halves and len(found) == limit:  # others move up
+            sought = sought._replace(limit=min(LIMIT, limit + 2 * len(halves)))
+            found = find_matches(connection, number, sought, state)
+            halves = _halves(connection, number, found)
+        return _hits(connection, space, asked, [each for each in found if each.source.seq not in halves][:limit])
 
     try:
         hits = space._read(work)
@@ -137,6 +146,13 @@ def bring_up_to_date_quietly(space: Space) -> None:
 def _advised(error: DatabaseCorrupt) -> DatabaseCorrupt:
     advice = "'headish verify --all' says where; if it is the search index alone, 'headish search --reindex' mends it"
     return DatabaseCorrupt(error.target, f"{error.reason}; {advice}")
+
+
+def _halves(connection: Connection, space: int, found: Sequence[Match]) -> set[int]:
+    """The commit numbers of matches in the halves of answers that grew."""
+    page = page_of(connection, space, [match.source.seq for match in found]) if found else {}
+    ids = {turn.id: seq for seq, (turn, *_) in page.items()}
+    return {ids[half] for half in outgrown_among(connection, space, ids)}
 
 
 def _hits(connection: Connection, space: Space, asked: Asked, found: Sequence[Match]) -> list[Hit]:
