@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick tests-quick soak bench bench-peers docs sql aio fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick tests-quick soak bench bench-peers docs aio fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -29,7 +29,6 @@ help:
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
-	@echo "make sql    compile the statements of store/headish/statements for each database"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
@@ -90,9 +89,6 @@ bench: .venv/.dev
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 	.venv-peers/bin/python tests/benchmarks/sessions.py
-
-sql: .venv/.dev
-	$(BIN)/python -m headish.statements
 
 aio: .venv/.dev
 	$(BIN)/python -m headish.aio

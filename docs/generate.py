@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -191,6 +192,19 @@ def _carries(message: dict[str, Any], format: str) -> str:
     return "yes" if back["messages"] == to_json(transcript)["messages"] else "–"
 
 
+def _own_functions(module: ModuleType) -> Iterator[str]:
+    """The public classes and functions that a module defines, or lists as its own."""
+    listed = getattr(module, "__all__", ())
+    for name, value in vars(module).items():
+        is_own = getattr(value, "__module__", "") == module.__name__ or name in listed
+        if name.startswith("_") or not is_own:
+            continue
+        if inspect.isfunction(value):
+            yield _function(name, value).replace("### ", "#### ", 1)
+        elif inspect.isclass(value) and value.__module__ == module.__name__:
+            yield f"\n#### {name}\n\n{_text(value)}\n"
+
+
 def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
@@ -198,6 +212,8 @@ def write_library() -> str:
     for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Batches, Streams, Erasures):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
+    for kind in (headish.ReadTransaction, headish.WriteTransaction):
+        parts += [f"\n## {kind.__name__}\n\n", _text(kind), "\n", *_members(kind)]
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
     parts += ["\n## database.spaces\n\n", _text(Spaces), "\n", *_members(Spaces, "database.spaces")]
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
@@ -217,6 +233,12 @@ def write_library() -> str:
     parts += [_function(f"Capture.{name}", getattr(Capture, name)) for name in ("read", "feed", "fail", "finish")]
     for value in (Settings, *_PROVIDER_VALUES, Pointer, NamedPointer):
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
+    from headish import adapters
+    from headish.adapters import healing, hiding, holding, messages, naming, plugins, sessions
+
+    parts += ["\n## What adapters are made with\n\n", _text(adapters), "\n"]
+    for module in (holding, naming, sessions, messages, healing, hiding, plugins):
+        parts += [f"\n### {module.__name__}\n\n", _text(module), "\n", *_own_functions(module)]
     parts += ["\n## Transcripts\n\n", _text(transcripts), "\n"]
     functions = [name for name in transcripts.__all__ if inspect.isfunction(getattr(transcripts, name))]
     parts += [_function(f"headish.transcripts.{name}", getattr(transcripts, name)) for name in functions]

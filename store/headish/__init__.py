@@ -30,22 +30,31 @@ if TYPE_CHECKING:
     from headish.store.database import Database as Database
     from headish.store.keeping.backup import restore as restore
     from headish.store.store import Store as Store
+    from headish.store.transactions.reading import ReadTransaction as ReadTransaction
+    from headish.store.transactions.writing import WriteTransaction as WriteTransaction
     from headish.values.messages import ContextWindow as ContextWindow
     from headish.values.messages import Message as Message
     from headish.values.names import ABSENT as ABSENT
+    from headish.values.results.objects import Object as Object
     from headish.values.turns import Turn as Turn
 
 _HOMES = {
     "Database": "headish.store.database",
     "Store": "headish.store.store",
+    "ReadTransaction": "headish.store.transactions.reading",
+    "WriteTransaction": "headish.store.transactions.writing",
     "emit": "headish.emission",
     "restore": "headish.store.keeping.backup",
     "ABSENT": "headish.values.names",
+    "Object": "headish.values.results.objects",
     "Turn": "headish.values.turns",
     "Message": "headish.values.messages",
     "ContextWindow": "headish.values.messages",
 }
-__all__ = ["ABSENT", "ContextWindow", "Database", "Message", "Store", "Turn", "__version__", "emit", "restore"]
+__all__ = [
+    "ABSENT", "ContextWindow", "Database", "Message", "Object", "ReadTransaction", "Store", "Turn", "WriteTransaction",
+    "__version__", "emit", "restore",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

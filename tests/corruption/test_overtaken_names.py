@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-import sqlalchemy
 
 from headish import Store
 from headish.database import postgresql
-from headish.database.query import Connection
+from headish.database.query import Connection, Query
 from headish.errors import CorruptRecord
-from support.insides import query_of, unchanged
+from support.insides import unchanged
 from support.places import Place
 
 WRITES: dict[str, Callable[[Store], object]] = {
@@ -24,14 +23,11 @@ WRITES: dict[str, Callable[[Store], object]] = {
 
 def set_back(store: Store) -> None:
     """The row of the name as it was before its last move, the log as it is."""
-    back = query_of(
-        store,
+    back = Query(
         "set a name back",
-        sqlalchemy.text(
-            "UPDATE bookmark SET move = l.move, chain = l.chain, pos = l.pos, running = l.running FROM bookmark_log l "
-            "WHERE bookmark.space = :space AND l.space = bookmark.space AND l.name = bookmark.name "
-            "AND l.move = bookmark.move - 1"
-        ),
+        "UPDATE bookmark SET move = l.move, chain = l.chain, pos = l.pos, running = l.running FROM bookmark_log l "
+        "WHERE bookmark.space = :space AND l.space = bookmark.space AND l.name = bookmark.name "
+        "AND l.move = bookmark.move - 1",
     )
 
     def work(connection: Connection) -> None:
@@ -73,14 +69,11 @@ def test_it_is_named_where_the_store_remembers_the_name(durable_place: Place) ->
     store = durable_place.open()
     store.add_turn("a", bookmark="main")
     store.add_turn("b", continues="main")
-    more = query_of(
-        store,
+    more = Query(
         "one more move",
-        sqlalchemy.text(
-            "INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) "
-            "SELECT space, name, move + 1, chain, pos, milliseconds, seq, change, running "
-            "FROM bookmark_log WHERE space = :space AND move = 2"
-        ),
+        "INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running) "
+        "SELECT space, name, move + 1, chain, pos, milliseconds, seq, change, running "
+        "FROM bookmark_log WHERE space = :space AND move = 2",
     )
     store._backend.write(lambda connection: connection.run(more, space=store._number))
     with unchanged(store), pytest.raises(CorruptRecord, match="bookmark 'main'"):

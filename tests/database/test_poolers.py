@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import make_url
 
 from headish import Database, Store
-from headish.database.query import Compiled, Query
+from headish.database.query import Query
 from headish.errors import InvalidArgument
 from support.growing import texts
 from support.poolers import started_pooler
@@ -45,7 +45,7 @@ def test_settings_hold_for_a_transaction_and_are_gone_after_it(new_postgresql: s
             store.add_turn(str(index), bookmark="main", continues="main" if index else None)
 
         def inside(connection: Any) -> tuple[str, str]:
-            seqscan, commit = (connection.row(Query(name, Compiled(f"SHOW {name}")))[0] for name in SHOWN)
+            seqscan, commit = (connection.row(Query(name, f"SHOW {name}"))[0] for name in SHOWN)
             return seqscan, commit
 
         assert database.backend.write(inside) == ("off", "on" if durability == "full" else "off")

@@ -16,7 +16,7 @@ import sqlalchemy
 
 from headish import Database, Store
 from headish.database.dialects import connect
-from headish.database.query import Compiled, Query
+from headish.database.query import Query
 from headish.database.upgrade import upgrade_schema
 from headish.errors import (
     Closed,
@@ -159,7 +159,7 @@ class TestWhatWrites:
         with Database.open(postgresql_url, read_only=True) as database:
             with database.backend.schema_connection() as connection:
                 assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
-            deleting = Query("delete names", Compiled("DELETE FROM bookmark"))
+            deleting = Query("delete names", "DELETE FROM bookmark")
             with pytest.raises(DatabaseReadOnly):
                 database.backend.read(lambda connection: connection.run(deleting))
 

@@ -22,7 +22,7 @@ from headish.errors import (
 )
 from headish.history.writing import copies
 from headish.limits import INLINE_BYTES
-from headish.rows.upkeep.whole import add_rows, columns_of
+from headish.rows.upkeep.whole import add_rows, names_of
 from support.insides import dump, unchanged
 from support.places import FilePlace, Place
 
@@ -230,8 +230,8 @@ class TestBackups:
         payload = {"hash": b"h" * 32, "size": 3, "data": b"abc", "erased": None}
 
         def put(connection: object) -> None:
-            columns = columns_of(connection, "payload")  # type: ignore[arg-type]
-            add_rows(connection, number, "payload", [[payload[each] for each in columns]])  # type: ignore[arg-type]
+            values = [payload[each] for each in names_of("payload")]
+            add_rows(connection, number, "payload", [values])  # type: ignore[arg-type]
 
         backend.write(put)
         assert database.gc().payloads == 0

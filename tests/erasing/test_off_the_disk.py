@@ -10,7 +10,7 @@ from sqlalchemy import LargeBinary, String
 
 from headish import Database, Store
 from headish.content.hashes import hash_payload
-from headish.database.query import Compiled, Query
+from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.erasing import places
 from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, Repeating
@@ -226,4 +226,4 @@ def test_an_index_beside_the_tables_is_told(store: Store, monkeypatch: pytest.Mo
     assert (turns, spaces) == ([turn.id], [store._number])
 
 
-_ANY = Query("any payload", Compiled("SELECT max(data) FROM payload WHERE space = ?", ("space",)))
+_ANY = Query("any payload", "SELECT max(data) FROM payload WHERE space = :space")

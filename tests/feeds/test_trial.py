@@ -19,7 +19,7 @@ import pytest
 
 from headish import Store
 from headish.content.drafts import make_draft
-from headish.database.query import Compiled, Connection, Query
+from headish.database.query import Connection, Query
 from headish.history.writing.append import append
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import lock_space
@@ -31,14 +31,12 @@ LIVES = 5
 """How many changes the reader that dies sees in each of its lives."""
 SECONDS = 60
 
-MAKE_SEQUENCE = Query("make a sequence", Compiled("CREATE SEQUENCE trial"))
-MAKE_TABLE = Query("make a table of ids", Compiled("CREATE TABLE trial_turn (number BIGINT, id TEXT)"))
-TAKE = Query("take the next number of the sequence", Compiled("SELECT nextval('trial')"))
-KEEP = Query("keep an id by its number", Compiled("INSERT INTO trial_turn VALUES (%s, %s)", ("number", "id")))
-SEE = Query(
-    "ids behind a number", Compiled("SELECT number, id FROM trial_turn WHERE number > %s ORDER BY number", ("number",))
-)
-END = Query("end the own connection", Compiled("SELECT pg_terminate_backend(pg_backend_pid())"))
+MAKE_SEQUENCE = Query("make a sequence", "CREATE SEQUENCE trial")
+MAKE_TABLE = Query("make a table of ids", "CREATE TABLE trial_turn (number BIGINT, id TEXT)")
+TAKE = Query("take the next number of the sequence", "SELECT nextval('trial')")
+KEEP = Query("keep an id by its number", "INSERT INTO trial_turn VALUES (:number, :id)")
+SEE = Query("ids behind a number", "SELECT number, id FROM trial_turn WHERE number > :number ORDER BY number")
+END = Query("end the own connection", "SELECT pg_terminate_backend(pg_backend_pid())")
 
 
 class RolledBack(Exception):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.content.forms.langchain.older import read_anew
 from headish.errors import TurnErased
+from headish.frameworks.langchain.older import read_anew
 from headish.values.blocks import ProviderBlock, ToolResult, ToolUse
 from imports.test_claude_code import answer, line, session
 from imports.test_codex import META, item, rollout

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.integrations.shared.threads import add, session_of
-from headish.rows.threads.ranges import Said
+from headish.adapters.sessions import add, session_of
+from headish.rows.threads.ranges import SpokenTurn
 from support.frameworks import needs
 from support.later import Later
 
@@ -75,8 +75,8 @@ ITEMS: dict[str, Any] = {
 }
 
 
-def said_of(draft: Any) -> Said:
-    return Said(
+def said_of(draft: Any) -> SpokenTurn:
+    return SpokenTurn(
         0, "0" * 25, draft.said.role, None, draft.said.attributes, draft.system, draft.app, b"", None, draft.payload
     )  # type: ignore[arg-type]
 
@@ -110,7 +110,7 @@ def test_a_damaged_turn_is_no_items_of_others(app: bytes) -> None:
     assert rows.items_of_plain([broken, plain]) == [None, ITEMS["plain"]]
 
 
-def replace_app(said: Said, app: bytes) -> Said:
+def replace_app(said: SpokenTurn, app: bytes) -> SpokenTurn:
     return said._replace(app=app)
 
 

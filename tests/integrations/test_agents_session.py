@@ -238,9 +238,10 @@ class TestErase:
         run(work())
 
     def test_left_out_hides_and_warns_once(self, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        from headish.integrations.shared import forgetting
 
-        monkeypatch.setattr(forgetting, "_said", set())
+        from headish.adapters import hiding
+
+        monkeypatch.setattr(hiding, "_said", set())
 
         async def work() -> None:
             session = make(erase=None)

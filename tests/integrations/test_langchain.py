@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Database
+from headish.adapters import sessions
+from headish.adapters.sessions import session_of
 from headish.content.drafts import Draft
 from headish.content.hashes import Said, hash_payload
-from headish.integrations.shared import threads
-from headish.integrations.shared.threads import session_of
 from support.frameworks import needs
 from support.langchain.messages import MESSAGES
 from support.langchain.rows import read_rows
@@ -163,7 +163,7 @@ def test_an_older_history_is_read_and_goes_on(history: Any) -> None:
             row = ROWS[name]
             draft = Draft(row.payload.encode(), Said(row.role, hash_payload(row.payload.encode())),
                           system=row.system.encode(), app=(row.app or "{}").encode())  # fmt: skip
-            threads.add(store, session_of("chat"), [draft])
+            sessions.add(store, session_of("chat"), [draft])
     history.add_message(core.AIMessage("And on."))
     expected = [MESSAGES[name][1]["content"] for name in ("human", "ai of image", "tool")]
     assert [each.content for each in history.messages] == [*expected, "And on."]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headish import Message, Store, Turn
-from headish.content.forms.langchain.messages import split
+from headish.frameworks.langchain.messages import split
 from support.frameworks import needs
 from support.langchain.checkpoints import write_checkpoint
 from support.langchain.messages import MESSAGES, Fields

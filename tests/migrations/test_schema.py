@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from headish import Store
 from headish.database.backend import Backend
 from headish.database.dialects import connect
-from headish.database.revisions import REVISION, REVISIONS
+from headish.database.revisions import REVISION, REVISIONS, TABLES, Column, columns_of
 from headish.database.schema import metadata
 from headish.database.upgrade import current_revision, upgrade_schema
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
@@ -31,6 +31,17 @@ def new_target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "schema.db")
     return str(request.getfixturevalue("new_postgresql"))
+
+
+def test_what_is_known_of_the_tables_without_sqlalchemy_is_the_schema() -> None:
+    kinds = {sqlalchemy.LargeBinary: "blob", sqlalchemy.String: "text", sqlalchemy.Text: "text"}
+    for table in metadata.sorted_tables:
+        columns = [each for each in table.c if each.name != "space"]
+        keys = [each.name for each in table.primary_key if each.name != "space"]
+        told = [Column(c.name, kinds.get(type(c.type), "integer"), c.primary_key, bool(c.nullable)) for c in columns]
+        assert columns_of(table.name) == told
+        assert [each.name for each in columns_of(table.name) if each.in_key] == keys
+    assert [table.name for table in metadata.sorted_tables if table.name != "space"] == list(TABLES)
 
 
 def described(target: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from headish import Database, Store
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, ReadOnly
 from headish.rows.turns import turn_by_id
-from headish.rows.upkeep import searches
+from headish.rows.upkeep import matches, searches
 from headish.searching import index
 from headish.searching.index import catch_up, forget_entries
 from headish.values.ids import TurnId
@@ -213,9 +213,9 @@ class TestForgetting:
         assert forget(store, turns[1].id, turns[2].id) == 2
         low, high = 0, searches.LAST
         question = f'"{store._number},cat"'
-        left = read(store, lambda connection: searches.matching(connection, store._number, question, low, high, 9))
+        left = read(store, lambda connection: matches.matching(connection, store._number, question, low, high, 9))
         assert left == [4, 1]
-        words = read(store, lambda connection: searches.words_page(connection, store._number, f"{store._number}+",
+        words = read(store, lambda connection: matches.words_page(connection, store._number, f"{store._number}+",
                                                                   f"{store._number}/", 99))  # fmt: skip
         assert {each.word for each in words} >= {f"{store._number},word0", f"{store._number},word3"}
         assert not {each.word for each in words} & {f"{store._number},word1", f"{store._number},word2"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.content.searching.pieces import Piece
-from headish.rows.upkeep.searches import Source
+from headish.rows.upkeep.matches import SearchedTurn
 from headish.searching import entries
 from headish.searching.entries import Said, entry_of, unread_fact
 from headish.values.ids import TurnId
@@ -19,7 +19,7 @@ SPACE = 7
 
 
 def said(*pieces: tuple[str, str]) -> Said:
-    source = Source(1, 1, 0, TurnId("0" * 25), "user", None, None, None, None, b"")
+    source = SearchedTurn(1, 1, 0, TurnId("0" * 25), "user", None, None, None, None, b"")
     return Said(source, [Piece(*each) for each in pieces], frozenset({"read"}))
 
 

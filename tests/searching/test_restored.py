@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import text
-
 from headish import Database, Store, restore
-from headish.rows.upkeep import searches
+from headish.database.query import Query
+from headish.rows.upkeep import matches, searches
 from headish.rows.upkeep.whole import begin_restore
-from support.insides import database_of, query_of, read
+from support.insides import database_of, read
 from support.places import FilePlace, Place
 
 
@@ -49,11 +48,11 @@ def test_a_restore_that_begins_anew_leaves_no_words_of_the_one_before(store: Sto
     store.add_turn("a cat")
     found(store, "cat")
 
-    mark = query_of(store, "mark", text("UPDATE counter SET state = 'restoring:cut off' WHERE space = :space"))
+    mark = Query("mark", "UPDATE counter SET state = 'restoring:cut off' WHERE space = :space")
     database_of(store).write(lambda connection: connection.run(mark, space=store._number))
     assert database_of(store).write(lambda connection: begin_restore(connection, store._number)) is not None
     question = f'"{store._number},cat"'
-    words = read(store, lambda connection: searches.matching(connection, store._number, question, 0, 99, 9))
+    words = read(store, lambda connection: matches.matching(connection, store._number, question, 0, 99, 9))
     assert (position(store), words) == (0, [])
 
 

@@ -9,14 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import Executable, bindparam, select
-
 from headish import Store
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.schema import metadata
-from headish.database.sqlite import SQLiteBackend
-from headish.statements.compiling import compile_for
 
 T = TypeVar("T")
 
@@ -30,16 +26,6 @@ def read(store: Store, work: Callable[[Connection], T]) -> T:
     return database_of(store).read(work)
 
 
-def kind_of(store: Store) -> str:
-    """The name of the store's database among the dialects."""
-    return "sqlite" if isinstance(database_of(store), SQLiteBackend) else "postgresql"
-
-
-def query_of(store: Store, name: str, statement: Executable) -> Query:
-    """A statement of a test's own, in the words of the store's database."""
-    return Query(name, compile_for(kind_of(store), statement))
-
-
 def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of the store's space, table by table."""
     space = store._number
@@ -47,9 +33,9 @@ def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     def work(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
         for table in metadata.sorted_tables:
-            column = table.c.id if table.name == "space" else table.c.space
-            rows_of = select(table).where(column == bindparam("space")).order_by(*table.primary_key)
-            query = query_of(store, f"dump {table.name}", rows_of)
+            column = "id" if table.name == "space" else "space"
+            keys = ", ".join(each.name for each in table.primary_key)
+            query = Query(f"dump {table.name}", f"SELECT * FROM {table.name} WHERE {column} = :space ORDER BY {keys}")
             rows[table.name] = [
                 tuple(bytes(value) if isinstance(value, memoryview) else value for value in row)
                 for row in connection.rows(query, space=space)

@@ -9,25 +9,25 @@ import json
 from typing import Any
 
 from headish import Store
+from headish.adapters.sessions import NamedSession, add, pop, read, session_of
 from headish.content.drafts import make_draft
-from headish.integrations.shared.threads import Session, add, pop, read, session_of
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish.rows.threads.ranges import Said
+from headish.rows.threads.ranges import SpokenTurn
 
 MAIN = session_of("main")
 
 
-def put(store: Store, session: Session, *texts: str) -> None:
+def put(store: Store, session: NamedSession, *texts: str) -> None:
     """Add texts, all at once."""
     add(store, session, [make_draft(text, {}, PAYLOAD_LIMIT_BYTES) for text in texts])
 
 
-def text_of(said: Said | None) -> str | None:
+def text_of(said: SpokenTurn | None) -> str | None:
     """The text of a turn."""
     return None if said is None else "(erased)" if said.payload is None else json.loads(said.payload)[0]["text"]
 
 
-def texts(store: Store, session: Session = MAIN, limit: int | None = None) -> list[str | None]:
+def texts(store: Store, session: NamedSession = MAIN, limit: int | None = None) -> list[str | None]:
     """The texts of a session, or its last ones."""
     return [text_of(each) for each in read(store, session, limit)]
 

@@ -36,7 +36,7 @@ PARTS = (Batches, Bookmarks, Conversations, Erasures, Objects, Pointers, Spaces,
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
 """What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""
-PLAIN = {"read_only", "target"}
+PLAIN = {"read_only", "target", "payload_limit_bytes"}
 """Properties that read nothing."""
 ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 """Verbs that ask a model, and take ``stop=``."""

@@ -18,14 +18,14 @@ from headish.database.query import Connection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import InvalidBackup, SpaceNotEmpty, SpaceRestoring
 from headish.rows.spaces import add_space, find_space
-from headish.rows.upkeep.erasures import was_erased
+from headish.rows.upkeep.receipts import was_erased
 from headish.rows.upkeep.whole import (
     BACKED_UP,
     Counts,
     add_rows,
     begin_restore,
-    columns_of,
     finish_restore,
+    names_of,
     open_restored,
     still_restores,
 )
@@ -150,7 +150,7 @@ def _begin(backend: Backend, name: str) -> tuple[int, str]:
 def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows, file: str, target: str) -> None:
     if not still_restores(connection, space, mark):
         raise SpaceRestoring(target, name)
-    if tuple(rows.columns) != columns_of(connection, rows.table):
+    if tuple(rows.columns) != names_of(rows.table):
         raise InvalidBackup(file, f"rows of {rows.table} have other columns than their table")
     add_rows(connection, space, rows.table, rows.rows)
 

@@ -12,7 +12,7 @@ from headish.database.revisions import REVISION
 from headish.errors import SpaceRestoring
 from headish.rows.counters import state_of
 from headish.rows.spaces import find_space, list_spaces
-from headish.rows.upkeep.whole import BACKED_UP, RESTORING, columns_of, counts_of, pages_of
+from headish.rows.upkeep.whole import BACKED_UP, RESTORING, counts_of, names_of, pages_of
 from headish.values.names import stored_name
 
 Progress = Callable[[int], None]
@@ -48,7 +48,7 @@ def _write_space(
     writer.write(Kind.SPACE, {"name": name})
     turns = 0
     for table in BACKED_UP:
-        columns = columns_of(connection, table)
+        columns = names_of(table)
         for page in pages_of(connection, space, table):
             for rows in _portions(page):
                 writer.write(Kind.ROWS, {"table": table, "columns": columns, "rows": rows})

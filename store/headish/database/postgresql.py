@@ -20,14 +20,13 @@ from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
 from headish.database.file.fulltext import TEXT
 from headish.database.isolation.collected import forget_collected
-from headish.database.isolation.confined import Sent, confined_texts, translate_refusal, why_not_held
+from headish.database.isolation.confined import Sent, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import Compiled, Connection, Query, Statement, Texts
+from headish.database.query import POSTGRESQL, SECURED, Connection, Query, Spelling, Statement
 from headish.database.revisions import ALL_TABLES
-from headish.database.sql.postgresql import TEXTS
 from headish.database.urls import URL, server_arguments
 from headish.errors import (
     DatabaseError,
@@ -92,15 +91,13 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 }
 
 
-_IS_REPLICA = Query("whether the server is a replica", Compiled("SELECT pg_is_in_recovery()"))
-_ANALYZE = Query("refresh statistics", Compiled("ANALYZE turn, payload, link, bookmark, bookmark_log"))
-_ANALYZE_AS_OWNER = Query("refresh statistics as the owner", Compiled("SELECT headish_analyze()"))
+_IS_REPLICA = Query("whether the server is a replica", "SELECT pg_is_in_recovery()")
+_ANALYZE = Query("refresh statistics", "ANALYZE turn, payload, link, bookmark, bookmark_log")
+_ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_analyze()")
 # Whether policies hold this login is asked where something is asked anyway.
 _REVISION = Query(
     "find revision, and whether policies hold",
-    Compiled(
-        "SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT') FROM alembic_version"
-    ),
+    "SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT') FROM alembic_version",
 )
 
 
@@ -112,14 +109,14 @@ class _ServerConnection(Connection):
 
     __slots__ = ("_driver", "_sent", "_space")
 
-    def __init__(self, driver: Any, sent: Sent, texts: Texts, space: int | None = None) -> None:
-        super().__init__(driver.cursor(), texts)
+    def __init__(self, driver: Any, sent: Sent, words: Spelling, space: int | None = None) -> None:
+        super().__init__(driver.cursor(), words)
         self._driver, self._sent, self._space = driver, sent, space
 
     def within(self, space: int) -> Connection:
         if not self._sent.is_confined:
             return self
-        return _ServerConnection(self._driver, self._sent, self._texts, space)
+        return _ServerConnection(self._driver, self._sent, self._words, space)
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         with self._first(query):
@@ -133,7 +130,7 @@ class _ServerConnection(Connection):
         self.statements += len(others)
         with self._piped():
             for query, values in others:
-                self._driver.cursor().execute(query.compiled_in(self._texts).sql, values)
+                self._driver.cursor().execute(self._words[query].sql, values)
         return True
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
@@ -167,7 +164,7 @@ class _ServerConnection(Connection):
             raise
 
 
-class _Shared:
+class _SharedPool:
     """What the backend of a database and those of its spaces share."""
 
     pool: Pool[Any]
@@ -201,7 +198,7 @@ class PostgreSQLBackend:
         self._arguments = self._read_arguments()
         self.is_confined = False
         self._space: int | None = None
-        self._shared = _Shared()
+        self._shared = _SharedPool()
         self._owner = Owner(self.target, self._renew)
         self._renew()
 
@@ -321,8 +318,8 @@ class PostgreSQLBackend:
             self._begin(driver, reads)
             sent = Sent(self._settings, is_confined=self.is_confined)
             try:
-                texts = confined_texts() if self.is_confined else TEXTS
-                result = work(_ServerConnection(driver, sent, texts, self._space))
+                words = SECURED if self.is_confined else POSTGRESQL
+                result = work(_ServerConnection(driver, sent, words, self._space))
             except self._psycopg.Error as error:
                 self._check_lost(driver, _ConnectionLost(error))
                 refusal = translate_refusal(self.target, error, sent)

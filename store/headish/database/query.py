@@ -1,14 +1,14 @@
 """Named statements, and the connection that runs them on the driver's own cursor.
 
-SQLAlchemy builds and compiles every statement ahead of time (``headish.statements``); what it compiled stands in
-``headish.database.sql``, a module for each database, and goes straight to the driver (rule R13, connections and
-statements). So a process that keeps a turn does not import SQLAlchemy, which would take longer than all else that it
-does. Rows are plain tuples. Only integers, text and bytes are bound, so no type needs a processor. Placeholders are
-positional: SQLite looks up named ones again for each row.
+A statement is SQL, beside the function that runs it. At its first use it is spelled for the driver, and kept. A process
+that keeps a turn imports no SQLAlchemy, which would take longer than all else that it does. Rows are plain tuples. Only
+integers, text and bytes are bound, so no type needs a processor. Placeholders are positional: SQLite looks up named
+ones again for each row.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 Row = tuple[Any, ...]
 
 
-class Cursor(Protocol):
+class DriverCursor(Protocol):
     """What is used of a driver's cursor (PEP 249)."""
 
     @property
@@ -29,32 +29,57 @@ class Cursor(Protocol):
 
 
 class Compiled(NamedTuple):
-    """A statement in a database's words: the parameters in the order of its placeholders, and those known already."""
+    """A statement as a driver takes it, and its parameters in the order of the placeholders."""
 
     sql: str
     names: tuple[str, ...] = ()
-    constants: Mapping[str, Any] = {}
-
-
-Texts = Mapping[str, Compiled]
-"""The statements of a database, by name."""
 
 
 class Query:
-    """One named statement. What it says stands in ``headish.statements``, unless every database takes the same words:
-    those may be given here."""
+    """One named statement in SQL, with ``:name`` for each parameter.
 
-    __slots__ = ("_same", "name")
+    ``sqlite`` and ``postgresql`` are given where the databases differ; ``secured`` where a policy would make the words
+    for PostgreSQL slow. Lines are joined, and comments (``--``) left out.
+    """
 
-    def __init__(self, name: str, same: Compiled | None = None) -> None:
-        self.name, self._same = name, same
+    __slots__ = ("_texts", "name")
 
-    def compiled_in(self, texts: Texts) -> Compiled:
-        """The SQL text with placeholders by position, and what goes into them."""
-        return texts[self.name] if self._same is None else self._same
+    def __init__(self, name: str, sql: str = "", *, sqlite: str = "", postgresql: str = "", secured: str = "") -> None:
+        server = postgresql or sql
+        self.name = name
+        self._texts = {"sqlite": sqlite or sql, "postgresql": server, "secured": secured or server}
+
+    def text_for(self, database: str) -> str:
+        """The words for one of the databases: ``sqlite``, ``postgresql`` or ``secured``."""
+        return self._texts[database]
 
     def __repr__(self) -> str:
         return f"<Query {self.name}>"
+
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
+_COMMENT = re.compile(r"--[^\n]*")
+
+
+class Spelling(dict[Query, Compiled]):
+    """The statements as one database takes them, each spelled at its first use."""
+
+    def __init__(self, database: str, placeholder: str, *, leaves_out: str) -> None:
+        super().__init__()
+        self._database, self._placeholder, self._others_words = database, placeholder, re.compile(leaves_out)
+
+    def __missing__(self, query: Query) -> Compiled:
+        text = " ".join(_COMMENT.sub("", query.text_for(self._database)).split())
+        text = self._others_words.sub("", text)
+        sql = _PARAMETER.sub(self._placeholder, text)
+        return self.setdefault(query, Compiled(sql, tuple(_PARAMETER.findall(text))))
+
+
+# A hint for SQLite's planner, and a lock that SQLite does not need, are read by one of them alone.
+_HINT, _LOCK = r" INDEXED BY \w+", " FOR UPDATE$"
+SQLITE = Spelling("sqlite", "?", leaves_out=_LOCK)
+POSTGRESQL = Spelling("postgresql", "%s", leaves_out=_HINT)
+SECURED = Spelling("secured", "%s", leaves_out=_HINT)
 
 
 class Statement(NamedTuple):
@@ -67,10 +92,10 @@ class Statement(NamedTuple):
 class Connection:
     """A driver's cursor inside one transaction. Only a ``Backend`` opens and closes it."""
 
-    __slots__ = ("_cursor", "_texts", "statements")
+    __slots__ = ("_cursor", "_words", "statements")
 
-    def __init__(self, cursor: Cursor, texts: Texts) -> None:
-        self._cursor, self._texts = cursor, texts
+    def __init__(self, cursor: DriverCursor, words: Spelling) -> None:
+        self._cursor, self._words = cursor, words
         self.statements = 0
 
     def within(self, space: int) -> Connection:
@@ -94,13 +119,12 @@ class Connection:
 
     def run_many(self, query: Query, parameters: Iterable[Mapping[str, Any]]) -> None:
         """The statement once for each mapping."""
-        _, names, constants = query.compiled_in(self._texts)
-        rows = [{**constants, **each} for each in parameters] if constants else parameters
-        self.run_rows(query, [[each[name] for name in names] for each in rows])
+        names = self._words[query].names
+        self.run_rows(query, [[each[name] for name in names] for each in parameters])
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         """The statement once for each row; the values of a row are in the order of its placeholders."""
-        sql = query.compiled_in(self._texts).sql
+        sql = self._words[query].sql
         self.statements += 1
         if len(rows) == 1:
             self._cursor.execute(sql, rows[0])
@@ -113,19 +137,14 @@ class Connection:
         A server gets all others as one message.
         """
         self.statements += 1
-        self._cursor.execute(proof.query.compiled_in(self._texts).sql, proof.values)
+        self._cursor.execute(self._words[proof.query].sql, proof.values)
         if self._cursor.rowcount != 1:
             return False
         for query, same in groupby(others, itemgetter(0)):
             self.run_rows(query, [values for _, values in same])
         return True
 
-    def parameters_of(self, query: Query) -> tuple[str, ...]:
-        """The names of a statement's parameters, in the order of its placeholders."""
-        return query.compiled_in(self._texts).names
-
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        sql, names, constants = query.compiled_in(self._texts)
+        sql, names = self._words[query]
         self.statements += 1
-        values = {**constants, **parameters} if constants else parameters
-        self._cursor.execute(sql, [values[name] for name in names])
+        self._cursor.execute(sql, [parameters[name] for name in names])

@@ -1,6 +1,8 @@
-"""What can be known of the tables without SQLAlchemy: their revisions and their names."""
+"""What can be known of the tables without SQLAlchemy: their revisions, names and columns."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004", "headish_0005_search")
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
@@ -8,22 +10,44 @@ REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004", "he
 REVISION = REVISIONS[-1]
 """The revision that this library reads and writes. A test keeps these equal to the migrations."""
 
-TABLES = (
-    "bookmark_log",
-    "conversation",
-    "counter",
-    "definition",
-    "erasure",
-    "object",
-    "payload",
-    "record_log",
-    "search",
-    "space_log",
-    "stream",
-    "turn",
-    "bookmark",
-    "link",
-    "stream_chunk",
-)
-"""The tables of every space, each after those that it refers to. A test keeps them equal to the schema."""
-ALL_TABLES = ("space", *TABLES)
+_TABLES = {
+    "space": "id* name:blob",
+    "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
+    "conversation": "subject*:blob revision archived pinned key?:blob data:blob milliseconds",
+    "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
+    "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",
+    "erasure": "number* change seq id:text receipt:blob before:blob hash:blob milliseconds",
+    "object": "kind*:text key*:blob revision data:blob milliseconds",
+    "payload": "hash*:blob size data?:blob erased?",
+    "record_log": "change* seq subject:blob milliseconds",
+    "search": "seq version emptied",
+    "space_log": "number* name?:blob milliseconds running:blob",
+    "stream": "id*:text about:blob expires outcome?:text turn?:text",
+    "turn": "chain* pos* seq id:text role:text type?:text content_type?:text cache? attributes?:blob inherited?:blob "
+    "system?:blob digest:blob hash:blob data?:blob seal:blob head?:blob app?:blob erased? key?:blob supersedes?:text",
+    "bookmark": "name*:blob chain pos move recent own running:blob",
+    "link": "chain* ordinal* parent_chain parent_pos",
+    "stream_chunk": "stream*:text number* data:blob",
+}
+"""The columns of each table beside its space: those of its key (``*``), those that may be null (``?``), and what they
+hold, if no integers. Each table stands after those that it refers to. A test keeps all equal to the schema."""
+ALL_TABLES = tuple(_TABLES)
+TABLES = ALL_TABLES[1:]
+"""The tables of every space."""
+
+
+class Column(NamedTuple):
+    """A column, and what SQLite calls its type: integer, text or blob."""
+
+    name: str
+    kind: str
+    in_key: bool
+    nullable: bool
+
+
+def columns_of(table: str) -> list[Column]:
+    """The columns of a table beside its space, in their order; those of its key in the order of the key."""
+    return [
+        Column(name.rstrip("*?"), kind or "integer", name.endswith("*"), name.endswith("?"))
+        for name, _, kind in (each.partition(":") for each in _TABLES[table].split())
+    ]

@@ -60,7 +60,7 @@ class Placed(Struct, frozen=True):
     statement: str | None = None
 
 
-class _Kept(NamedTuple):
+class _CitusTable(NamedTuple):
     """How Citus keeps a table."""
 
     method: str
@@ -108,7 +108,7 @@ def not_spread(database: Backend) -> list[str] | None:
     return [name for name in STATEMENTS if _where(kept, name) == COORDINATOR]
 
 
-def _look_at_headish(database: Backend) -> dict[str, _Kept]:
+def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
     current = current_revision(database)
     if current is None:
         raise UnknownDatabase(database.target, "it holds no headish tables yet; run 'headish db init' first")
@@ -146,7 +146,7 @@ def _leave_nothing_behind(database: Backend) -> None:
                 connection.exec_driver_sql(_FREE[name])
 
 
-def _place(database: Backend, name: str, kept: dict[str, _Kept], dry_run: bool) -> Placed:
+def _place(database: Backend, name: str, kept: dict[str, _CitusTable], dry_run: bool) -> Placed:
     wanted = EVERYWHERE if name in WHOLE else SPREAD
     if _where(kept, name) == wanted:
         return Placed(name, wanted)
@@ -162,11 +162,11 @@ def _place(database: Backend, name: str, kept: dict[str, _Kept], dry_run: bool) 
     return Placed(name, wanted, statement)
 
 
-def _where(kept: dict[str, _Kept], name: str) -> str | None:
+def _where(kept: dict[str, _CitusTable], name: str) -> str | None:
     return kept[name].where if name in kept else COORDINATOR
 
 
-def _check(database: Backend, kept: dict[str, _Kept]) -> None:
+def _check(database: Backend, kept: dict[str, _CitusTable]) -> None:
     """Refuse a table that is kept in a way that headish does not use, before anything is done."""
     for name in STATEMENTS:
         wanted = EVERYWHERE if name in WHOLE else SPREAD
@@ -176,7 +176,7 @@ def _check(database: Backend, kept: dict[str, _Kept]) -> None:
             _refuse(database, name, f"is spread otherwise than {ANCHOR}: its rows are not beside those of their space")
 
 
-def _group(kept: dict[str, _Kept]) -> int | None:
+def _group(kept: dict[str, _CitusTable]) -> int | None:
     """How the anchor is spread; None where it is not, so that nothing can be spread as it is."""
     return kept[ANCHOR].group if _where(kept, ANCHOR) == SPREAD else None
 
@@ -187,7 +187,7 @@ def _refuse(database: Backend, name: str, what: str) -> NoReturn:
     )
 
 
-def _look(database: Backend) -> dict[str, _Kept] | None:
+def _look(database: Backend) -> dict[str, _CitusTable] | None:
     """How each table is kept that Citus knows; None without Citus."""
     if database.upgrades_itself:  # SQLite: one file, on one machine
         return None
@@ -195,4 +195,4 @@ def _look(database: Backend) -> dict[str, _Kept] | None:
         if not connection.exec_driver_sql(_HAS_CITUS).scalar_one():
             return None
         rows: Any = connection.exec_driver_sql(_LOOK)
-        return {name: _Kept(method, model, int(group), column) for name, method, model, group, column in rows}
+        return {name: _CitusTable(method, model, int(group), column) for name, method, model, group, column in rows}

@@ -22,8 +22,7 @@ from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import Compiled, Connection, Query
-from headish.database.sql.sqlite import TEXTS
+from headish.database.query import SQLITE, Connection, Query
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseError,
@@ -53,7 +52,7 @@ IDLE_CONNECTIONS = 4
 """How many open connections are kept between transactions."""
 FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and folder, or copy it to a folder of yours"
 NO_ROLES = "SQLite has no roles, so nothing in a file keeps spaces apart: give every tenant a file of its own"
-_FIND_REVISION = Query("find revision", Compiled("SELECT version_num FROM alembic_version"))
+_FIND_REVISION = Query("find revision", "SELECT version_num FROM alembic_version")
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 
@@ -179,7 +178,7 @@ class SQLiteBackend:
             raise ReadOnly(self.target, self._why_read_only)
 
     def connection(self, cursor: sqlite3.Cursor) -> Connection:
-        return Connection(cursor, TEXTS)
+        return Connection(cursor, SQLITE)
 
     def wait_to_write(self, attempt: Callable[[], T], since: float) -> T:
         return self._wait(attempt, since)

@@ -12,7 +12,8 @@ from headish.history.reading.order import arrange
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, tip_of
-from headish.rows.upkeep.erasures import Erasable, erasable, links_into, names_logged, places_saying, read_receipt
+from headish.rows.upkeep.erasures import Erasable, erasable, links_into, names_logged, places_saying
+from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import time_of
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment

@@ -11,14 +11,8 @@ from headish.history.tombstones import now
 from headish.rows.counters import lock_counter, take_change
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import count_ended, forget_ended
-from headish.rows.upkeep.erasures import (
-    add_receipt,
-    drop_payloads,
-    is_scrubbed,
-    last_receipt,
-    last_seq,
-    unnamed_payloads,
-)
+from headish.rows.upkeep.erasures import drop_payloads, unnamed_payloads
+from headish.rows.upkeep.receipts import add_receipt, is_scrubbed, last_receipt, last_seq
 from headish.rows.upkeep.whole import is_restoring
 from headish.values.ids import Mint
 from headish.values.results.erasures import SCRUB, Receipt

@@ -19,21 +19,19 @@ from headish.limits import INLINE_BYTES
 from headish.rows.counters import take_change
 from headish.rows.streams import open_streams
 from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.parents import parents_of_turns
-from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.places import count_continuing, parents_of_turns
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import (
     Erasable,
-    add_receipt,
     bar,
     barred,
     count_defined,
     count_gone,
     drop_payloads,
     empty_turns,
-    last_receipt,
     places_saying,
 )
+from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment

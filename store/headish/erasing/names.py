@@ -11,19 +11,19 @@ from headish.database.query import Connection
 from headish.erasing.erase import Said
 from headish.errors import UnknownBookmark
 from headish.history.tombstones import now
-from headish.rows.bookmarks import has_log
 from headish.rows.counters import take_change
-from headish.rows.streams import open_streams
-from headish.rows.upkeep.erasures import add_receipt, last_receipt
-from headish.rows.upkeep.names import (
+from headish.rows.moves import (
     count_moves,
     count_saying,
     first_move,
     first_moves,
     former_names,
+    has_log,
     renamed_from,
     replace_name,
 )
+from headish.rows.streams import open_streams
+from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint
 from headish.values.names import stored_name
 from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt

@@ -13,7 +13,8 @@ from headish.rows.counters import read_counter, take_change
 from headish.rows.definitions import POINTER, TOOLS, list_definitions
 from headish.rows.spaces import find_space, name_space
 from headish.rows.streams import open_streams
-from headish.rows.upkeep.erasures import add_receipt, empty_space, last_receipt
+from headish.rows.upkeep.erasures import empty_space
+from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint
 from headish.values.results.erasures import SPACE, Found, Receipt
 

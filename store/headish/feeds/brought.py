@@ -5,8 +5,9 @@ from __future__ import annotations
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.order import arrange
+from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, turns_of
+from headish.rows.turns import StoredTurn
 from headish.values.places import Place, Segment
 
 

@@ -15,7 +15,7 @@ from headish.content.hashes import witness
 from headish.database.query import Connection
 from headish.errors import CursorLost, InvalidArgument, RemovedSpace, shown
 from headish.rows.counters import REMOVED
-from headish.rows.upkeep.changes import Reached, mark_at, read_reached, seal_at
+from headish.rows.upkeep.changes import SpacePosition, mark_at, read_reached, seal_at
 
 _CURSOR = re.compile(r"([0-9a-f]{32})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})\.([0-9a-f]{8})", re.ASCII)
 LARGEST = 2**63 - 1
@@ -55,7 +55,7 @@ def parse_cursor(text: object) -> Cursor:
     return Cursor(bytes.fromhex(found[1]), int(found[2]), int(found[3]), found[4])
 
 
-def find_reached(connection: Connection, space: int) -> Reached:
+def find_reached(connection: Connection, space: int) -> SpacePosition:
     """How far a space is. Raises: RemovedSpace."""
     reached = read_reached(connection, space)
     if reached is None or reached.state == REMOVED:
@@ -87,7 +87,7 @@ def resume(connection: Connection, space: int, cursor: Cursor) -> Position:
     return found
 
 
-def check_reached(at: Cursor | Position, reached: Reached) -> None:
+def check_reached(at: Cursor | Position, reached: SpacePosition) -> None:
     """Refuse a space that is another one, or that is not as far. Raises: CursorLost."""
     now = (reached.seq, reached.change)
     told = str(at) if isinstance(at, Cursor) else str(at.cursor)

@@ -29,7 +29,7 @@ from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TIT
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
     First,
-    Stored,
+    StoredRecord,
     find_record,
     find_records,
     names_in,
@@ -37,7 +37,7 @@ from headish.rows.conversations import (
     record_by_key,
     write_record,
 )
-from headish.rows.threads.entries import Listed, Words
+from headish.rows.threads.entries import Listed, ListedTurn
 from headish.rows.turns import parent_at, turn_by_id
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id, time_of
@@ -199,8 +199,8 @@ def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> N
     _write(connection, space, holder.subject, holder.revision + 1, freed)
 
 
-def _write(connection: Connection, space: int, subject: bytes, revision: int, record: Record) -> Stored:
-    stored = Stored(subject, revision, strictjson.encode(record))
+def _write(connection: Connection, space: int, subject: bytes, revision: int, record: Record) -> StoredRecord:
+    stored = StoredRecord(subject, revision, strictjson.encode(record))
     write_record(
         connection,
         space,
@@ -212,7 +212,7 @@ def _write(connection: Connection, space: int, subject: bytes, revision: int, re
     return stored
 
 
-def _conversation(found: Found, stored: Stored | None) -> Conversation:
+def _conversation(found: Found, stored: StoredRecord | None) -> Conversation:
     return Conversation(
         name=None if found.name is None else stored_name(found.name),
         first=found.first,
@@ -222,7 +222,7 @@ def _conversation(found: Found, stored: Stored | None) -> Conversation:
     )
 
 
-def _read_record(stored: Stored) -> Record:
+def _read_record(stored: StoredRecord) -> Record:
     try:
         return read_record(stored.data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -242,7 +242,7 @@ def _found(listed: Listed) -> Found:
     return Found(listed.name, first, TurnId(listed.last.id))
 
 
-def _entry(listed: Listed, found: Found, stored: Stored | None) -> Entry:
+def _entry(listed: Listed, found: Found, stored: StoredRecord | None) -> Entry:
     conversation = _conversation(found, stored)
     moved = datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else time_of(found.turn)
     model = reply_of(_system(listed.last)).get("model")
@@ -258,7 +258,7 @@ def _entry(listed: Listed, found: Found, stored: Stored | None) -> Entry:
     )
 
 
-def _words(words: Words) -> str:
+def _words(words: ListedTurn) -> str:
     """The first words of a turn; a document's name; of what has no words, what it is. Empty where there is no turn."""
     if words.id is None:
         return ""
@@ -267,7 +267,7 @@ def _words(words: Words) -> str:
     return "(erased)" if words.erased is not None else _said(words)
 
 
-def _does(words: Words) -> str:
+def _does(words: ListedTurn) -> str:
     from headish.history.windows.states import describe  # late: few lists have one
 
     try:
@@ -277,7 +277,7 @@ def _does(words: Words) -> str:
     return "" if overlay is None else describe(overlay)
 
 
-def _said(words: Words) -> str:
+def _said(words: ListedTurn) -> str:
     if words.payload is None:
         return ""
     if words.type == DOCUMENT:
@@ -291,7 +291,7 @@ def _said(words: Words) -> str:
         raise CorruptTurn(str(words.id), str(error)) from None
 
 
-def _system(words: Words) -> dict[str, Any]:
+def _system(words: ListedTurn) -> dict[str, Any]:
     if words.system is None:
         return {}
     try:

@@ -9,7 +9,7 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.rows.counters import take_change
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import add_receipt, last_receipt, read_receipt
+from headish.rows.upkeep.receipts import add_receipt, last_receipt, read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.results.erasures import ARRIVED, ErasedTurn, Receipt
 

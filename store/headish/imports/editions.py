@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from headish.content.drafts import Draft
 from headish.content.encoding import decode_payload
-from headish.content.forms.langchain.older import read_anew
 from headish.content.forms.parts import is_of_form
 from headish.database.query import Connection
+from headish.frameworks.langchain.older import read_anew
 from headish.history.reading.decode import read_payload
 from headish.history.writing.keys import said_by
 from headish.rows.turns import StoredTurn

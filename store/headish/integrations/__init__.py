@@ -14,6 +14,6 @@ Pydantic AI         ``integrations.pydantic_ai``  ``pydantic-ai``
 Importing this package imports no framework.
 """
 
-from headish.integrations.shared.names import safe_name, text_of
+from headish.adapters.naming import safe_name, text_of
 
 __all__ = ["safe_name", "text_of"]

@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
-from headish.rows.conversations import rename_record, take_record_over
+from headish.rows.conversations import take_record_over
 from headish.rows.counters import take_change
-from headish.rows.payloads import in_portions
-from headish.rows.turns import Parent, StoredTurn
+from headish.rows.payloads import WANTED, in_portions
+from headish.rows.turns import StoredTurn
 from headish.values.places import Place
 
 ALL = 2**63 - 1
-
 """The largest limit that both databases take: no limit."""
 
 
@@ -31,7 +30,7 @@ class Named(NamedTuple):
     running: bytes
 
 
-class Step(NamedTuple):
+class NameMove(NamedTuple):
     """A move of a name to a turn. ``own``: the turn itself says so (``turn.head``), so the move needs no number of its
     own among the space's changes. ``recent`` orders lists, in Unix milliseconds; None is now."""
 
@@ -43,38 +42,25 @@ class Step(NamedTuple):
     recent: int | None = None
 
 
-FIND = Query("find bookmark")
-FIND_SOME = Query("find bookmarks")
-FIND_AT = Query("find bookmarks at a place")
-LIST_BY_NAME = Query("list bookmarks by name")
-LIST_BY_RECENCY = Query("list bookmarks, the last moved first")
-RECENCY = Query("when a bookmark moved last")
-COUNT = Query("count bookmarks")
-ADD = Query("add bookmark")
-MOVE = Query("move bookmark")
-REMOVE = Query("remove bookmark")
-LAST_LOG = Query("end of the log of a bookmark")
-ADD_LOG = Query("log a move")
-RENAME = Query("rename bookmark")
-RENAME_LOG = Query("rename the log of a bookmark")
-MOVE_NUMBER = Query("last move of a bookmark")
-LOG_AT_MOVE = Query("log of a bookmark at a move")
-LOG_AT_TIME = Query("log of a bookmark at a time")
-HISTORY = Query("history of a bookmark")
-REACHED = Query("where a bookmark ever pointed, the last place in each chain")
-AHEAD = Query("a bookmark whose log goes on behind its last move")
-
-
 def find_bookmark(connection: Connection, space: int, name: bytes) -> Place | None:
     """Where a name points."""
     named = find_named(connection, space, name)
     return None if named is None else named.place
 
 
+FIND = Query("find bookmark", "SELECT chain, pos, move, running FROM bookmark WHERE space = :space AND name = :name")
+
+
 def find_named(connection: Connection, space: int, name: bytes) -> Named | None:
     """Where a name points, and the end of its log."""
     row = connection.row(FIND, space=space, name=name)
     return None if row is None else Named(Place(row[0], row[1]), row[2], row[3])
+
+
+FIND_SOME = Query(
+    "find bookmarks",
+    f"SELECT name, chain, pos, move, running FROM bookmark WHERE space = :space AND name IN ({WANTED})",
+)
 
 
 def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Named]:
@@ -88,10 +74,32 @@ def find_bookmarks(connection: Connection, space: int, names: Collection[bytes])
     return {name: Named(Place(chain, pos), move, end) for name, chain, pos, move, end in rows}
 
 
+# A name that moved with the turn stands in the turn; the sparse index has the others.
+FIND_AT = Query(
+    "find bookmarks at a place",
+    """
+    SELECT name FROM bookmark WHERE space = :space AND chain = :chain AND pos = :pos AND own = 0
+    UNION ALL SELECT name FROM bookmark
+    WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos AND own = 1 ORDER BY name LIMIT :limit
+    """,
+)
+
+
 def bookmarks_at(connection: Connection, space: int, place: Place, head: bytes | None, limit: int) -> list[bytes]:
     """The names that point at a place, ``limit`` at the most; ``head`` is the name that moved with its turn."""
     rows = connection.rows(FIND_AT, space=space, chain=place.chain, pos=place.pos, head=head, limit=limit)
     return [row[0] for row in rows]
+
+
+LIST_BY_NAME = Query(
+    "list bookmarks by name",
+    """
+    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b, turn AS t
+    WHERE b.space = :space AND b.name >= :low AND b.name < :high AND t.space = :space AND t.chain = b.chain
+      AND t.pos = b.pos AND b.name > :after
+    ORDER BY b.name LIMIT :limit
+    """,
+)
 
 
 def list_bookmarks(
@@ -99,6 +107,20 @@ def list_bookmarks(
 ) -> Sequence[Row]:
     """``(name, id, chain, pos)`` of the names that begin so, by name, those behind ``after``; ``limit`` at the most."""
     return connection.rows(LIST_BY_NAME, space=space, after=after, limit=limit, **_beginning(prefix))
+
+
+# In the order of the index, which says of itself that no time is below 0: a batch moves many names in one
+# millisecond, and a page must not sort them all.
+LIST_BY_RECENCY = Query(
+    "list bookmarks, the last moved first",
+    """
+    SELECT b.name, t.id, b.chain, b.pos FROM bookmark AS b, turn AS t
+    WHERE b.space = :space AND b.name >= :low AND b.name < :high AND t.space = :space AND t.chain = b.chain
+      AND t.pos = b.pos AND b.recent >= 0 AND (b.recent, b.name) < (:recent, :after)
+    ORDER BY b.recent DESC, b.name DESC LIMIT :limit
+    """,
+)
+RECENCY = Query("when a bookmark moved last", "SELECT recent FROM bookmark WHERE space = :space AND name = :name")
 
 
 def list_recent_bookmarks(
@@ -127,14 +149,41 @@ def _beginning(prefix: bytes) -> dict[str, bytes]:
     return {"low": prefix, "high": prefix + b"\xff"}
 
 
+COUNT = Query("count bookmarks", "SELECT count(*) FROM bookmark WHERE space = :space")
+
+
 def count_bookmarks(connection: Connection, space: int) -> int:
     """How many names there are."""
     [(count,)] = connection.rows(COUNT, space=space)
     return int(count)
 
 
+ADD = Query(
+    "add bookmark",
+    """
+    INSERT INTO bookmark (space, name, chain, pos, move, recent, own, running)
+    VALUES (:space, :name, :chain, :pos, :move, :recent, :own, :running)
+    """,
+)
+MOVE = Query(
+    "move bookmark",
+    """
+    UPDATE bookmark
+    SET chain = :to_chain, pos = :to_pos, move = :to_move, recent = :to_recent, own = :to_own, running = :to_running
+    WHERE space = :space AND name = :name AND move = :before
+    """,
+)
+ADD_LOG = Query(
+    "log a move",
+    """
+    INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, change, running, was)
+    VALUES (:space, :name, :move, :chain, :pos, :milliseconds, :seq, :change, :running, :was)
+    """,
+)
+
+
 def move_bookmark(
-    connection: Connection, space: int, name: bytes, steps: Sequence[Step], before: Named | None
+    connection: Connection, space: int, name: bytes, steps: Sequence[NameMove], before: Named | None
 ) -> Named:
     """Move a name along the steps: it ends at the last, each is logged. ``before`` is where it is, None if it is not.
 
@@ -156,7 +205,7 @@ def move_bookmark(
     return Named(last.place, number, running)
 
 
-def move_on(space: int, name: bytes, step: Step, before: Named) -> tuple[Named, Statement, Statement]:
+def move_on(space: int, name: bytes, step: NameMove, before: Named) -> tuple[Named, Statement, Statement]:
     """Move a name by one step from where it is known to be: where it is then, and the statements that do it."""
     now, number = _now(), before.move + 1
     running = run_on(MOVE_LOG, before.running, number, hexlify(step.digest), now)
@@ -170,13 +219,13 @@ def move_on(space: int, name: bytes, step: Step, before: Named) -> tuple[Named, 
 
 
 def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None) -> int:
-    """Set a name onto a turn, made where it is missing; the number of the move. ``recent`` is that of ``Step``.
+    """Set a name onto a turn, made where it is missing; the number of the move. ``recent`` is that of ``NameMove``.
 
     Cost: four statements, or five.
     """
     before = find_named(connection, space, name)
     seq, change = take_change(connection, space)
-    step = Step(turn.place, turn.digest, turn.head == name, seq, change, recent)
+    step = NameMove(turn.place, turn.digest, turn.head == name, seq, change, recent)
     return move_bookmark(connection, space, name, [step], before).move
 
 
@@ -185,12 +234,15 @@ def bookmark_if_free(
 ) -> bool:
     """Whether the name was free, and now points at the turn; a name that exists stays where it is.
 
-    ``recent`` is that of ``Step``.
+    ``recent`` is that of ``NameMove``.
     """
     if find_bookmark(connection, space, name) is not None:
         return False
     set_bookmark(connection, space, name, turn, recent)
     return True
+
+
+REMOVE = Query("remove bookmark", "DELETE FROM bookmark WHERE space = :space AND name = :name")
 
 
 def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | None:
@@ -206,68 +258,18 @@ def remove_bookmark(connection: Connection, space: int, name: bytes) -> int | No
     return number
 
 
-def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: Parent) -> int:
-    """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
-
-    Cost: five statements, seven where something is said of it.
-    """
-    seq, change = take_change(connection, space)
-    number, now = before.move + 1, time.time_ns() // 1_000_000
-    running = run_on(MOVE_LOG, before.running, number, turn.digest.hex().encode(), now)
-    own = int(turn.head == new)  # the turn goes on saying the old name: under the new one it is found by its place
-    connection.run(RENAME_LOG, space=space, name=old, to_name=new)
-    connection.run(RENAME, space=space, name=old, to_name=new, to_move=number, to_own=own, to_running=running)
-    connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running, old)])
-    rename_record(connection, space, old, new)
-    return number
-
-
-def has_log(connection: Connection, space: int, name: bytes) -> bool:
-    """Whether there ever was such a name."""
-    return connection.row(LAST_LOG, space=space, name=name) is not None
-
-
-def find_overtaken(connection: Connection, space: int) -> bytes | None:
-    """A name whose row is damaged: its log has later moves, so that it cannot move any more."""
-    row = connection.row(AHEAD, space=space)
-    return None if row is None else bytes(row[0])
-
-
-def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:
-    """Whether there is a move of this number, and where it led (None: the name was removed)."""
-    row = connection.row(LOG_AT_MOVE, space=space, name=name, move=move)
-    return row is not None, Place(row[1], row[2]) if row and row[1] is not None else None
-
-
-def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:
-    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float).
-
-    The moves of a removed name are counted from its removal, which is its last.
-    """
-    if isinstance(past, float):
-        row = connection.row(LOG_AT_TIME, space=space, name=name, milliseconds=int(past))
-    else:
-        last = connection.row(MOVE_NUMBER, space=space, name=name) or connection.row(LAST_LOG, space=space, name=name)
-        row = last and connection.row(LOG_AT_MOVE, space=space, name=name, move=last[0] - past)
-    return Place(row[1], row[2]) if row and row[1] is not None else None
-
-
-def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequence[Row]:
-    """``(move, id or None, milliseconds)``, the last move first."""
-    return connection.rows(HISTORY, space=space, name=name)
-
-
-def places_reached(connection: Connection, space: int, name: bytes) -> list[Place]:
-    """Where a name ever pointed: in each chain the last place. Cost: reads its log once."""
-    return [Place(int(chain), int(pos)) for chain, pos in connection.rows(REACHED, space=space, name=name)]
-
-
-def _log_row(space: int, name: bytes, number: int, step: Step, now: int, running: bytes) -> tuple[object, ...]:
+def _log_row(space: int, name: bytes, number: int, step: NameMove, now: int, running: bytes) -> tuple[object, ...]:
     return (space, name, number, *step.place, now, step.seq, step.change, running, None)
 
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
+
+
+LAST_LOG = Query(
+    "end of the log of a bookmark",
+    "SELECT move, running FROM bookmark_log WHERE space = :space AND name = :name ORDER BY move DESC LIMIT 1",
+)
 
 
 def _last_log(connection: Connection, space: int, name: bytes) -> tuple[int, bytes]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.counters import take_change
-from headish.rows.payloads import in_portions
+from headish.rows.payloads import WANTED, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -24,7 +24,7 @@ class First(NamedTuple):
     id: TurnId
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """What a row says of a conversation."""
 
     subject: bytes
@@ -32,39 +32,56 @@ class Stored(NamedTuple):
     data: bytes
 
 
-FIND = Query("what is said of a conversation")
-FIND_SOME = Query("what is said of conversations")
-BY_KEY = Query("conversation by key")
-WRITE = Query("say something of a conversation")
-LOG = Query("log that something was said of a conversation")
-RENAME = Query("rename a conversation")
-TAKE_OVER = Query("what is said of a nameless conversation goes to its name")
-FIRST = Query("first turn of a conversation")
-NAMES_IN = Query("names in what grew from a turn")
-NEWEST_IN = Query("end of the newest branch that grew from a turn")
-PAGE = Query("what is said of conversations, a page")
+FIND = Query(
+    "what is said of a conversation",
+    "SELECT subject, revision, data FROM conversation WHERE space = :space AND subject = :subject",
+)
 
 
-def find_record(connection: Connection, space: int, subject: bytes) -> Stored | None:
+def find_record(connection: Connection, space: int, subject: bytes) -> StoredRecord | None:
     """What is said of a conversation."""
     return _read(connection.row(FIND, space=space, subject=subject))
 
 
-def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, Stored]:
+FIND_SOME = Query(
+    "what is said of conversations",
+    f"SELECT subject, revision, data FROM conversation WHERE space = :space AND subject IN ({WANTED})",
+)
+
+
+def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) -> dict[bytes, StoredRecord]:
     """What is said of conversations, of those of which something is. Cost: one statement for each 64 of them."""
     rows = [row for portion in in_portions(subjects) for row in connection.rows(FIND_SOME, space=space, **portion)]
     return {stored.subject: stored for stored in map(_read, rows) if stored is not None}
 
 
-def record_by_key(connection: Connection, space: int, key: bytes) -> Stored | None:
+BY_KEY = Query(
+    "conversation by key",
+    "SELECT subject, revision, data FROM conversation WHERE space = :space AND key = :key",
+)
+
+
+def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecord | None:
     """What is said of the conversation that has this key."""
     return _read(connection.row(BY_KEY, space=space, key=key))
+
+
+WRITE = Query(
+    "say something of a conversation",
+    """
+    INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds)
+    VALUES (:space, :subject, :revision, :archived, :pinned, :key, :data, :milliseconds)
+    ON CONFLICT (space, subject) DO UPDATE
+    SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, key = excluded.key,
+      data = excluded.data, milliseconds = excluded.milliseconds
+    """,
+)
 
 
 def write_record(
     connection: Connection,
     space: int,
-    stored: Stored,
+    stored: StoredRecord,
     *,
     archived: bool,
     pinned: bool,
@@ -87,10 +104,63 @@ def write_record(
     _log(connection, space, stored.subject, now)
 
 
+RENAME = Query(
+    "rename a conversation",
+    "UPDATE conversation SET subject = :to_subject WHERE space = :space AND subject = :subject",
+)
+
+
 def rename_record(connection: Connection, space: int, old: bytes, new: bytes) -> None:
     """What was said of a name is said of another one."""
     if connection.run(RENAME, space=space, subject=old, to_subject=new):
         _log(connection, space, new)
+
+
+# The way back along first parents: how far into each chain. A parent's chain has the lower number, always. Then the
+# first turn that is neither system nor developer. An outer join, because it fixes the order: left to itself, SQLite
+# begins with every turn of the space.
+_FIRST = """
+    WITH RECURSIVE path(chain, pos) AS (
+      SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
+      UNION ALL SELECT l.parent_chain, l.parent_pos FROM link AS l, path
+      WHERE l.space = :space AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain
+    ),
+    places AS (
+      SELECT path.chain, (
+        SELECT o.pos FROM turn AS o
+        WHERE o.space = :space AND o.chain = path.chain AND o.pos <= path.pos
+          AND o.role <> 'system' AND o.role <> 'developer'
+        ORDER BY o.pos LIMIT 1
+      ) AS pos
+      FROM path
+    ),
+    first AS (SELECT chain, pos FROM places WHERE pos IS NOT NULL ORDER BY chain LIMIT 1)"""
+
+_OF_FIRST = "FROM first LEFT JOIN turn AS t ON t.space = :space AND t.chain = first.chain AND t.pos = first.pos"
+
+# The first turn, and those that it supersedes: something is said of one of them, the newest counts. A turn that
+# supersedes another was stored later. Python's sqlite3 does not count the rows of a statement that begins with WITH:
+# RETURNING tells whether there was one.
+_TAKE_OVER = f"""{_FIRST},
+    versions(id, supersedes, seq) AS (
+      SELECT t.id, t.supersedes, t.seq {_OF_FIRST}
+      UNION ALL SELECT o.id, o.supersedes, o.seq FROM turn AS o, versions
+      WHERE o.space = :space AND o.id = versions.supersedes AND o.seq < versions.seq
+    )
+    UPDATE conversation SET subject = :name
+    WHERE conversation.space = :space AND conversation.subject = (
+        SELECT said.subject FROM versions
+        JOIN conversation AS said ON said.space = :space AND said.subject = CAST(versions.id AS %s)
+        ORDER BY versions.seq DESC LIMIT 1
+      )
+      AND NOT EXISTS (SELECT 1 FROM conversation AS taken WHERE taken.space = :space AND taken.subject = :name)
+    RETURNING revision
+"""
+TAKE_OVER = Query(
+    "what is said of a nameless conversation goes to its name",
+    sqlite=_TAKE_OVER % "BLOB",
+    postgresql=_TAKE_OVER % "BYTEA",
+)
 
 
 def take_record_over(connection: Connection, space: int, name: bytes, place: Place) -> None:
@@ -99,10 +169,30 @@ def take_record_over(connection: Connection, space: int, name: bytes, place: Pla
         _log(connection, space, name)
 
 
+FIRST = Query("first turn of a conversation", f"{_FIRST} SELECT t.chain, t.pos, t.id {_OF_FIRST}")
+
+
 def find_first(connection: Connection, space: int, place: Place) -> First | None:
     """The first turn of the conversation that a place belongs to; None where only system turns lead to it."""
     row = connection.row(FIRST, space=space, chain=place.chain, pos=place.pos)
     return None if row is None else First(Place(row[0], row[1]), row[2])
+
+
+_GROWN = """
+    WITH RECURSIVE grown(chain, low) AS (
+      SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
+      UNION SELECT l.chain, 0 FROM grown
+      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+    )"""
+NAMES_IN = Query(
+    "names in what grew from a turn",
+    f"""{_GROWN}
+    SELECT b.name FROM bookmark AS b
+    WHERE b.space = :space AND b.chain IN (SELECT chain FROM grown)
+      AND b.pos >= (SELECT min(low) FROM grown WHERE grown.chain = b.chain)
+    ORDER BY b.name LIMIT :limit
+    """,
+)
 
 
 def names_in(connection: Connection, space: int, place: Place, limit: int) -> list[bytes]:
@@ -111,16 +201,45 @@ def names_in(connection: Connection, space: int, place: Place, limit: int) -> li
     return [name for (name,) in rows]
 
 
+NEWEST_IN = Query(
+    "end of the newest branch that grew from a turn",
+    f"""{_GROWN}
+    SELECT t.id FROM turn AS t WHERE t.space = :space AND t.chain = (SELECT max(chain) FROM grown)
+    ORDER BY t.pos DESC LIMIT 1
+    """,
+)
+
+
 def newest_in(connection: Connection, space: int, place: Place) -> TurnId | None:
     """The end of the newest branch of what grew from a place."""
     row = connection.row(NEWEST_IN, space=space, chain=place.chain, pos=place.pos)
     return None if row is None else row[0]
 
 
+PAGE = Query(
+    "what is said of conversations, a page",
+    """
+    SELECT c.subject, c.revision, c.data, c.archived, c.pinned, c.key, c.milliseconds,
+      EXISTS (SELECT 1 FROM bookmark AS b WHERE b.space = :space AND b.name = c.subject),
+      EXISTS (SELECT 1 FROM bookmark_log AS m WHERE m.space = :space AND m.name = c.subject)
+    FROM conversation AS c WHERE c.space = :space AND c.subject > :subject ORDER BY c.subject LIMIT :limit
+    """,
+)
+
+
 def records_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
     """A page of rows behind a subject: what is said, its copies, the time, and whether the subject is a name and
     whether it ever was."""
     return connection.rows(PAGE, space=space, subject=after, limit=limit)
+
+
+LOG = Query(
+    "log that something was said of a conversation",
+    """
+    INSERT INTO record_log (space, change, seq, subject, milliseconds)
+    VALUES (:space, :change, :seq, :subject, :milliseconds)
+    """,
+)
 
 
 def _log(connection: Connection, space: int, subject: bytes, now: int | None = None) -> None:
@@ -130,5 +249,5 @@ def _log(connection: Connection, space: int, subject: bytes, now: int | None = N
     connection.run(LOG, space=space, change=change, seq=seq, subject=subject, milliseconds=milliseconds)
 
 
-def _read(row: Row | None) -> Stored | None:
-    return None if row is None else Stored(row[0], int(row[1]), row[2])
+def _read(row: Row | None) -> StoredRecord | None:
+    return None if row is None else StoredRecord(row[0], int(row[1]), row[2])

@@ -10,27 +10,13 @@ from headish.errors import QuotaExceeded, RemovedSpace
 from headish.values.results.quotas import Quota
 
 REMOVED = "removed"
-
 """The state of a space that was removed: its number is never given out again."""
 
 ERASED = "erased"
-
 """The state of a space whose rows were erased: its receipts stay, and its number is never given out again."""
 
-LOCK_SPACE = Query("lock the space")
-LOCK_COUNTER = Query("lock the counter of a space")
-TAKE_SEQ = Query("take commit numbers")
-TAKE_NEXT = Query("take the next commit number, if nothing was written since and the name is where it was left")
-TAKE_CHANGE = Query("take a number of a change")
-READ_COUNTER = Query("read the counter of a space")
-READ_STATE = Query("state of a space")
-READ_QUOTA = Query("read what a space may hold")
-SET_QUOTA = Query("set what a space may hold")
-ADD_COUNTER = Query("add counter")
-RETIRE_COUNTER = Query("retire the counter of a space that holds nothing")
 
-
-class Numbers(NamedTuple):
+class SpaceNumbers(NamedTuple):
     """How far a space is: the number of its last turn, and that of the last change beside the turns."""
 
     seq: int
@@ -56,6 +42,12 @@ class Counter(NamedTuple):
     given_bytes: int
 
 
+LOCK_SPACE = Query(
+    "lock the space",
+    "SELECT seq, change FROM counter WHERE space = :space AND state IS NULL FOR UPDATE",
+)
+
+
 def lock_space(connection: Connection, space: int) -> None:
     """Let one writer at a time into the space, until it commits: every write begins so (rule R1, commit order).
 
@@ -65,9 +57,25 @@ def lock_space(connection: Connection, space: int) -> None:
         raise RemovedSpace()
 
 
+LOCK_COUNTER = Query("lock the counter of a space", "SELECT seq FROM counter WHERE space = :space FOR UPDATE")
+
+
 def lock_counter(connection: Connection, space: int) -> None:
     """As ``lock_space``, also of a space that takes nothing any more: its receipts go on."""
     connection.row(LOCK_COUNTER, space=space)
+
+
+TAKE_SEQ = Query(
+    "take commit numbers",
+    """
+    UPDATE counter
+    SET seq = seq + :count, latest = seq + :count, roots = roots + :more_roots, heads = heads + :more_heads,
+      given_bytes = given_bytes + :more_bytes
+    WHERE space = :space AND (limit_turns IS NULL OR seq + :count <= limit_turns)
+      AND (limit_bytes IS NULL OR given_bytes + :more_bytes <= limit_bytes)
+    RETURNING seq, change, bars
+    """,
+)
 
 
 def take_seq(
@@ -84,8 +92,27 @@ def take_seq(
     return Taken(*row)
 
 
+# Where hashes are barred, the careful way looks for what is said. Whoever copies another file over an open one, or
+# repairs rows by hand, may leave the numbers as they were; the running hash of the name is of one history alone.
+TAKE_NEXT = Query(
+    "take the next commit number, if nothing was written since and the name is where it was left",
+    """
+    UPDATE counter SET seq = :following, latest = :following, given_bytes = counter.given_bytes + :more_bytes
+    WHERE counter.space = :space AND counter.seq = :known AND counter.change = :changes AND counter.state IS NULL
+      AND counter.bars = 0
+      AND EXISTS (
+        SELECT 1 FROM bookmark
+        WHERE bookmark.space = :space AND bookmark.name = :name AND bookmark.chain = :chain AND bookmark.pos = :pos
+          AND bookmark.move = :move AND bookmark.running = :running
+      )
+      AND (counter.limit_turns IS NULL OR counter.limit_turns >= :following)
+      AND (counter.limit_bytes IS NULL OR counter.given_bytes + :more_bytes <= counter.limit_bytes)
+    """,
+)
+
+
 def take_next(
-    space: int, known: Numbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes], count: int = 1
+    space: int, known: SpaceNumbers, given_bytes: int, named: tuple[bytes, int, int, int, bytes], count: int = 1
 ) -> Statement:
     """Take commit numbers for turns that continue a head, one behind the other, and lock the space, if it is as far as
     is known.
@@ -98,11 +125,23 @@ def take_next(
     return Statement(TAKE_NEXT, (following, following, given_bytes, *at, following, given_bytes))
 
 
+TAKE_CHANGE = Query(
+    "take a number of a change",
+    "UPDATE counter SET change = change + 1 WHERE space = :space RETURNING seq, change",
+)
+
+
 def take_change(connection: Connection, space: int) -> tuple[int, int]:
     """The space's last commit number, and a new number for something that changed beside the turns."""
     row = connection.row(TAKE_CHANGE, space=space)
     assert row is not None
     return int(row[0]), int(row[1])
+
+
+READ_COUNTER = Query(
+    "read the counter of a space",
+    "SELECT seq, change, latest, roots, heads, given_bytes FROM counter WHERE space = :space",
+)
 
 
 def read_counter(connection: Connection, space: int) -> Counter:
@@ -111,10 +150,19 @@ def read_counter(connection: Connection, space: int) -> Counter:
     return Counter(*([0] * 6 if row is None else row))
 
 
+READ_STATE = Query("state of a space", "SELECT state FROM counter WHERE space = :space")
+
+
 def state_of(connection: Connection, space: int) -> str | None:
     """Why the space takes no turns; None where it does."""
     row = connection.row(READ_STATE, space=space)
     return None if row is None else row[0]
+
+
+READ_QUOTA = Query(
+    "read what a space may hold",
+    "SELECT limit_turns, limit_bytes, seq, given_bytes FROM counter WHERE space = :space",
+)
 
 
 def read_quota(connection: Connection, space: int) -> Quota:
@@ -123,14 +171,35 @@ def read_quota(connection: Connection, space: int) -> Quota:
     return Quota(None, None, 0, 0) if row is None else Quota(*row)
 
 
+SET_QUOTA = Query(
+    "set what a space may hold",
+    "UPDATE counter SET limit_turns = :turns, limit_bytes = :bytes WHERE space = :space",
+)
+
+
 def set_quota(connection: Connection, space: int, turns: int | None, given_bytes: int | None) -> None:
     """Let a space hold so much from now on; None is any number."""
     connection.run(SET_QUOTA, space=space, turns=turns, bytes=given_bytes)
 
 
+ADD_COUNTER = Query(
+    "add counter",
+    """
+    INSERT INTO counter (space, seq, change, latest, epoch, roots, heads, given_bytes, bars)
+    VALUES (:space, 0, 0, 0, :random, 0, 0, 0, 0) ON CONFLICT DO NOTHING
+    """,
+)
+
+
 def add_counter(connection: Connection, space: int) -> None:
     """Make the counter of a new space; two processes may do so at once."""
     connection.run(ADD_COUNTER, space=space, random=os.urandom(16))
+
+
+RETIRE_COUNTER = Query(
+    "retire the counter of a space that holds nothing",
+    "UPDATE counter SET state = :became WHERE space = :space AND seq = 0 AND change = 0",
+)
 
 
 def retire_counter(connection: Connection, space: int) -> bool:

@@ -14,13 +14,20 @@ from headish.rows.counters import take_change
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 
 POINTER, TOOLS, DEFAULT = "pointer", "tools", "default"
-
 """The kinds."""
-
-FIND = Query("find definition")
-LIST = Query("list definitions")
-HISTORY = Query("history of a definition")
-ADD = Query("add definition")
+# Each table is bound to the space itself, so that a distributed database finds all rows in one place.
+FIND = Query(
+    "find definition",
+    """
+    SELECT d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running FROM definition AS d
+    LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space AND d.kind = :kind AND d.name = :name
+      AND d.number = (
+        SELECT max(later.number) FROM definition AS later
+        WHERE later.space = :space AND later.kind = :kind AND later.name = d.name
+      )
+    """,
+)
 
 
 def find_definition(connection: Connection, space: int, kind: str, name: bytes) -> Row | None:
@@ -29,14 +36,48 @@ def find_definition(connection: Connection, space: int, kind: str, name: bytes) 
     return row if row is not None and row[2] is not None else None
 
 
+LIST = Query(
+    "list definitions",
+    """
+    SELECT d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running FROM definition AS d
+    LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space AND d.kind = :kind AND d.hash IS NOT NULL
+      AND d.number = (
+        SELECT max(later.number) FROM definition AS later
+        WHERE later.space = :space AND later.kind = :kind AND later.name = d.name
+      )
+    ORDER BY d.name
+    """,
+)
+
+
 def list_definitions(connection: Connection, space: int, kind: str) -> Sequence[Row]:
     """As ``find_definition``, all of a kind, by name."""
     return connection.rows(LIST, space=space, kind=kind)
 
 
+HISTORY = Query(
+    "history of a definition",
+    """
+    SELECT d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running FROM definition AS d
+    LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space AND d.kind = :kind AND d.name = :name ORDER BY d.number DESC
+    """,
+)
+
+
 def definition_history(connection: Connection, space: int, kind: str, name: bytes) -> Sequence[Row]:
     """As ``find_definition``, every value that was ever set, the last first; hash and data are null for a removal."""
     return connection.rows(HISTORY, space=space, kind=kind, name=name)
+
+
+ADD = Query(
+    "add definition",
+    """
+    INSERT INTO definition (space, kind, name, number, hash, data, milliseconds, seq, change, running)
+    VALUES (:space, :kind, :name, :number, :hash, :data, :milliseconds, :seq, :change, :running)
+    """,
+)
 
 
 def set_definition(connection: Connection, space: int, kind: str, name: bytes, data: bytes | None) -> int | None:

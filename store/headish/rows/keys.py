@@ -1,26 +1,34 @@
-"""Turns by their keys, and by what they supersede (rule R35, keys)."""
+"""Turns by what names them from outside: their keys, what they supersede, and their handles (rules R25, handles; R35,
+keys).
+
+A handle is made of a digest: of the digests next to it, and of turns whose digests begin alike.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import in_portions
-from headish.rows.turns import StoredTurn, read_turns
+from headish.rows.payloads import PORTION, WANTED, in_portions
+from headish.rows.turns import COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
 
-BY_KEYS = Query("turns by their keys")
-BY_KEY = Query("turn by its key")
-SUPERSEDING = Query("turns that supersede a turn")
-SUPERSEDING_SOME = Query("turns that supersede some turns")
-BY_IDS = Query("turns by their ids")
-IDS = Query("ids that are known")
+BY_KEY = Query("turn by its key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN (:key, :key_hash)")
 
 
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
     """The turn with a key; one that lost its meta has the key's hash."""
     return next(iter(read_turns(connection.rows(BY_KEY, space=space, key=key, key_hash=hash_key(key)))), None)
+
+
+# A turn that lost its meta has the hash of its key.
+_HASHED = ", ".join(f":{each}_hash" for each in PORTION)
+BY_KEYS = Query(
+    "turns by their keys",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN ({WANTED}, {_HASHED})",
+)
 
 
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
@@ -34,9 +42,22 @@ def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> 
     return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
 
 
+# Without an order: to save the sort, SQLite would read the whole space by its commit numbers.
+SUPERSEDING = Query(
+    "turns that supersede a turn",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes = :id",
+)
+
+
 def superseding(connection: Connection, space: int, turn_id: TurnId) -> list[StoredTurn]:
     """The turns that take the place of a turn, in commit order."""
     return sorted(read_turns(connection.rows(SUPERSEDING, space=space, id=turn_id)), key=lambda stored: stored.seq)
+
+
+SUPERSEDING_SOME = Query(
+    "turns that supersede some turns",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND supersedes IN ({WANTED})",
+)
 
 
 def superseding_some(connection: Connection, space: int, ids: Iterable[TurnId]) -> list[StoredTurn]:
@@ -45,12 +66,133 @@ def superseding_some(connection: Connection, space: int, ids: Iterable[TurnId]) 
     return read_turns(row for portion in portions for row in connection.rows(SUPERSEDING_SOME, space=space, **portion))
 
 
+IDS = Query("ids that are known", f"SELECT id FROM turn WHERE space = :space AND id IN ({WANTED})")
+
+
 def known_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
     """Which of the ids are those of turns. Cost: one statement for each ``LOOKED_UP`` ids."""
     return {row[0] for portion in in_portions(ids) for row in connection.rows(IDS, space=space, **portion)}
+
+
+BY_IDS = Query("turns by their ids", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id IN ({WANTED})")
 
 
 def turns_by_ids(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, StoredTurn]:
     """The turns that have one of the ids, by id. Cost: one statement for each ``LOOKED_UP`` ids."""
     rows = [row for portion in in_portions(ids) for row in connection.rows(BY_IDS, space=space, **portion)]
     return {stored.id: stored for stored in read_turns(rows)}
+
+
+SHORT_BYTES = 8
+"""So much of a digest is indexed."""
+
+
+class NearDigests(NamedTuple):
+    """A turn's digest, the beginnings of those next to it, and the id of another turn that has the same beginning."""
+
+    digest: bytes
+    before: bytes | None
+    after: bytes | None
+    twin: TurnId | None
+
+
+# Under a policy, no index answers a condition on a part of a digest. A secured database has an index of whole ones;
+# this makes the beginning of a digest the highest digest that begins so.
+_ABOVE = "'\\x" + "ff" * 24 + "'::bytea"
+AROUND = Query(
+    "digests next to those of turns, and whether one is shared",
+    f"""
+    SELECT t.id, t.digest, (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND substr(o.digest, 1, 8) < substr(t.digest, 1, 8)
+      ORDER BY substr(o.digest, 1, 8) DESC LIMIT 1
+    ), (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND substr(o.digest, 1, 8) > substr(t.digest, 1, 8)
+      ORDER BY substr(o.digest, 1, 8) LIMIT 1
+    ), (
+      SELECT o.id FROM turn AS o
+      WHERE o.space = :space AND substr(o.digest, 1, 8) = substr(t.digest, 1, 8) AND o.id <> t.id LIMIT 1
+    )
+    FROM turn AS t WHERE t.space = :space AND t.id IN ({WANTED})
+    """,
+    secured=f"""
+    WITH w AS MATERIALIZED (
+      SELECT t.id, t.digest, substr(t.digest, 1, 8) AS low, substr(t.digest, 1, 8) || {_ABOVE} AS high
+      FROM turn AS t WHERE t.space = :space AND t.id IN ({WANTED})
+    )
+    SELECT w.id, w.digest, (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND o.digest < w.low ORDER BY o.digest DESC LIMIT 1
+    ), (
+      SELECT substr(o.digest, 1, 8) FROM turn AS o
+      WHERE o.space = :space AND o.digest > w.high ORDER BY o.digest LIMIT 1
+    ), (
+      SELECT o.id FROM turn AS o
+      WHERE o.space = :space AND o.digest >= w.low AND o.digest <= w.high AND o.id <> w.id LIMIT 1
+    )
+    FROM w
+    """,
+)
+
+
+def digests_around(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, NearDigests]:
+    """What is around the digests of turns; nothing for an id that is not stored. One statement for each 64 ids."""
+    rows = [row for portion in in_portions(ids) for row in connection.rows(AROUND, space=space, **portion)]
+    return {row[0]: NearDigests(*row[1:]) for row in rows}
+
+
+TWINS = Query(
+    "turns of a digest's first bytes",
+    "SELECT id FROM turn INDEXED BY turn_digest WHERE space = :space AND :short = substr(digest, 1, 8) LIMIT :limit",
+    secured=f"""
+    SELECT id FROM turn
+    WHERE space = :space AND digest >= :short::bytea AND digest <= :short::bytea || {_ABOVE} LIMIT :limit
+    """,
+)
+
+
+def twins_of(connection: Connection, space: int, digest: bytes, limit: int) -> list[TurnId]:
+    """The ids of turns whose digests begin with the same eight bytes, in no order; ``limit`` at the most."""
+    return [row[0] for row in connection.rows(TWINS, space=space, short=digest[:SHORT_BYTES], limit=limit)]
+
+
+BY_HANDLE = Query(
+    "turns by handle",
+    f"""
+    SELECT {COLUMNS} FROM turn INDEXED BY turn_digest
+    WHERE space = :space AND :low_short <= substr(digest, 1, 8) AND :high_short >= substr(digest, 1, 8)
+      AND digest >= :low AND digest <= :high AND id LIKE :ending
+    LIMIT :limit
+    """,
+    secured=f"""
+    SELECT {COLUMNS} FROM turn
+    WHERE space = :space AND digest >= :low AND digest <= :high AND id LIKE :ending LIMIT :limit
+    """,
+)
+
+
+def turns_by_handle(
+    connection: Connection, space: int, bounds: tuple[bytes, bytes], end: str, limit: int
+) -> list[StoredTurn]:
+    """Turns whose digests lie between two, both included, and whose ids end so; by commit order of those found.
+
+    Cost: one statement, which looks at every turn between the bounds if there are fewer than ``limit`` with this end.
+    """
+    low, high = bounds
+    rows = connection.rows(
+        BY_HANDLE, space=space, low_short=low[:SHORT_BYTES], high_short=high[:SHORT_BYTES], low=low, high=high,
+        ending=f"%{end}", limit=limit,
+    )  # fmt: skip
+    return sorted(read_turns(rows), key=lambda stored: stored.seq)
+
+
+LOGGED = Query(
+    "which names have a log",
+    f"SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND name IN ({WANTED})",
+)
+
+
+def names_with_log(connection: Connection, space: int, names: Iterable[bytes]) -> set[bytes]:
+    """Which of these names are or were those of bookmarks. One statement for each 64 names."""
+    return {row[0] for portion in in_portions(names) for row in connection.rows(LOGGED, space=space, **portion)}

@@ -15,18 +15,7 @@ from headish.errors import RecordChanged, UnknownObject
 from headish.values.names import Absent, stored_name
 
 REMOVED = b""
-
 """The key under which a kind keeps the highest revision of what was removed."""
-
-FIND = Query("find object")
-REVISIONS = Query("revision of an object, and that of what was removed of its kind")
-PUT = Query("put object")
-REMOVE = Query("remove object")
-LIST = Query("list objects")
-LIST_BACKWARDS = Query("list objects, the last key first")
-HIGHEST = Query("highest revision of the objects whose keys begin so, and of what was removed of their kind")
-REMOVE_SOME = Query("remove the objects whose keys begin so")
-PAGE = Query("objects of all kinds, a page")
 
 
 class Put(NamedTuple):
@@ -38,9 +27,24 @@ class Put(NamedTuple):
     expect: int | Absent | None = None
 
 
+FIND = Query(
+    "find object",
+    "SELECT kind, key, revision, data, milliseconds FROM object WHERE space = :space AND kind = :kind AND key = :key",
+)
+
+
 def find_object(connection: Connection, space: int, kind: str, key: bytes) -> Row | None:
     """``(kind, key, revision, data, milliseconds)``."""
     return connection.row(FIND, space=space, kind=kind, key=key)
+
+
+LIST = Query(
+    "list objects",
+    """
+    SELECT kind, key, revision, data, milliseconds FROM object
+    WHERE space = :space AND kind = :kind AND key > :after AND key >= :low AND key < :high ORDER BY key LIMIT :limit
+    """,
+)
 
 
 def list_objects(
@@ -52,6 +56,15 @@ def list_objects(
     return connection.rows(LIST, space=space, kind=kind, low=prefix, high=high, after=after, limit=limit)
 
 
+LIST_BACKWARDS = Query(
+    "list objects, the last key first",
+    """
+    SELECT kind, key, revision, data, milliseconds FROM object
+    WHERE space = :space AND kind = :kind AND key >= :low AND key < :high ORDER BY key DESC LIMIT :limit
+    """,
+)
+
+
 def list_objects_backwards(
     connection: Connection, space: int, kind: str, *, prefix: bytes, before: bytes | None, limit: int
 ) -> Sequence[Row]:
@@ -59,6 +72,15 @@ def list_objects_backwards(
     high = prefix + b"\xff" if before is None else before
     low = prefix or b"\x00"  # the empty key is that of what was removed
     return connection.rows(LIST_BACKWARDS, space=space, kind=kind, low=low, high=high, limit=limit)
+
+
+PAGE = Query(
+    "objects of all kinds, a page",
+    """
+    SELECT kind, key, revision, data, milliseconds FROM object WHERE space = :space AND (kind, key) > (:kind, :key)
+    ORDER BY kind, key LIMIT :limit
+    """,
+)
 
 
 def objects_page(connection: Connection, space: int, kind: str, key: bytes, limit: int) -> Sequence[Row]:
@@ -75,6 +97,9 @@ def put_object(connection: Connection, space: int, put: Put) -> int:
     return number
 
 
+REMOVE = Query("remove object", "DELETE FROM object WHERE space = :space AND kind = :kind AND key = :key")
+
+
 def remove_object(connection: Connection, space: int, kind: str, key: bytes, expect: int | Absent | None) -> int:
     """Remove an object; the revision that it had. Cost: two statements, or three. Raises: UnknownObject,
     RecordChanged."""
@@ -86,6 +111,19 @@ def remove_object(connection: Connection, space: int, kind: str, key: bytes, exp
     if revision > removed:
         _write(connection, space, kind, REMOVED, revision, b"")
     return revision
+
+
+HIGHEST = Query(
+    "highest revision of the objects whose keys begin so, and of what was removed of their kind",
+    """
+    SELECT max(revision) FROM object
+    WHERE space = :space AND kind = :kind AND (key >= :low AND key < :high OR key = :removed)
+    """,
+)
+REMOVE_SOME = Query(
+    "remove the objects whose keys begin so",
+    "DELETE FROM object WHERE space = :space AND kind = :kind AND key >= :low AND key < :high",
+)
 
 
 def remove_objects(connection: Connection, space: int, kind: str, prefix: bytes) -> int:
@@ -104,6 +142,12 @@ def object_is(connection: Connection, space: int, put: Put, revision: int) -> bo
     return row is not None and (row[2], row[3]) == (revision, put.data)
 
 
+REVISIONS = Query(
+    "revision of an object, and that of what was removed of its kind",
+    "SELECT key, revision FROM object WHERE space = :space AND kind = :kind AND key IN (:key, :removed)",
+)
+
+
 def _revisions(connection: Connection, space: int, kind: str, key: bytes) -> tuple[int | None, int]:
     """The revision of an object, None where it is not there, and the highest of those that are gone."""
     rows = connection.rows(REVISIONS, space=space, kind=kind, key=key, removed=REMOVED)
@@ -115,6 +159,16 @@ def _check_expected(kind: str, key: bytes, expect: int | Absent | None, actual: 
     expected = None if isinstance(expect, Absent) else expect
     if expect is not None and expected != actual:
         raise RecordChanged(f"the object {stored_name(key)!r} of the kind {kind!r}", expected, actual)
+
+
+PUT = Query(
+    "put object",
+    """
+    INSERT INTO object (space, kind, key, revision, data, milliseconds)
+    VALUES (:space, :kind, :key, :revision, :data, :milliseconds) ON CONFLICT (space, kind, key) DO UPDATE
+    SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds
+    """,
+)
 
 
 def _write(connection: Connection, space: int, kind: str, key: bytes, revision: int, data: bytes) -> None:

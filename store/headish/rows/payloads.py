@@ -15,24 +15,42 @@ from headish.values.places import Place
 K = TypeVar("K", bytes, TurnId)
 
 LOOKED_UP = 64
-
 """How many keys one statement looks up; a shorter list is filled up with its last key."""
 
 PORTION = tuple(f"wanted{index}" for index in range(LOOKED_UP))
-
 """The parameters of such a statement."""
 
-T = TypeVar("T", bytes, TurnId, int)
+WANTED = ", ".join(f":{each}" for each in PORTION)
+"""The same as the list of an IN."""
 
-ADD_PAYLOAD = Query("add payload")
-READ_PAYLOAD = Query("read the payload of a turn")
-BARRED_AMONG = Query("which addresses are barred")
-PAYLOADS_AFTER = Query("payloads after an address")
+LEFT_JOIN_PAYLOAD = (
+    "LEFT JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL AND t.data IS NULL"
+)
+"""The large payload of a turn ``t``; that of an erased turn may be there still, because another one needs it. Most
+payloads stand in their rows: then no other table is looked at."""
+
+T = TypeVar("T", bytes, TurnId, int)
 
 
 def split_payload(data: bytes) -> bytes | None:
     """The bytes that stand in the row itself: all of a small payload, none of a large one."""
     return data if len(data) <= INLINE_BYTES else None
+
+
+# An old row whose bytes are missing or damaged gets them again, so that a turn that was acknowledged can be read.
+ADD_PAYLOAD = Query(
+    "add payload",
+    sqlite="""
+    INSERT INTO payload (space, hash, size, data) VALUES (:space, :hash, :size, :data)
+    ON CONFLICT (space, hash) DO UPDATE SET size = excluded.size, data = excluded.data
+    WHERE payload.data IS NOT excluded.data AND payload.erased IS NULL
+    """,
+    postgresql="""
+    INSERT INTO payload (space, hash, size, data) VALUES (:space, :hash, :size, :data)
+    ON CONFLICT (space, hash) DO UPDATE SET size = excluded.size, data = excluded.data WHERE payload.data IS DISTINCT
+    FROM excluded.data AND payload.erased IS NULL
+    """,
+)
 
 
 def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, bytes]) -> None:
@@ -49,6 +67,12 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
         connection.run_many(ADD_PAYLOAD, rows)
 
 
+BARRED_AMONG = Query(
+    "which addresses are barred",
+    f"SELECT hash, erased FROM payload WHERE space = :space AND hash IN ({WANTED}) AND erased IS NOT NULL",
+)
+
+
 def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
     """Refuse content whose bytes were barred by an erasure. Cost: one statement for each ``LOOKED_UP`` addresses.
 
@@ -58,6 +82,15 @@ def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -
         row = connection.row(BARRED_AMONG, space=space, **portion)
         if row is not None:
             raise BarredContent(row[0].hex(), int(row[1]))
+
+
+READ_PAYLOAD = Query(
+    "read the payload of a turn",
+    f"""
+    SELECT coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos
+    """,
+)
 
 
 def read_payload_at(connection: Connection, space: int, place: Place) -> bytes | None:
@@ -74,6 +107,12 @@ def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str
         portion = listed[start : start + LOOKED_UP]
         portion += [portion[-1] if filler is None else filler] * (LOOKED_UP - len(portion))
         yield dict(zip(PORTION, portion, strict=True))
+
+
+PAYLOADS_AFTER = Query(
+    "payloads after an address",
+    "SELECT hash, size, data, erased FROM payload WHERE space = :space AND hash > :hash ORDER BY hash LIMIT :limit",
+)
 
 
 def payloads_after(connection: Connection, space: int, hash: bytes, limit: int) -> Sequence[Row]:

@@ -10,22 +10,22 @@ from headish.rows.counters import add_counter, retire_counter
 
 # Every name that can be looked up sorts behind the rows of removed spaces.
 _FIRST_NAME = b"\1"
-
-FIND_SPACE = Query("find space")
-ADD_SPACE = Query("add space")
-LIST_SPACES = Query("list spaces")
-SPACE_NUMBERS = Query("numbers of spaces")
-RENAME_SPACE = Query("rename space")
-COUNT_SPACES = Query("count spaces")
-HOLDS_MORE = Query("whether a space holds what no counter counts")
-LAST_NAME = Query("last name of a space")
-ADD_NAME = Query("log the name of a space")
+# In a secured database it is looked up and entered at once, so a space that is forbidden is as unknown as one that is
+# not there.
+FIND_SPACE = Query("find space", "SELECT id FROM space WHERE name = :name", secured="SELECT headish_enter(:name)")
 
 
 def find_space(connection: Connection, name: bytes) -> int | None:
     """The number of a space, or None."""
     row = connection.row(FIND_SPACE, name=name)
     return row[0] if row else None
+
+
+ADD_SPACE = Query(
+    "add space",
+    "INSERT INTO space (name) VALUES (:name) ON CONFLICT DO NOTHING",
+    secured="SELECT 1 WHERE headish_add_space(:name)",
+)
 
 
 def add_space(connection: Connection, name: bytes) -> int:
@@ -39,15 +39,24 @@ def add_space(connection: Connection, name: bytes) -> int:
     return number
 
 
+LIST_SPACES = Query("list spaces", "SELECT name FROM space WHERE name > :after ORDER BY name LIMIT :limit")
+
+
 def list_spaces(connection: Connection, *, after: bytes = b"", limit: int = 2**63 - 1) -> list[bytes]:
     """The names of spaces behind ``after``, by name."""
     return [name for (name,) in connection.rows(LIST_SPACES, after=after or _FIRST_NAME, limit=limit)]
+
+
+COUNT_SPACES = Query("count spaces", "SELECT count(*) FROM space WHERE name > :after")
 
 
 def count_spaces(connection: Connection) -> int:
     """How many spaces there are, without those that were removed."""
     [(count,)] = connection.rows(COUNT_SPACES, after=_FIRST_NAME)
     return int(count)
+
+
+RENAME_SPACE = Query("rename space", "UPDATE space SET name = :new WHERE id = :space")
 
 
 def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
@@ -58,6 +67,16 @@ def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
     connection.run(RENAME_SPACE, space=number, new=new)
     _log(connection, number, new)
     return True
+
+
+HOLDS_MORE = Query(
+    "whether a space holds what no counter counts",
+    """
+    SELECT EXISTS (SELECT 1 FROM stream AS s WHERE s.space = :space),
+      EXISTS (SELECT 1 FROM conversation AS c WHERE c.space = :space),
+      EXISTS (SELECT 1 FROM object AS o WHERE o.space = :space)
+    """,
+)
 
 
 def remove_space(connection: Connection, space: int) -> bool:
@@ -75,6 +94,9 @@ def name_space(connection: Connection, space: int, name: bytes) -> None:
     _log(connection, space, name)
 
 
+SPACE_NUMBERS = Query("numbers of spaces", "SELECT id, name FROM space WHERE name > :after ORDER BY id")
+
+
 def space_numbers(connection: Connection) -> list[tuple[int, bytes]]:
     """The number and name of each space but the removed ones, by number."""
     return [(int(number), bytes(name)) for number, name in connection.rows(SPACE_NUMBERS, after=_FIRST_NAME)]
@@ -83,6 +105,19 @@ def space_numbers(connection: Connection) -> list[tuple[int, bytes]]:
 def removed_name(space: int) -> bytes:
     """The name of a removed space, which nobody can give or look up: no name holds NUL."""
     return b"\0removed-%d" % space
+
+
+LAST_NAME = Query(
+    "last name of a space",
+    "SELECT number, running FROM space_log WHERE space = :space ORDER BY number DESC LIMIT 1",
+)
+ADD_NAME = Query(
+    "log the name of a space",
+    """
+    INSERT INTO space_log (space, number, name, milliseconds, running)
+    VALUES (:space, :number, :name, :milliseconds, :running)
+    """,
+)
 
 
 def _log(connection: Connection, space: int, name: bytes | None) -> None:

@@ -11,21 +11,7 @@ from headish.database.query import Connection, Query
 from headish.values.ids import TurnId
 
 FINISHED, RECOVERED = "finished", "recovered"
-
 """How a stream ended: its writer stored the turn, or a recovery did from the journal."""
-
-OPEN = Query("open a stream")
-ADD_CHUNK = Query("journal a chunk")
-RENEW = Query("renew the lease of a stream")
-LOCK = Query("lock a stream")
-HAS_OPEN = Query("whether any stream is open")
-OPEN_STREAMS = Query("open streams")
-CHUNKS = Query("journal of a stream")
-CLOSE = Query("close a stream")
-REMOVE_CHUNKS = Query("remove the journal of a stream")
-DROP = Query("drop a stream")
-FORGET = Query("forget streams that ended long ago")
-COUNT_ENDED = Query("count streams that ended long ago")
 
 
 class StoredStream(NamedTuple):
@@ -38,10 +24,23 @@ class StoredStream(NamedTuple):
     turn: TurnId | None
 
 
+OPEN = Query("open a stream", "INSERT INTO stream (space, id, about, expires) VALUES (:space, :id, :about, :expires)")
+FORGET = Query(
+    "forget streams that ended long ago",
+    "DELETE FROM stream WHERE space = :space AND outcome IS NOT NULL AND expires < :past",
+)
+
+
 def open_stream(connection: Connection, space: int, id: TurnId, about: bytes, expires: int, forget_before: int) -> None:
     """Begin a stream; those that ended before a time are forgotten."""
     connection.run(FORGET, space=space, past=forget_before)
     connection.run(OPEN, space=space, id=id, about=about, expires=expires)
+
+
+ADD_CHUNK = Query(
+    "journal a chunk",
+    "INSERT INTO stream_chunk (space, stream, number, data) VALUES (:space, :stream, :number, :data)",
+)
 
 
 def add_chunk(connection: Connection, space: int, id: TurnId, number: int, data: bytes, expires: int) -> bool:
@@ -52,9 +51,21 @@ def add_chunk(connection: Connection, space: int, id: TurnId, number: int, data:
     return True
 
 
+RENEW = Query(
+    "renew the lease of a stream",
+    "UPDATE stream SET expires = :until WHERE space = :space AND id = :id AND outcome IS NULL",
+)
+
+
 def renew_stream(connection: Connection, space: int, id: TurnId, expires: int) -> bool:
     """Whether the stream is still open; its lease is then renewed."""
     return connection.run(RENEW, space=space, id=id, until=expires) == 1
+
+
+LOCK = Query(
+    "lock a stream",
+    "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND id = :id FOR UPDATE",
+)
 
 
 def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream | None:
@@ -63,9 +74,18 @@ def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream 
     return None if row is None else StoredStream._make(row)
 
 
+HAS_OPEN = Query("whether any stream is open", "SELECT id FROM stream WHERE space = :space AND outcome IS NULL LIMIT 1")
+
+
 def has_open_streams(connection: Connection, space: int) -> bool:
     """Whether a stream has not ended."""
     return connection.row(HAS_OPEN, space=space) is not None
+
+
+OPEN_STREAMS = Query(
+    "open streams",
+    "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND outcome IS NULL ORDER BY id",
+)
 
 
 def open_streams(connection: Connection, space: int) -> list[StoredStream]:
@@ -73,9 +93,22 @@ def open_streams(connection: Connection, space: int) -> list[StoredStream]:
     return [StoredStream._make(row) for row in connection.rows(OPEN_STREAMS, space=space)]
 
 
+CHUNKS = Query(
+    "journal of a stream",
+    "SELECT data FROM stream_chunk WHERE space = :space AND stream = :id ORDER BY number",
+)
+
+
 def journal_of(connection: Connection, space: int, id: TurnId) -> list[bytes]:
     """The chunks of a stream's journal, in order."""
     return [row[0] for row in connection.rows(CHUNKS, space=space, id=id)]
+
+
+REMOVE_CHUNKS = Query(
+    "remove the journal of a stream",
+    "DELETE FROM stream_chunk WHERE space = :space AND stream = :id",
+)
+DROP = Query("drop a stream", "DELETE FROM stream WHERE space = :space AND id = :id AND outcome IS NULL")
 
 
 def drop_stream(connection: Connection, space: int, id: TurnId) -> bool:
@@ -91,9 +124,18 @@ def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
     connection.run(REMOVE_CHUNKS, space=space, id=id)
 
 
+CLOSE = Query("close a stream", "UPDATE stream SET outcome = :became, turn = :stored WHERE space = :space AND id = :id")
+
+
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
     """End a stream with what became of it. Its journal was removed."""
     connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+
+
+COUNT_ENDED = Query(
+    "count streams that ended long ago",
+    "SELECT count(*) FROM stream WHERE space = :space AND outcome IS NOT NULL AND expires < :past",
+)
 
 
 def count_ended(connection: Connection, space: int, before: int) -> int:

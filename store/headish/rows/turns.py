@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row, Statement
-from headish.rows.payloads import in_portions
+from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
-from headish.values.places import Place, Segment
+from headish.values.places import Place
 
 
 class StoredTurn(NamedTuple):
@@ -42,7 +42,7 @@ class StoredTurn(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-class Parent(NamedTuple):
+class ParentTurn(NamedTuple):
     """What a child needs of a stored turn, and what tells which names point at it."""
 
     id: TurnId
@@ -70,25 +70,18 @@ class Tip(NamedTuple):
     continued: bool
 
 
+COLUMNS = ", ".join(StoredTurn._fields)
+
+T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn._fields)
+"""The columns of ``StoredTurn``; those of a table ``t``."""
+
 _BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
 _TYPE, _DIGEST, _ERASED = (StoredTurn._fields.index(each) for each in ("type", "digest", "erased"))
 _NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn._fields) - _ERASED)
-
-AT_PLACE = Query("turn at a place")
-PARENT_AT = Query("what a child needs of a turn at a place")
-BY_ID = Query("turn by id")
-BY_KEY = Query("turn by key")
-BY_SEQ = Query("turn by commit number")
-BY_PREFIX = Query("turns by id prefix")
-NEWEST = Query("newest turn")
-TIP = Query("last position of a chain, and whether a place of it is continued")
-BY_DIGEST = Query("turns by digests")
-AT_DIGEST = Query("places of turns by digests")
-ADD_TURN = Query("add turn")
-ADD_BARE_TURN = Query("add a turn that has nothing but its blocks")
-ADD_LINK = Query("add link")
-LINKS_OF = Query("links of a chain")
-RANGE = Query("turns of a range")
+AT_PLACE = Query(
+    "turn at a place",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
+)
 
 
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
@@ -96,10 +89,19 @@ def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | No
     return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
 
 
-def parent_at(connection: Connection, space: int, place: Place) -> Parent | None:
+PARENT_AT = Query(
+    "what a child needs of a turn at a place",
+    "SELECT id, digest, head FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
+)
+
+
+def parent_at(connection: Connection, space: int, place: Place) -> ParentTurn | None:
     """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
     row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None else Parent._make(row)
+    return None if row is None else ParentTurn._make(row)
+
+
+BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id = :id")
 
 
 def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTurn | None:
@@ -107,9 +109,15 @@ def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTur
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
 
 
+BY_KEY = Query("turn by key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key = :key")
+
+
 def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
     """The turn with this key."""
     return _read_turn(connection.row(BY_KEY, space=space, key=key))
+
+
+BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq = :seq")
 
 
 def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | None:
@@ -117,10 +125,26 @@ def turn_by_seq(connection: Connection, space: int, seq: int) -> StoredTurn | No
     return _read_turn(connection.row(BY_SEQ, space=space, seq=seq))
 
 
+BY_PREFIX = Query(
+    "turns by id prefix",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id >= :low AND id < :high ORDER BY id LIMIT :limit",
+)
+
+
 def turns_by_prefix(connection: Connection, space: int, prefix: str, limit: int) -> list[StoredTurn]:
     """Turns whose ids begin so, by id."""
     # "{" follows "z" in ASCII, so it ends the range of ids that begin with the prefix.
     return read_turns(connection.rows(BY_PREFIX, space=space, low=prefix, high=prefix + "{", limit=limit))
+
+
+# Not the highest number: what arrives from elsewhere is not what was said here last.
+NEWEST = Query(
+    "newest turn",
+    f"""
+    SELECT {T_COLUMNS} FROM turn AS t
+    WHERE t.space = :space AND t.seq = (SELECT n.latest FROM counter AS n WHERE n.space = :space)
+    """,
+)
 
 
 def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
@@ -130,6 +154,20 @@ def newest_turn(connection: Connection, space: int) -> StoredTurn | None:
 
 NO_DIGEST = b""
 """No turn has it: it fills up a portion. A hundred thousand turns may share a digest that did."""
+
+# First from digests to places, in the index alone, then to the turns: asked for whole turns, SQLite rates the index no
+# better than the primary key and reads the whole space.
+_WANTED_DIGESTS = " UNION ALL ".join(f"SELECT :{each} AS digest" for each in PORTION)
+BY_DIGEST = Query(
+    "turns by digests",
+    f"""
+    WITH wanted AS ({_WANTED_DIGESTS})
+    SELECT {T_COLUMNS} FROM wanted
+    LEFT JOIN turn AS other ON other.space = :space AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8)
+      AND other.digest = wanted.digest
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = other.chain AND t.pos = other.pos
+    """,
+)
 
 
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
@@ -141,11 +179,35 @@ def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 
+AT_DIGEST = Query(
+    "places of turns by digests",
+    f"""
+    WITH wanted AS ({_WANTED_DIGESTS})
+    SELECT other.digest, other.seq, other.chain, other.pos FROM wanted
+    JOIN turn AS other ON other.space = :space AND substr(other.digest, 1, 8) = substr(wanted.digest, 1, 8)
+      AND other.digest = wanted.digest
+    """,
+)
+
+
 def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
     """Where the turns with one of at most ``LOOKED_UP`` digests are, in no order. One statement."""
     [portion] = in_portions(digests, filler=NO_DIGEST)
     rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
     return [At(*row) for row in rows]
+
+
+# Whoever continues the middle of a chain need not look at the links: its next turn continues that place.
+TIP = Query(
+    "last position of a chain, and whether a place of it is continued",
+    """
+    SELECT chain_end.pos,
+      CASE WHEN chain_end.pos = :pos THEN EXISTS (
+        SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = :chain AND l.parent_pos = :pos
+      ) ELSE true END
+    FROM (SELECT max(t.pos) AS pos FROM turn AS t WHERE t.space = :space AND t.chain = :chain) AS chain_end
+    """,
+)
 
 
 def tip_of(connection: Connection, space: int, place: Place) -> Tip:
@@ -154,15 +216,33 @@ def tip_of(connection: Connection, space: int, place: Place) -> Tip:
     return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
 
 
+LINKS_OF = Query(
+    "links of a chain",
+    "SELECT parent_chain, parent_pos FROM link WHERE space = :space AND chain = :chain ORDER BY ordinal",
+)
+
+
 def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
     """What the first turn of a chain continues, in order."""
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
 
 
-def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
-    """The turns of a range of a chain, by position."""
-    chain, low, high = segment
-    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))
+ADD_TURN = Query(
+    "add turn",
+    """
+    INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited,
+      system, digest, hash, data, seal, head, app, erased, key, supersedes)
+    VALUES (:space, :chain, :pos, :seq, :id, :role, :type, :content_type, :cache, :attributes,
+      :inherited, :system, :digest, :hash, :data, :seal, :head, :app, :erased, :key, :supersedes)
+    """,
+)
+ADD_BARE_TURN = Query(
+    "add a turn that has nothing but its blocks",
+    """
+    INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head, app)
+    VALUES (:space, :chain, :pos, :seq, :id, :role, :digest, :hash, :data, :seal, :head, :app)
+    """,
+)
 
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
@@ -194,6 +274,15 @@ def _whole(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
     return (space, *turn[:_BEHIND_DATA], data, *turn[_BEHIND_DATA:])
 
 
+ADD_LINK = Query(
+    "add link",
+    """
+    INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos)
+    VALUES (:space, :chain, :ordinal, :parent_chain, :parent_pos)
+    """,
+)
+
+
 def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Sequence[Place]]]) -> None:
     """Store what the first turns of new chains continue: pairs of a chain and its parents in order."""
     rows = [
@@ -210,5 +299,5 @@ def _read_turn(row: Row | None) -> StoredTurn | None:
 
 
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
-    """Rows of ``select_turns`` as values."""
+    """Rows of ``COLUMNS`` as values."""
     return list(map(StoredTurn._make, rows))

@@ -12,8 +12,8 @@ from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import EVERYTHING, Question, as_match, phrases_of
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.query import Connection
-from headish.rows.upkeep import searches
-from headish.rows.upkeep.searches import Source
+from headish.rows.upkeep import matches, searches
+from headish.rows.upkeep.matches import SearchedTurn
 from headish.searching.entries import (
     READ,
     REASONED,
@@ -60,7 +60,7 @@ def state_of(connection: Connection, space: int) -> Found:
 
 def candidates(
     connection: Connection, space: int, asked: Asked, state: Found, first: int, between: tuple[int, int]
-) -> Iterator[list[Source]]:
+) -> Iterator[list[SearchedTurn]]:
     """Turns that may match, the newest first, in pages: one with the ``first`` turns of the index, then larger ones.
 
     ``between`` are commit numbers, both left out.
@@ -77,14 +77,14 @@ def candidates(
     high = min(end, indexed + 1) if indexed else None
     limit = first
     while high is not None:
-        page, high = searches.found_before(connection, space, question, low, high, limit)
+        page, high = matches.found_before(connection, space, question, low, high, limit)
         yield page
         limit = PAGE
 
 
-def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[Source]]:
+def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[list[SearchedTurn]]:
     """All turns between two commit numbers, the newest first."""
-    while page := searches.sources_before(connection, space, low, high, READ_PAGE):
+    while page := matches.sources_before(connection, space, low, high, READ_PAGE):
         yield page
         high = page[-1].seq
 

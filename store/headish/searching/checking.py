@@ -15,8 +15,9 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import DatabaseError
 from headish.rows.counters import read_counter
-from headish.rows.upkeep import searches
-from headish.rows.upkeep.searches import Indexed, Source
+from headish.rows.upkeep import matches, searches
+from headish.rows.upkeep.matches import SearchedTurn
+from headish.rows.upkeep.searches import Indexed
 from headish.searching.entries import BEFORE, BEHIND, FACT, entry_of, read_said
 from headish.values.results.reports import Problem
 
@@ -76,7 +77,7 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
     number = 0
     if not searches.can_index(connection):
         return
-    while (word := searches.next_space(connection, number)) is not None:
+    while (word := matches.next_space(connection, number)) is not None:
         digits = word[: next((at for at, each in enumerate(word) if not each.isdigit()), len(word))]
         number = int(digits or -1)
         yield number
@@ -96,8 +97,8 @@ def _held(connection: Connection, space: int) -> Held | None:
     if not searches.can_index(connection) or 0 < known.version < WORDS_VERSION:
         return None
     after, hashes, end = f"{space}{BEFORE}", 0, f"{space}{BEHIND}"
-    words, seqs = searches.sums(connection, space, after, end)
-    while page := searches.words_page(connection, space, after, end, PAGE_WORDS):
+    words, seqs = matches.sums(connection, space, after, end)
+    while page := matches.words_page(connection, space, after, end, PAGE_WORDS):
         hashes += sum(hash(word) * turns for word, turns in page)
         after = page[-1].word
     return Held(known, Sum(words, seqs, hashes % _MODULUS), read_counter(connection, space).seq)
@@ -111,17 +112,17 @@ def _position_problems(held: Held) -> Iterator[Problem]:
         yield Problem(SUBJECT, f"it is said to hold turns up to {known.seq}, and the last is {held.turns}")
 
 
-def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[Source, set[str]]]:
+def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[SearchedTurn, set[str]]]:
     """Turns with the words that the index is to hold of them."""
 
-    def work(connection: Connection) -> list[tuple[Source, set[str]]]:
-        sources = [each for each in searches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
+    def work(connection: Connection) -> list[tuple[SearchedTurn, set[str]]]:
+        sources = [each for each in matches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
         return [(said.source, set(entry_of(space, said).split())) for said in read_said(connection, space, sources)]
 
     return backend.read(work)
 
 
-def _plus(before: Sum, page: Sequence[tuple[Source, set[str]]]) -> Sum:
+def _plus(before: Sum, page: Sequence[tuple[SearchedTurn, set[str]]]) -> Sum:
     return Sum(
         before.words + sum(len(words) for _, words in page),
         before.seqs + sum(len(words) * source.seq for source, words in page),
@@ -144,7 +145,7 @@ def _named(backend: Backend, space: int, known: Indexed) -> Iterator[Problem]:
 
 
 def _differences(
-    connection: Connection, space: int, page: Sequence[tuple[Source, set[str]]], low: int, high: int
+    connection: Connection, space: int, page: Sequence[tuple[SearchedTurn, set[str]]], low: int, high: int
 ) -> list[Problem]:
     wanted: dict[str, set[int]] = {}
     for source, words in page:
@@ -153,7 +154,7 @@ def _differences(
     present = _entries(connection, space, low, high)
     lacking, wrong = set(), set()
     for word, seqs in wanted.items():
-        found = set(searches.matching(connection, space, f'"{word}"', low, high, high - low))
+        found = set(matches.matching(connection, space, f'"{word}"', low, high, high - low))
         lacking |= {seq for seq in seqs - found if seq not in present}
         wrong |= {seq for seq in seqs ^ found if seq in present}
     ids = {source.seq: source.id for source, _ in page}
@@ -168,4 +169,4 @@ def _differences(
 
 def _entries(connection: Connection, space: int, low: int, high: int) -> set[int]:
     """The turns that the index holds: each of them has a fact."""
-    return set(searches.matching(connection, space, f'"{space}{FACT}" *', low, high, high - low))
+    return set(matches.matching(connection, space, f'"{space}{FACT}" *', low, high, high - low))

@@ -22,7 +22,7 @@ from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import DECODED_TOGETHER
-from headish.rows.upkeep.searches import Source, large_payload
+from headish.rows.upkeep.matches import SearchedTurn, large_payload
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 
@@ -39,7 +39,7 @@ _decode_system = msgspec.json.Decoder(dict[str, object]).decode
 class Said(NamedTuple):
     """A turn as it is searched: its texts, and the tools that it calls or has results of."""
 
-    source: Source
+    source: SearchedTurn
     pieces: list[Piece]
     tools: Set[str]
 
@@ -47,7 +47,7 @@ class Said(NamedTuple):
 _NO_TOOLS: frozenset[str] = frozenset()
 
 
-def read_said(connection: Connection, space: int, sources: Iterable[Source]) -> Iterator[Said]:
+def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn]) -> Iterator[Said]:
     """The texts of turns. What does not decode has none here: whoever reads it is told, and so is verify.
 
     Cost: one statement for each large payload, and memory for one.
@@ -101,13 +101,13 @@ def _long_entry(space: int, said: Said, facts: str) -> str:
     return " ".join(sorted(known))
 
 
-def model_of(source: Source) -> str | None:
+def model_of(source: SearchedTurn) -> str | None:
     """The model that said it."""
     model = reply_of(_system(source)).get("model")
     return model if isinstance(model, str) else None
 
 
-def system_of(source: Source) -> dict[str, object]:
+def system_of(source: SearchedTurn) -> dict[str, object]:
     """What headish itself says of the turn; empty where it does not decode."""
     return _system(source)
 
@@ -156,7 +156,7 @@ def _code(name: str) -> str:
     return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
 
 
-def _read_alone(connection: Connection, space: int, source: Source) -> Said:
+def _read_alone(connection: Connection, space: int, source: SearchedTurn) -> Said:
     if source.erased is not None:
         return Said(source, [], set())
     payload = source.data if source.data is not None else large_payload(connection, space, source.place)
@@ -171,7 +171,7 @@ def _read_alone(connection: Connection, space: int, source: Source) -> Said:
     return Said(source, pieces_of(blocks), tools_of(blocks))
 
 
-def _document(source: Source, payload: bytes) -> list[Piece]:
+def _document(source: SearchedTurn, payload: bytes) -> list[Piece]:
     name = _system(source).get("document_name")
     text = None
     if is_text_type(source.content_type or ""):
@@ -182,7 +182,7 @@ def _document(source: Source, payload: bytes) -> list[Piece]:
     return document_pieces(name if isinstance(name, str) else None, text)
 
 
-def _system(source: Source) -> dict[str, object]:
+def _system(source: SearchedTurn) -> dict[str, object]:
     try:
         return {} if source.system is None else _decode_system(source.system)
     except (msgspec.MsgspecError, UnicodeDecodeError):

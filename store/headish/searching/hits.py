@@ -15,7 +15,8 @@ from headish.content.searching.pieces import Piece
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
 from headish.content.searching.texts import Body, matches
 from headish.database.query import Connection
-from headish.rows.upkeep.searches import LAST, Source, count_matching
+from headish.rows.upkeep.matches import SearchedTurn, count_matching
+from headish.rows.upkeep.searches import LAST
 from headish.searching.candidates import PAGE, Asked, Found, beginnings, candidates
 from headish.searching.entries import Said, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within
@@ -46,7 +47,7 @@ class Wanted(NamedTuple):
 class Match(NamedTuple):
     """A turn that matches, and the texts that were searched."""
 
-    source: Source
+    source: SearchedTurn
     pieces: list[Piece]
     texts: list[Body]
     score: float = 0.0
@@ -88,7 +89,7 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
             yield Match(said.source, pieces, texts)
 
 
-def _may_be(source: Source, wanted: Wanted) -> bool:
+def _may_be(source: SearchedTurn, wanted: Wanted) -> bool:
     """What can be said of a turn before its payload is read."""
     asked = wanted.asked
     if source.erased is not None or (asked.role is not None and source.role != asked.role):

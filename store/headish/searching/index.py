@@ -20,7 +20,7 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.rows.counters import read_counter
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep import searches
+from headish.rows.upkeep import matches, searches
 from headish.rows.upkeep.searches import Indexed
 from headish.searching.entries import BEFORE, BEHIND, entry_of, read_said
 
@@ -99,7 +99,7 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
         searches.restart(connection, space, WORDS_VERSION)
         return 0
     seqs = sorted({each.seq for each in turns if each.seq <= known.seq})
-    sources = searches.sources_at(connection, space, seqs)
+    sources = matches.sources_at(connection, space, seqs)
     entries = [
         (said.source.seq, entry) for said in read_said(connection, space, sources) if (entry := entry_of(space, said))
     ]
@@ -127,7 +127,7 @@ def forget_space(connection: Connection, space: int) -> None:
 def _remove_all(connection: Connection, space: int, last: int) -> None:
     seq, is_more = 0, True
     while is_more:
-        sources = searches.sources_after(connection, space, seq, PORTION_TURNS)
+        sources = matches.sources_after(connection, space, seq, PORTION_TURNS)
         is_more = len(sources) == PORTION_TURNS and sources[-1].seq < last
         said = read_said(connection, space, [each for each in sources if each.seq <= last])
         entries = [(each.source.seq, entry) for each in said if (entry := entry_of(space, each))]
@@ -137,7 +137,7 @@ def _remove_all(connection: Connection, space: int, last: int) -> None:
 
 def _holds_words(connection: Connection, space: int) -> bool:
     """Every sign of a word is between these two."""
-    return bool(searches.words_page(connection, space, f"{space}{BEFORE}", f"{space}{BEHIND}", 1))
+    return bool(matches.words_page(connection, space, f"{space}{BEFORE}", f"{space}{BEHIND}", 1))
 
 
 def _next_portion(connection: Connection, space: int) -> Portion | None:
@@ -151,7 +151,7 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
         return Portion(known or Indexed(0, 0, -1), 0, 0, [])
     entries: list[tuple[int, str]] = []
     seq, left, turns = known.seq, PORTION_CHARACTERS, 0
-    for said in read_said(connection, space, searches.sources_after(connection, space, known.seq, PORTION_TURNS)):
+    for said in read_said(connection, space, matches.sources_after(connection, space, known.seq, PORTION_TURNS)):
         entry = entry_of(space, said)
         if entry:
             entries.append((said.source.seq, entry))

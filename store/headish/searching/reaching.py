@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from headish.database.query import Connection
-from headish.rows.threads.reached import ends_of_chains, grown_chains
+from headish.rows.threads.places import ends_of_chains, grown_chains
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place

@@ -12,7 +12,7 @@ from headish.history.conversations import read_record
 from headish.rows.bookmarks import find_bookmark, list_bookmarks
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_by_id
-from headish.rows.upkeep.searches import subjects_page
+from headish.rows.upkeep.matches import subjects_page
 from headish.searching.reaching import grown_from
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name

@@ -9,7 +9,7 @@ from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
 from headish.database.query import Connection
 from headish.errors import CannotIndex
-from headish.rows.upkeep import searches
+from headish.rows.upkeep import matches, searches
 
 
 def keeps_index(connection: Connection) -> bool:
@@ -29,7 +29,7 @@ def switch(backend: Backend, on: bool) -> None:
             if not create_index(connection):
                 raise CannotIndex(backend.target)
     backend.write(lambda connection: searches.switch(connection, False, WORDS_VERSION))
-    for space in backend.read(searches.all_spaces):
+    for space in backend.read(matches.all_spaces):
         backend.within(space).write(partial(_drop, space=space))
     if on:
         backend.write(lambda connection: searches.switch(connection, True, WORDS_VERSION))

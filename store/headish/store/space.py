@@ -21,8 +21,8 @@ from headish.errors import (
     UnknownTurn,
 )
 from headish.history.reading.find import find_place, find_turn
-from headish.rows.bookmarks import find_overtaken
 from headish.rows.counters import lock_space
+from headish.rows.moves import find_overtaken
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.connections import Connections
 from headish.values.blocks import ContentBlock

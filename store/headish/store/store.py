@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
-from headish.rows.upkeep.erasures import has_erasures
+from headish.rows.upkeep.receipts import has_erasures
 from headish.store.connections import Connections
 from headish.store.space import Space
 from headish.values.checks.doors import PATH, door
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
+    from headish.store.transactions.reading import ReadTransaction
+    from headish.store.transactions.writing import WriteTransaction
     from headish.values.results.backups import Backup
     from headish.values.turns import Turn
 
@@ -69,6 +72,8 @@ else:
     requests = Later("headish.store.asking.request")
     titles = Later("headish.store.asking.title")
     write = Later("headish.store.writing.add")
+
+T = TypeVar("T")
 
 
 class Store(Space):
@@ -254,6 +259,34 @@ class Store(Space):
 
         self._open_backend()
         return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
+
+    def read(self, work: Callable[[ReadTransaction], T]) -> T:
+        """What a function returns that reads one moment of the space, however many reads it has.
+
+        The database may ask for it again (a lost connection, a lock), so the function must have no other effect, and
+        must not wait for anything else: it holds a transaction open. What it raises comes out as it is.
+        """
+        from headish.store.transactions.running import run_read
+
+        return run_read(self, work)
+
+    def write(self, work: Callable[[WriteTransaction], T]) -> T:
+        """What a function returns once everything that it wrote is stored, in one transaction that has the space to
+        itself: turns, names, objects and erasures together, or nothing.
+
+        As for ``read``: it may be run again, and stores nothing twice. What it raises comes out as it is, and nothing
+        is stored.
+        Cost: that of what it does; the space is locked from its first read on.
+        Raises: OutcomeUnknown, QuotaExceeded, ReadOnly, and as the methods of ``WriteTransaction``.
+        """
+        from headish.store.transactions.running import run_write
+
+        return run_write(self, work)
+
+    @property
+    def payload_limit_bytes(self) -> int:
+        """The largest payload or object that the database takes."""
+        return self._payload_limit_bytes
 
     @property
     def read_only(self) -> bool:

@@ -45,10 +45,26 @@ class _Logged(NamedTuple):
     erased: int | None
 
 
-LOG = Query("moves of all bookmarks, a page")
-UNLOGGED = Query("bookmarks without a log")
-CARRIED = Query("how often turns moved each name")
-LOGGED_CARRIED = Query("how often the logs say that turns moved each name")
+UNLOGGED = Query(
+    "bookmarks without a log",
+    """
+    SELECT b.name FROM bookmark AS b
+    WHERE b.space = :space AND NOT EXISTS (SELECT 1 FROM bookmark_log AS m WHERE m.space = :space AND m.name = b.name)
+    ORDER BY b.name
+    """,
+)
+CARRIED = Query(
+    "how often turns moved each name",
+    "SELECT head, count(*) FROM turn WHERE space = :space AND head IS NOT NULL GROUP BY head",
+)
+LOGGED_CARRIED = Query(
+    "how often the logs say that turns moved each name",
+    """
+    SELECT t.head, count(*) FROM bookmark_log AS m
+    JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+    WHERE m.space = :space AND m.change IS NULL AND t.head IS NOT NULL GROUP BY t.head
+    """,
+)
 
 
 def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
@@ -67,6 +83,19 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
         if turns != moves_of_turns:
             what = f"{turns} turns say that they moved it, and {moves_of_turns} moves are logged"
             yield Problem(_subject(name), what)
+
+
+LOG = Query(
+    "moves of all bookmarks, a page",
+    """
+    SELECT m.name, m.move, m.chain, m.pos, m.milliseconds, m.change, m.running, m.was, t.id, t.digest, t.head, m.seq,
+      t.seq, b.chain, b.pos, b.move, b.own, b.running, (SELECT n.seq FROM counter AS n WHERE n.space = :space),
+      t.erased
+    FROM bookmark_log AS m LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+    LEFT JOIN bookmark AS b ON b.space = :space AND b.name = m.name
+    WHERE m.space = :space AND (m.name, m.move) > (:name, :move) ORDER BY m.name, m.move LIMIT :limit
+    """,
+)
 
 
 def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:

@@ -9,16 +9,36 @@ from headish.database.query import Connection, Query
 from headish.history.reading.decode import is_time
 from headish.rows.counters import ERASED, REMOVED, Counter, read_counter
 from headish.rows.spaces import removed_name
-from headish.rows.upkeep.erasures import was_erased
+from headish.rows.upkeep.receipts import was_erased
 from headish.rows.upkeep.whole import RESTORING
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
 
-CHANGES = Query("count the numbers of changes")
-OUT_OF_ORDER = Query("changes whose commit numbers go back")
-STATE = Query("state of a space, and how many hashes it bars")
-NAMES = Query("names of a space")
-NAME = Query("name of a space")
+_NUMBERED = """(
+      SELECT change, seq FROM bookmark_log WHERE space = :space AND change IS NOT NULL
+      UNION ALL SELECT change, seq FROM definition WHERE space = :space AND change IS NOT NULL
+      UNION ALL SELECT change, seq FROM erasure WHERE space = :space AND change IS NOT NULL
+      UNION ALL SELECT change, seq FROM record_log WHERE space = :space AND change IS NOT NULL
+    ) AS numbered"""
+CHANGES = Query(
+    "count the numbers of changes", f"SELECT count(*), count(DISTINCT change), max(change) FROM {_NUMBERED}"
+)
+OUT_OF_ORDER = Query(
+    "changes whose commit numbers go back",
+    f"""
+    SELECT change, seq, before FROM (
+      SELECT change, seq, lag(seq) OVER (ORDER BY change) AS before FROM {_NUMBERED}
+    ) AS in_order
+    WHERE seq < before ORDER BY change
+    """,
+)
+STATE = Query(
+    "state of a space, and how many hashes it bars",
+    """
+    SELECT n.state, n.bars, (SELECT count(*) FROM payload AS p WHERE p.space = :space AND p.erased IS NOT NULL)
+    FROM counter AS n WHERE n.space = :space
+    """,
+)
 
 
 def check_changes(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:
@@ -46,6 +66,13 @@ def check_changes(connection: Connection, space: int, subject: str = "space") ->
         yield Problem(subject, f"it gave out {given_out} numbers of changes and holds {different}")
     for change, seq, before in connection.rows(OUT_OF_ORDER, space=space):
         yield Problem(subject, f"change {change} was made at commit number {seq}, and the one before it at {before}")
+
+
+NAMES = Query(
+    "names of a space",
+    "SELECT number, name, milliseconds, running FROM space_log WHERE space = :space ORDER BY number",
+)
+NAME = Query("name of a space", "SELECT name FROM space WHERE id = :space")
 
 
 def check_names(connection: Connection, space: int, subject: str = "space") -> Iterator[Problem]:

@@ -10,7 +10,8 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord
 from headish.history.tombstones import as_erased
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import Logged, all_receipts, barred
+from headish.rows.upkeep.erasures import barred
+from headish.rows.upkeep.receipts import Logged, all_receipts
 from headish.values.ids import TurnId
 from headish.values.results.erasures import SPACE, Barred, ErasedTurn, Receipt
 from headish.values.results.reports import Problem

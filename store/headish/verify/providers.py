@@ -20,14 +20,20 @@ from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
 
-DEFINITIONS = Query("all definitions")
-STREAMS = Query("all streams")
-CHUNKS = Query("all journals")
-
 
 def check_providers(connection: Connection, space: int) -> list[Problem]:
     """What disagrees. Cost: three statements; names and open streams are few."""
     return [*_check_definitions(connection, space), *_check_streams(connection, space)]
+
+
+DEFINITIONS = Query(
+    "all definitions",
+    """
+    SELECT d.kind, d.name, d.number, d.hash, coalesce(d.data, p.data), d.milliseconds, d.running, d.seq
+    FROM definition AS d LEFT JOIN payload AS p ON p.space = :space AND p.hash = d.hash AND d.data IS NULL
+    WHERE d.space = :space ORDER BY d.kind, d.name, d.number
+    """,
+)
 
 
 def _check_definitions(connection: Connection, space: int) -> Iterator[Problem]:
@@ -70,6 +76,23 @@ def _check_value(decode: Callable[[bytes], Any], hash: bytes | None, data: bytes
         yield "does not decode"
     elif hash_payload(data) != hash:
         yield "disagrees with its hash"
+
+
+STREAMS = Query(
+    "all streams",
+    """
+    SELECT s.id, s.about, s.outcome, s.turn, t.seq FROM stream AS s
+    LEFT JOIN turn AS t ON t.space = :space AND t.id = s.turn WHERE s.space = :space ORDER BY s.id
+    """,
+)
+# Reads the stream with its chunks, so that no writer ends it in between.
+CHUNKS = Query(
+    "all journals",
+    """
+    SELECT k.stream, k.number, k.data, s.id, s.outcome FROM stream_chunk AS k
+    LEFT JOIN stream AS s ON s.space = :space AND s.id = k.stream WHERE k.space = :space ORDER BY k.stream, k.number
+    """,
+)
 
 
 def _check_streams(connection: Connection, space: int) -> Iterator[Problem]:
@@ -121,7 +144,6 @@ def _decode_lines(data: bytes) -> list[Any]:
 
 
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
-
 DECODERS: dict[str, Callable[[bytes], Any]] = {
     POINTER: decode_pointer,
     TOOLS: msgspec.json.Decoder(list[dict[str, Any]]).decode,

@@ -19,31 +19,38 @@ from headish.verify.changes import check_changes, check_names
 from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces
 
-ALL_SPACES = Query("all spaces, the removed ones too")
-NEXT_SPACE = {table: Query(f"the next space with rows in {table}") for table in TABLES}
 LEFT = {"counter", "search", "space_log"}
 """What a removed space leaves; an index that had begun says that it holds nothing."""
+
 _BEFORE_ALL = -(2**63)
 
 
-class Known(NamedTuple):
+class SpaceInUse(NamedTuple):
     """A space that is in use."""
 
     number: int
     name: str
 
 
-def check_spaces(backend: Backend) -> tuple[list[Known], list[Problem]]:
+# Bytes that are stored as text, and are none, could not be read as they are.
+_ALL_SPACES = """
+    SELECT s.id, CAST(s.name AS %s), CASE WHEN c.state = 'removed' THEN 1 ELSE 0 END
+    FROM space AS s LEFT JOIN counter AS c ON c.space = s.id ORDER BY s.id
+"""
+ALL_SPACES = Query("all spaces, the removed ones too", sqlite=_ALL_SPACES % "BLOB", postgresql=_ALL_SPACES % "BYTEA")
+
+
+def check_spaces(backend: Backend) -> tuple[list[SpaceInUse], list[Problem]]:
     """The spaces in use by name, and what is wrong with them or lies outside of them.
 
     Where policies keep spaces apart, only the spaces of this login are seen, and nothing outside of them.
     Cost: one statement, two for each removed space, and one seek for each table and space.
     """
     if backend.is_confined:
-        open_to_us = [Known(number, stored_name(name)) for number, name in backend.read(space_numbers)]
+        open_to_us = [SpaceInUse(number, stored_name(name)) for number, name in backend.read(space_numbers)]
         return sorted(open_to_us, key=lambda each: each.name), []
     rows = backend.read(lambda connection: connection.rows(ALL_SPACES))
-    known = [Known(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
+    known = [SpaceInUse(number, stored_name(name or b"")) for number, name, is_removed in rows if not is_removed]
     removed = [number for number, _, is_removed in rows if is_removed]
     problems = backend.read(check_types_of_spaces)
     problems += [Problem(f"space {row[0]}", what) for row in rows if (what := _space_problem(*row))]
@@ -78,6 +85,12 @@ def _check_left(connection: Connection, number: int) -> Iterator[Problem]:
     yield from check_changes(connection, number, subject)
     if read_counter(connection, number) != Counter(0, 0, 0, 0, 0, 0):
         yield Problem(subject, "it was removed, and its counter is not at 0")
+
+
+NEXT_SPACE = {
+    table: Query(f"the next space with rows in {table}", f"SELECT min(space) FROM {table} WHERE space > :after")
+    for table in TABLES
+}
 
 
 def _strangers(connection: Connection, known: Collection[int], removed: Collection[int]) -> Iterator[Problem]:

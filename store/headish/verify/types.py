@@ -5,14 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from headish.database.query import Connection, Query, Row
-from headish.database.revisions import TABLES
+from headish.database.revisions import TABLES, Column, columns_of
 from headish.values.results.reports import Problem
 
 ADDRESS_BYTES = 32
 
 
-IN_A_SPACE = {table: Query(f"values of another type in {table}") for table in TABLES}
-IN_SPACES = Query("values of another type in space")
+NAMED_BY = {"turn": ("id",), "counter": ("space",), "search": ("space",)}
+"""The columns that name a row to people, where they are not those of its key."""
+_SPACE = Column("space", "integer", in_key=False, nullable=False)
+
+
+def _misfit(column: Column) -> str:
+    """The name of a column where it holds a value of another type, and ``name=hex`` of a text that is not ASCII: it may
+    hold bytes that are no text, and whoever reads it would fail. GLOB tells what is surely text."""
+    name, kinds = column.name, f"'{column.kind}'" + (", 'null'" if column.nullable else "")
+    odd = f"WHEN {name} GLOB '*[^ -~]*' THEN '{name}=' || hex({name}) || ' '" if column.kind == "text" else ""
+    return f"CASE WHEN typeof({name}) NOT IN ({kinds}) THEN '{name} ' {odd} ELSE '' END"
+
+
+def _misfits_of(table: str) -> Query:
+    columns = columns_of(table)
+    names = NAMED_BY.get(table, [column.name for column in columns if column.in_key])
+    named = " || '/' || ".join(f"hex({name})" for name in names)
+    of_space, kept = ("", columns) if table == "space" else (" AND space = :space", [_SPACE, *columns])
+    found = " || ".join(map(_misfit, kept))
+    return Query(
+        f"values of another type in {table}",
+        sqlite=f"SELECT {named}, {found} FROM {table} WHERE {found} <> ''{of_space}",
+        postgresql=f"SELECT '', '' FROM {table} WHERE '' <> ''{of_space}",  # a server keeps the types itself
+    )
+
+
+IN_A_SPACE = {table: _misfits_of(table) for table in TABLES}
+IN_SPACES = _misfits_of("space")
 
 
 def check_types(connection: Connection, space: int) -> list[Problem]:

@@ -14,9 +14,9 @@ from headish import Database, Store
 from headish.database.isolation.grants import ERASER, EVERYWHERE, HELD, OWNER, READER, ROLES, WRITER, grants, role_for
 from headish.database.revisions import TABLES
 from headish.database.schema import metadata
-from headish.database.sql.postgresql import TEXTS
 from headish.database.urls import parse_url, server_arguments
 from headish.errors import NotIsolated, RoleMissing, TurnErased
+from support.queries import texts_of
 from support.secured import Logins
 
 LOGINS = {"reader": READER, "ana": WRITER, "eraser": ERASER}
@@ -91,17 +91,17 @@ class TestTheRoleOfAStatement:
         ],
     )
     def test_it_is_the_one_with_the_fewest_rights(self, query: str, role: str) -> None:
-        assert role_for(TEXTS[query].sql) == role
+        assert role_for(texts_of("postgresql")[query]) == role
 
     def test_every_statement_that_writes_is_somebodys(self) -> None:
-        writing = {name: text.sql for name, text in TEXTS.items() if any(word in text.sql for word in WRITES)}
+        writing = {name: sql for name, sql in texts_of("postgresql").items() if any(word in sql for word in WRITES)}
         found = {name: role_for(sql) for name, sql in writing.items()}
         assert READER not in found.values()
         assert set(found.values()) == set(ROLES) - {READER}
 
     def test_a_new_statement_is_the_owners_only_if_it_is_meant_to_be(self) -> None:
         """Whoever adds one that writes says in ``database/isolation/grants.py`` who may run it."""
-        found = {name for name, text in TEXTS.items() if role_for(text.sql) == OWNER}
+        found = {name for name, sql in texts_of("postgresql").items() if role_for(sql) == OWNER}
         assert {name for name in found if not name.startswith(WHOLE)} == OWNERS
 
 

@@ -13,7 +13,7 @@ import headish
 from headish import Database, Store
 from headish.database.isolation import collected
 from headish.database.isolation.grants import EVERYWHERE
-from headish.database.query import Compiled, Query
+from headish.database.query import Query
 from headish.errors import (
     HeadishError,
     NotEntered,
@@ -209,7 +209,7 @@ class TestAnApplicationForAll:
             second.reindex()
             assert len(list(second.search("one"))) == 1
             # What the code forgets, the server does not: a statement without a space sees the one that is entered.
-            counted = Query("how many", Compiled("SELECT count(*) FROM turn"))
+            counted = Query("how many", "SELECT count(*) FROM turn")
             assert first._backend.read(lambda connection: connection.row(counted)) == (1,)
             with pytest.raises(NotEntered):
                 database.backend.read(lambda connection: connection.row(counted))

@@ -10,13 +10,13 @@ import pytest
 
 from headish import Database, Store
 from headish.database.isolation.confined import Sent
-from headish.database.query import Compiled, Connection, Query
+from headish.database.query import Connection, Query
 from headish.database.urls import parse_url, server_arguments
 from support.growing import texts
 from support.poolers import started_pooler
 from support.secured import PASSWORD, Logins
 
-SPACE = Query("the space of a transaction", Compiled("SELECT current_setting('headish.space', true)"))
+SPACE = Query("the space of a transaction", "SELECT current_setting('headish.space', true)")
 
 
 def test_the_space_is_gone_with_its_transaction(logins: Logins) -> None:

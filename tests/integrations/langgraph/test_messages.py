@@ -27,7 +27,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from headish import Store
 from headish.content.encoding import decode_payload, encode_payload
-from headish.content.forms.langchain.messages import Split
+from headish.frameworks.langchain.messages import Split
 from headish.integrations.langchain import HeadishChatMessageHistory
 from headish.integrations.langgraph import HeadishSaver, messages
 from support.langchain.messages import MESSAGES

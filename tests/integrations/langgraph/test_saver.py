@@ -26,9 +26,9 @@ from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from headish import Database, Store
+from headish.adapters.hiding import HidesOnly
 from headish.errors import AdapterClosed, Closed, InvalidArgument, TooLarge, TurnErased
 from headish.integrations.langgraph import HeadishSaver
-from headish.integrations.shared.forgetting import HidesOnly
 from support.places import Place
 from support.savers import put, said
 from support.scenarios import at, chatbot, say

@@ -77,7 +77,7 @@ def list_command(
             print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
         else:
             with paged(settings):
-                _print_table(entries, handles)
+                _print_table(_titled(store, entries), handles)
     if not entries and not as_json:
         say("Nothing was found.")
     if more:
@@ -100,6 +100,26 @@ def _subject(entry: Entry) -> TurnId:
     """The turn whose handle stands for a conversation: where its name is, or its first."""
     found = entry.conversation
     return found.first if found.name is None and found.first is not None else found.turn
+
+
+def _titled(store: Store, entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The entries, those that an adapter keeps and nobody gave a title with what the adapter calls them."""
+    if not any(map(_asks_adapter, entries)):
+        return entries
+    from msgspec.structs import replace
+
+    from headish.adapters.plugins import Descriptions
+
+    descriptions = Descriptions(store, say)
+    titles = {
+        each.conversation.subject: descriptions.of(each.conversation).title for each in entries if _asks_adapter(each)
+    }
+    return [replace(each, title=titles.get(each.conversation.subject) or each.title) for each in entries]
+
+
+def _asks_adapter(entry: Entry) -> bool:
+    record = entry.conversation.record
+    return not record.title and "adapter" in record.app
 
 
 def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headish_cli.options import Settings, json_option, pass_settings
-from headish_cli.printing.output import content_of, print_json_lines
+from headish_cli.printing.output import content_of, one_line, print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.telling import reply_record
 from headish_cli.printing.turns import print_turn
+
+if TYPE_CHECKING:
+    from headish import Store, Turn
 
 
 @click.command("show")
@@ -33,3 +38,19 @@ def show_command(settings: Settings, headish: tuple[str, ...], as_json: bool) ->
                 if number:
                     click.echo("")
                 print_turn(store, turn)
+                _print_kept(store, turn)
+
+
+def _print_kept(store: Store, turn: Turn) -> None:
+    """Print what adapters keep beside the conversations that end here."""
+    found = [store.conversations.get(name) for name in store.bookmarks.at([turn.id]).get(turn.id, ())]
+    kept = [each for each in found if "adapter" in each.record.app]
+    if not kept:
+        return
+    from headish.adapters.plugins import Descriptions
+
+    descriptions = Descriptions(store, say)
+    for conversation in kept:
+        name = click.style(f"{one_line(str(conversation.record.app['adapter']), 20)}:", dim=True)
+        for line in descriptions.of(conversation).lines:
+            click.echo(f"{name:<22}{one_line(line, 200)}")

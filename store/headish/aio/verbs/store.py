@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from headish.store.call_options import CallOptions
     from headish.store.keeping.export_all import ExportOptions
     from headish.store.space import Headishes, Space
-    from headish.store.store import Store
+    from headish.store.store import Store, T
+    from headish.store.transactions.reading import ReadTransaction
+    from headish.store.transactions.writing import WriteTransaction
     from headish.values.blocks import ContentBlock, ToolUse
     from headish.values.ids import TurnId
     from headish.values.messages import ContextWindow, Message, Note
@@ -366,6 +368,11 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.payload, headish=headish)
 
     @property
+    def payload_limit_bytes(self) -> int:
+        """The largest payload or object that the database takes."""
+        return self.sync.payload_limit_bytes
+
+    @property
     def pointers(self) -> AsyncPointers:
         """The provider pointers of the space."""
         return AsyncPointers(self.sync.pointers)
@@ -373,6 +380,10 @@ class StoreVerbs(StoreFront):
     async def position(self) -> str:
         """Where the feed ends now, as a cursor: for ``follow(after=…)`` and ``at_least``."""
         return await self._finish(self.sync.position)
+
+    async def read(self, work: Callable[[ReadTransaction], T]) -> T:
+        """What a function returns that reads one moment of the space, however many reads it has."""
+        return await self._finish(self.sync.read, work=work)
 
     @property
     def read_only(self) -> bool:
@@ -533,3 +544,8 @@ class StoreVerbs(StoreFront):
     async def versions(self, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
         """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists."""
         return await self._finish(self.sync.versions, ids=ids)
+
+    async def write(self, work: Callable[[WriteTransaction], T]) -> T:
+        """What a function returns once everything that it wrote is stored, in one transaction that has the space to
+        itself: turns, names, objects and erasures together, or nothing."""
+        return await self._finish(self.sync.write, work=work)

@@ -85,7 +85,7 @@ class Role(NamedTuple):
     bypasses: bool
 
 
-class Kept(NamedTuple):
+class OwnedTable(NamedTuple):
     """A table: whose it is, and whether policies hold, its owner too."""
 
     name: str
@@ -95,7 +95,7 @@ class Kept(NamedTuple):
     columns: list[str]
 
 
-class Collected(NamedTuple):
+class SampledColumn(NamedTuple):
     """A column of a table, or of an index on it, of which ANALYZE collects what stands there."""
 
     table: str
@@ -115,13 +115,13 @@ class Catalog(NamedTuple):
     roles: dict[str, Role]
     memberships: set[tuple[str, str]]
     """``(role, member)``, as granted."""
-    tables: dict[str, Kept]
+    tables: dict[str, OwnedTable]
     policies: dict[tuple[str, str], tuple[Any, ...]]
     functions: dict[str, tuple[Any, ...]]
     grants: set[tuple[str, str, str, str | None]]
     executed: set[tuple[str, str]]
     of_schema: set[tuple[str, str]]
-    collected: list[Collected]
+    collected: list[SampledColumn]
     indexes: set[str]
     members: set[tuple[str, int]] | None
     """``(login, space)``; None where the session may not read them."""
@@ -152,13 +152,13 @@ def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
         version=version,
         roles={row[0]: Role(*row) for row in rows(_ROLES)},
         memberships=set(rows(_MEMBERSHIPS)),
-        tables={row[0]: Kept(*row) for row in rows(_TABLES)},
+        tables={row[0]: OwnedTable(*row) for row in rows(_TABLES)},
         policies={row[:2]: row[2:] for row in rows(_POLICIES)},
         functions={row[0]: row[1:] for row in rows(_FUNCTIONS)},
         grants=set(rows(_GRANTS)),
         executed=set(rows(_EXECUTED)),
         of_schema=set(rows(_OF_SCHEMA)),
-        collected=[Collected(*row) for row in rows(_COLLECTED)],
+        collected=[SampledColumn(*row) for row in rows(_COLLECTED)],
         indexes={name for (name,) in rows(_INDEXES)},
         members=set(rows(_MEMBERS)) if may_read else None,
     )

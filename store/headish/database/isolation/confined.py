@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from headish.database.isolation.grants import EVERYWHERE, OWNER, role_for
 from headish.database.isolation.objects import NO_SPACE, NOT_HERE, SETTING
-from headish.database.isolation.plans import said_otherwise
-from headish.database.query import Compiled, Query, Texts
-from headish.database.sql.postgresql import TEXTS
+from headish.database.query import SECURED, Query
 from headish.errors import DatabaseError, NotEntered, RoleMissing
 
 if TYPE_CHECKING:
     import sqlalchemy
 
 _ENTERING = "find space"
-
-
-@cache
-def confined_texts() -> Texts:
-    """The statements, in the words of a database that is secured. Made when the first one is opened."""
-    return {
-        **TEXTS,
-        **said_otherwise(TEXTS),
-        # It is looked up and entered at once, so a space that is forbidden is as unknown as one that is not there.
-        _ENTERING: Compiled("SELECT headish_enter(%s)", ("name",)),
-        "add space": Compiled("SELECT 1 WHERE headish_add_space(%s)", ("name",)),
-    }
 
 
 _REFUSED = "42501"
@@ -72,7 +57,7 @@ def translate_refusal(target: str, error: Any, sent: Sent) -> DatabaseError | No
         return None
     if error.diag.source_function == _BY_A_POLICY:
         return RoleMissing(target, OWNER)
-    return RoleMissing(target, role_for(sent.latest.compiled_in(confined_texts()).sql))
+    return RoleMissing(target, role_for(SECURED[sent.latest].sql))
 
 
 _LOOK = """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from headish.database.isolation import collected
-from headish.database.isolation.catalog import PUBLIC, Catalog, Collected
+from headish.database.isolation.catalog import PUBLIC, Catalog, SampledColumn
 from headish.database.isolation.grants import ERASER, HELD, OWNER, READER, ROLES, VERSION, WRITER, Grant, grants
 from headish.database.isolation.objects import (
     ALL_SPACES,
@@ -22,7 +22,9 @@ from headish.database.isolation.objects import (
     Policy,
     policies_of,
 )
-from headish.database.isolation.plans import DIGESTS
+
+DIGESTS = ("turn_digest_whole", "turn", "(space, digest)")
+"""The index of whole digests, which statements of a secured database ask: its name, its table, its columns."""
 
 
 class Measure(Struct, frozen=True):
@@ -128,7 +130,7 @@ def _statistics(catalog: Catalog) -> Iterator[Measure]:
             yield Measure("statistics", table, what, "; ".join(statements))
 
 
-def _uncollected(each: Collected, catalog: Catalog) -> str:
+def _uncollected(each: SampledColumn, catalog: Catalog) -> str:
     """Collect no more of a column, and take away what was. Before PostgreSQL 18 only a superuser can do the latter."""
     relation = _table(catalog, each.relation)
     if each.column is None:

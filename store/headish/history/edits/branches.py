@@ -14,9 +14,10 @@ from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.payloads import LOOKED_UP
-from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.places import count_continuing
+from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links, read_tree_links
-from headish.rows.turns import StoredTurn, parent_at, tip_of, turn_at, turns_of
+from headish.rows.turns import StoredTurn, parent_at, tip_of, turn_at
 from headish.values.grammar import NEWEST, Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment

@@ -34,7 +34,7 @@ from headish.history.reading.walk import read_backwards
 from headish.history.windows.states import describe
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import marks_of
+from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId

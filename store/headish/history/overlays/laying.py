@@ -17,7 +17,7 @@ from headish.history.windows.view import Thread, read_thread
 from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import check_draft
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.threads.parts import is_forked
+from headish.rows.threads.places import is_forked
 from headish.rows.turns import StoredTurn, tip_of, turn_by_id
 from headish.values.blocks import ContentBlock
 from headish.values.grammar import Headish, parse_headish

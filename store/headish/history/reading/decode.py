@@ -13,10 +13,10 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, TurnErased
 from headish.rows.payloads import read_payload_at
-from headish.rows.threads.parents import parents_of_turns
+from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, parent_at
-from headish.rows.upkeep.erasures import marks_of
+from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
 from headish.values.caches import Cache, stored_cache
 from headish.values.ids import TurnId

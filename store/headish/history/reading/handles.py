@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from headish.content.words import one_line, words_of_payload
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
+from headish.rows.keys import NearDigests, digests_around, names_with_log, twins_of
 from headish.rows.payloads import read_payload_at
-from headish.rows.threads.handles import Around, digests_around, names_with_log, twins_of
 from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import StoredTurn
 from headish.values.handles import HANDLE_LETTERS, HANDLE_MINIMUM, TWIN_DIGITS, letters_of, shared_letters
@@ -58,7 +58,7 @@ def _facts(connection: Connection, space: int, stored: StoredTurn, names: Iterab
     return [when, stored.role or "-", *listed, *([repr(words)] if words else [])]
 
 
-def _letters(around: Around) -> str:
+def _letters(around: NearDigests) -> str:
     """As many letters as tell the turn from those whose digests are next to its own."""
     whole = letters_of(around.digest)[:HANDLE_LETTERS]
     shared = [shared_letters(whole, letters_of(other)) for other in (around.before, around.after) if other is not None]
@@ -79,7 +79,7 @@ def _avoid_names(connection: Connection, space: int, letters: dict[TurnId, str],
                 return
 
 
-def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, Around]) -> dict[TurnId, str]:
+def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, NearDigests]) -> dict[TurnId, str]:
     """The last digits of each id, as many as tell it from those of its twins."""
     groups: dict[bytes, list[str]] = {}
     ends: dict[TurnId, str] = {}

@@ -16,7 +16,6 @@ from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, as_turn_id
 
-REPLACING = Query("what turns that supersede others keep beside what they say")
 _MARK = b'"grew"'
 
 
@@ -34,6 +33,14 @@ def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) ->
     """Which of some turns are halves. Cost: one statement for each ``LOOKED_UP`` turns."""
     newer = superseding_some(connection, space, ids)
     return {half for each in newer if (half := outgrown_by(each)) is not None}
+
+
+REPLACING = Query(
+    "what turns that supersede others keep beside what they say",
+    """
+    SELECT supersedes, system FROM turn WHERE space = :space AND supersedes IS NOT NULL AND system IS NOT NULL
+    """,
+)
 
 
 def outgrown_in_space(connection: Connection, space: int) -> set[TurnId]:

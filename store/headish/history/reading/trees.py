@@ -10,8 +10,7 @@ from headish.history.reading.outgrown import hidden_in, outgrown_among, outgrown
 from headish.history.reading.versions import Seen, Version, number_tree, number_versions
 from headish.history.reading.walk import superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
-from headish.rows.threads.parents import parents_of_turns
-from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.places import count_continuing, parents_of_turns
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.names import stored_name

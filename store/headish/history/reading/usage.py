@@ -20,8 +20,6 @@ from headish.values.turns import reply_of, said_at_of
 
 PAGE_TURNS = 1000
 
-KEPT_AFTER = Query("turns after a commit number that keep something beside what they say")
-
 
 class CountedReply(NamedTuple):
     """A turn that is an answer, as far as counting needs it."""
@@ -65,6 +63,15 @@ def read_replies(connection: Connection, space: int, places: Sequence[Place]) ->
     walked = walk_backwards(connection, space, list(dict.fromkeys(places)))
     answers = [_counted(each.id, each.head, each.system) for each in walked if each.system is not None]
     return [answer for answer in reversed(answers) if answer.is_paid]
+
+
+KEPT_AFTER = Query(
+    "turns after a commit number that keep something beside what they say",
+    """
+    SELECT seq, id, head, system FROM turn WHERE space = :space AND seq > :seq AND system IS NOT NULL ORDER BY seq
+    LIMIT :limit
+    """,
+)
 
 
 def read_page(connection: Connection, space: int, seq: int) -> tuple[list[CountedReply], int | None]:
@@ -140,12 +147,12 @@ def text_of(value: object) -> str | None:
 
 
 _RARE = ("cache_creation_1h_input_tokens", "input_audio_tokens", "output_audio_tokens")
+
 KEYS: dict[str, Callable[[CountedReply], str | None]] = {
     "model": lambda answer: text_of(answer.reply.get("model")),
     "provider": lambda answer: text_of(answer.reply.get("provider")),
     "day": lambda answer: said_at_of(answer.system, answer.id).date().isoformat(),
     "bookmark": lambda answer: stored_name(answer.head) if answer.head else None,
 }
-
 """What usage is counted by: the model that answered, its provider, the day on which it was said (UTC), the
 bookmark that the answer moved."""

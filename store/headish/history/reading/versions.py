@@ -20,8 +20,7 @@ from headish.history.reading.walk import superseded_of
 from headish.rows.conversations import First, find_first
 from headish.rows.keys import superseding_some
 from headish.rows.threads.listings import children
-from headish.rows.threads.parents import parents_of_turns
-from headish.rows.threads.parts import count_continuing
+from headish.rows.threads.places import count_continuing, parents_of_turns
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, links_of, turn_at, turn_by_id
 from headish.values.ids import TurnId

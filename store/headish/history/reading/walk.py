@@ -23,8 +23,8 @@ from headish.history.reading.decode import (
 from headish.history.reading.order import arrange
 from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
-from headish.rows.threads.parts import grown_from
-from headish.rows.threads.ranges import Whole, read_range
+from headish.rows.threads.places import grown_from
+from headish.rows.threads.ranges import Whole, read_range, turns_of
 from headish.rows.threads.walks import (
     Walked,
     read_inherited,
@@ -36,8 +36,8 @@ from headish.rows.threads.walks import (
     read_tree,
     read_tree_links,
 )
-from headish.rows.turns import StoredTurn, links_of, turn_by_id, turns_of
-from headish.rows.upkeep.erasures import erased_at
+from headish.rows.turns import StoredTurn, links_of, turn_by_id
+from headish.rows.upkeep.receipts import erased_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Message

@@ -14,8 +14,8 @@ from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
 from headish.history.writing.planning import ALONE, Known, Plan, Planner, Stream, count_ends, stored_parents
-from headish.rows.bookmarks import Named, Step, find_named, move_bookmark
-from headish.rows.counters import Numbers, take_seq
+from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark
+from headish.rows.counters import SpaceNumbers, take_seq
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
 from headish.values.ids import Mint, TurnId
@@ -38,8 +38,8 @@ class Written(NamedTuple):
     """
 
     built: list[Appended]
-    before: Numbers
-    after: Numbers
+    before: SpaceNumbers
+    after: SpaceNumbers
     moved: dict[bytes, Named]
     continued: frozenset[Place]
 
@@ -92,8 +92,8 @@ def append_batch(
     add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
     add_links(connection, space, builder.links)
     moved = _move_bookmarks(connection, space, drafts, built, planner)
-    before = Numbers(after.seq - len(drafts), after.change)
-    now = Numbers(after.seq, after.change)
+    before = SpaceNumbers(after.seq - len(drafts), after.change)
+    now = SpaceNumbers(after.seq, after.change)
     # Of a batch only a name that was left at its last turn is remembered: that turn alone is known then.
     ends = {name: named for name, named in moved.items() if named.place == built[-1].turn.place} if built else {}
     return Written(built, before, now, ends, frozenset(tips))
@@ -166,10 +166,10 @@ def _move_bookmarks(
     built: Sequence[Appended],
     planner: Planner,
 ) -> dict[bytes, Named]:
-    moves: dict[bytes, list[Step]] = {}
+    moves: dict[bytes, list[NameMove]] = {}
     for draft, (turn, _), plan in zip(drafts, built, planner.plans, strict=True):
         if plan.name is not None:
-            step = Step(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
+            step = NameMove(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
             moves.setdefault(plan.name, []).append(step)
     moved: dict[bytes, Named] = {}
     for name in sorted(moves):

@@ -23,16 +23,16 @@ from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import leads_to
 from headish.history.tombstones import Tombstones
-from headish.rows.bookmarks import Named, Step, find_named, move_bookmark, remove_bookmark, set_bookmark
+from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
 from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.parents import parents_of_turns
-from headish.rows.threads.ranges import small_payloads
+from headish.rows.threads.places import parents_of_turns
+from headish.rows.threads.ranges import small_payloads, turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at, turns_of
+from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
@@ -86,7 +86,7 @@ class Copier:
         self._source, self._target = source, target
         self._tombstones = Tombstones(source, target, mint)
         self.arrived: dict[Place, Arrived] = {}
-        self.moves: dict[bytes, list[Step]] = {}
+        self.moves: dict[bytes, list[NameMove]] = {}
         self.pointers: dict[str, None] = {}
         self.servers: dict[str, None] = {}
         self.documents: list[TurnId] = []
@@ -175,7 +175,7 @@ class Copier:
             self.arrived[stored.place] = Arrived(there.place, there.id, there.digest)
             self._is_continued[there.place] = there is not placed[-1][0]
             if there.head is not None:
-                step = Step(there.place, there.digest, own=True, seq=there.seq)
+                step = NameMove(there.place, there.digest, own=True, seq=there.seq)
                 self.moves.setdefault(bytes(there.head), []).append(step)
         self._ends[place.chain] = place.pos + len(new) - 1
         self.stored += len(new)
@@ -312,7 +312,7 @@ def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> 
         raise CorruptTurn(stored.id, "its digest or seal disagrees with what it says")
 
 
-def _settle_name(target: Side, name: bytes, steps: Sequence[Step], at: Arrived | None) -> None:
+def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arrived | None) -> None:
     """Log in the target what its new turns say of a name, and leave the name where it belongs: where it is in the
     source, if that is a turn of the copy, else where it was in the target."""
     before = find_named(*target, name)

@@ -10,15 +10,8 @@ from headish.errors import InvalidArgument, UnknownBookmark
 from headish.history.reading.find import find_turn
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.planning import check_expected
-from headish.rows.bookmarks import (
-    find_bookmark,
-    find_named,
-    has_log,
-    logged_place,
-    remove_bookmark,
-    rename_bookmark,
-    set_bookmark,
-)
+from headish.rows.bookmarks import find_bookmark, find_named, remove_bookmark, set_bookmark
+from headish.rows.moves import has_log, logged_place, rename_bookmark
 from headish.rows.turns import StoredTurn, parent_at
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId

@@ -26,7 +26,8 @@ from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.threads.walks import read_inherited, read_links
 from headish.rows.turns import At, StoredTurn, places_by_digest, turn_at, turns_by_digest
-from headish.rows.upkeep.erasures import count_erased, has_erasures
+from headish.rows.upkeep.erasures import count_erased
+from headish.rows.upkeep.receipts import has_erasures
 from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.places import Place, Segment

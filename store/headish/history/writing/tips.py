@@ -15,8 +15,8 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.history.writing.append import Appended, Written, make_stored
 from headish.limits import INLINE_BYTES
-from headish.rows.bookmarks import Named, Step, move_on
-from headish.rows.counters import Numbers, take_next
+from headish.rows.bookmarks import Named, NameMove, move_on
+from headish.rows.counters import SpaceNumbers, take_next
 from headish.rows.turns import add_turn
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
@@ -37,11 +37,11 @@ class Left(NamedTuple):
 class Remembered(NamedTuple):
     """What a store knows of a space as long as its counter says ``numbers``."""
 
-    numbers: Numbers
+    numbers: SpaceNumbers
     names: Mapping[bytes, Left]
 
 
-NOTHING = Remembered(Numbers(-1, -1), {})
+NOTHING = Remembered(SpaceNumbers(-1, -1), {})
 
 
 def is_plain(draft: Draft) -> bytes | None:
@@ -69,14 +69,14 @@ def append_remembered(
     place = Place(left.named.place.chain, left.named.place.pos + 1)
     stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), name)
     moved, move, log = move_on(
-        space, name, Step(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
+        space, name, NameMove(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
     )
     chain, pos = left.named.place
     at = (name, chain, pos, left.named.move, left.named.running)
     proof = take_next(space, numbers, len(draft.payload), at)
     if not connection.run_proven(proof, add_turn(space, stored, draft.payload), move, log):
         return None
-    after = Numbers(numbers.seq + 1, numbers.change)
+    after = SpaceNumbers(numbers.seq + 1, numbers.change)
     return Written([Appended(stored, (left.id,))], numbers, after, {name: moved}, frozenset([left.named.place]))
 
 
@@ -97,7 +97,7 @@ def append_all_remembered(
         stored = make_stored(draft, place, numbers.seq + index, mint(), [digest], (parent,), head)
         built.append(Appended(stored, (parent,)))
         digest, parent = stored.digest, stored.id
-    step = Step(place, digest, True, numbers.seq + len(drafts), recent=drafts[-1].facts.said_at)
+    step = NameMove(place, digest, True, numbers.seq + len(drafts), recent=drafts[-1].facts.said_at)
     moved, move, log = move_on(space, name, step, left.named)
     chain, pos = left.named.place
     at = (name, chain, pos, left.named.move, left.named.running)
@@ -105,7 +105,7 @@ def append_all_remembered(
     rows = [add_turn(space, each.turn, draft.payload) for each, draft in zip(built, drafts, strict=True)]
     if not connection.run_proven(proof, *rows, move, log):
         return None
-    after = Numbers(numbers.seq + len(drafts), numbers.change)
+    after = SpaceNumbers(numbers.seq + len(drafts), numbers.change)
     return Written(built, numbers, after, {name: moved}, frozenset([left.named.place]))
 
 

@@ -13,10 +13,9 @@ from blake3 import blake3
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
-from headish.database.query import Connection
+from headish import ReadTransaction, WriteTransaction
+from headish.adapters.healing import heal
 from headish.errors import CorruptRecord
-from headish.integrations.shared.healing import heal
-from headish.rows.objects import Put, find_object
 
 SESSION, APP, USER = "adk/session", "adk/app-state", "adk/user-state"
 _PART_BYTES = 200
@@ -25,7 +24,7 @@ _UNSAFE = re.compile("[=/\ud800-\udfff]")
 Values = dict[str, Any]
 
 
-class Place(NamedTuple):
+class SessionPlace(NamedTuple):
     """A session of ADK: of an app, a user, and an id."""
 
     app: str
@@ -45,7 +44,7 @@ class Place(NamedTuple):
         return f"{self.user_key}/{_escape(self.id)}"
 
 
-class Record(msgspec.Struct):
+class SessionRecord(msgspec.Struct):
     """What is kept of a session: ``state`` is its own, ``changes`` counts its events, ``last`` is the id of the last,
     ``sum`` a hash of it."""
 
@@ -65,7 +64,7 @@ class Record(msgspec.Struct):
         return f"{self.created!r}/{self.changes}"
 
 
-class Deltas(NamedTuple):
+class StateDeltas(NamedTuple):
     """A change of state, by scope, without prefixes. What is ``temp:`` is nobody's."""
 
     app: Values
@@ -73,11 +72,13 @@ class Deltas(NamedTuple):
     session: Values
 
 
-_decode_record = msgspec.json.Decoder(Record).decode
+encode = msgspec.json.Encoder().encode
+"""The JSON of a record or a state."""
+_decode_record = msgspec.json.Decoder(SessionRecord).decode
 _decode_values = msgspec.json.Decoder(Values).decode
 
 
-def read_record(data: bytes) -> Record:
+def read_record(data: bytes) -> SessionRecord:
     """Raises: CorruptRecord."""
     try:
         return _decode_record(data)
@@ -93,34 +94,28 @@ def read_values(data: bytes) -> Values:
         raise CorruptRecord("a state of ADK", f"it does not decode ({error})") from None
 
 
-def find_record(connection: Connection, space: int, place: Place) -> Record | None:
-    row = find_object(connection, space, SESSION, place.key.encode())
-    return None if row is None else read_record(bytes(row[3]))
+def find_record(read: ReadTransaction, place: SessionPlace) -> SessionRecord | None:
+    found = read.object(SESSION, place.key)
+    return None if found is None else read_record(found.data)
 
 
-def find_values(connection: Connection, space: int, kind: str, key: str) -> Values:
+def find_values(read: ReadTransaction, kind: str, key: str) -> Values:
     """The state of an app or a user; empty where there is none."""
-    row = find_object(connection, space, kind, key.encode())
-    return {} if row is None else read_values(bytes(row[3]))
+    found = read.object(kind, key)
+    return {} if found is None else read_values(found.data)
 
 
-def put_values(connection: Connection, space: int, place: Place, deltas: Deltas) -> list[Put]:
-    """The states of app and user with a change."""
-    puts = []
+def put_values(write: WriteTransaction, place: SessionPlace, deltas: StateDeltas) -> None:
+    """Store the states of app and user with a change."""
     for kind, key, delta in ((APP, place.app_key, deltas.app), (USER, place.user_key, deltas.user)):
         if delta:
-            puts.append(make_put(kind, key, {**find_values(connection, space, kind, key), **delta}))
-    return puts
+            write.put(kind, key, encode({**find_values(write, kind, key), **delta}))
 
 
-def make_put(kind: str, key: str, value: Any) -> Put:
-    return Put(kind, key.encode(), msgspec.json.encode(value), None)
-
-
-def split_state(state: Values | None) -> Deltas:
+def split_state(state: Values | None) -> StateDeltas:
     """A change of state, by scope; what JSON cannot say becomes text, and halves of characters are replaced."""
     plain, _ = heal(to_jsonable_python(state or {}, serialize_unknown=True))
-    found = Deltas({}, {}, {})
+    found = StateDeltas({}, {}, {})
     for key, value in plain.items():
         if key.startswith(State.APP_PREFIX):
             found.app[key.removeprefix(State.APP_PREFIX)] = value

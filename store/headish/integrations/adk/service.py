@@ -20,29 +20,29 @@ from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 
-from headish.aio.threads import finish
-from headish.content.encoding import decode_payload
-from headish.database.query import Connection
-from headish.errors import CorruptTurn, InvalidContent
+from headish import ReadTransaction, Store, WriteTransaction
+from headish.adapters import sessions
+from headish.adapters.healing import heal, heal_text
+from headish.adapters.hiding import check_erase, erases
+from headish.adapters.holding import DatabaseHold, Db
+from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
+from headish.aio import finish
 from headish.integrations.adk import records
 from headish.integrations.adk.events import events_of, make_event_draft
-from headish.integrations.adk.records import Place, Record, find_record, find_values, make_put, merge_state, split_state
-from headish.integrations.shared import threads
-from headish.integrations.shared.forgetting import check_erase, erases
-from headish.integrations.shared.healing import heal, heal_text
-from headish.integrations.shared.opening import Db, Held
-from headish.rows.objects import Put, find_object
-from headish.rows.threads.ranges import Said
-from headish.store.store import Store
-from headish.values.ids import TurnId
-from headish.values.messages import Kept, Message
+from headish.integrations.adk.records import (
+    SessionPlace,
+    SessionRecord,
+    find_record,
+    find_values,
+    merge_state,
+    put_values,
+    split_state,
+)
 
 T = TypeVar("T")
 _LOCKS = 64
-_PAGE = 100
 _SUM_DIGITS = 16
 STALE = "Session {} was changed by another writer since it was read: get it anew, and append again."
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class HeadishSessionService(BaseSessionService):
@@ -60,7 +60,7 @@ class HeadishSessionService(BaseSessionService):
 
     def __init__(self, db: Db = ":memory:", *, erase: bool | None = None, space: str = "default") -> None:
         self._erase = check_erase(erase)
-        self._held = Held(db, type(self).__name__, space)
+        self._held = DatabaseHold(db, type(self).__name__, space)
         # Branches of one run share a session, and append to it at the same time.
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
@@ -74,7 +74,7 @@ class HeadishSessionService(BaseSessionService):
     ) -> Session:
         """Make a session; without an id it gets one. Raises: AlreadyExistsError."""
         given = session_id.strip() if session_id else ""
-        return await self._run(_create, Place(app_name, user_id, given or str(uuid.uuid4())), state)
+        return await self._run(_create, SessionPlace(app_name, user_id, given or str(uuid.uuid4())), state)
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -93,7 +93,7 @@ class HeadishSessionService(BaseSessionService):
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """What is kept for a user of an app, under keys without their prefix."""
-        return await self._run(_user_state, Place(app_name, user_id, ""))
+        return await self._run(_user_state, SessionPlace(app_name, user_id, ""))
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Store an event, and what it changes of the state, together; a partial one is not stored.
@@ -119,7 +119,7 @@ class HeadishSessionService(BaseSessionService):
             return work(store, *arguments)
 
     def _append(self, session: Session, event: Event) -> Event:
-        place = Place(session.app_name, session.user_id, session.id)
+        place = SessionPlace(session.app_name, session.user_id, session.id)
         with self._locks[hash(place) % _LOCKS], self._held.use() as store:
             record = _append(store, place, session, event)
             if record is None:
@@ -128,56 +128,42 @@ class HeadishSessionService(BaseSessionService):
             return self._commit_event_to_session(session, event)
 
 
-class _Refused(Exception):  # it carries an error of ADK's out of a transaction, or none
-    """Nothing is to be stored. ``error`` says why; None where it is there already.
-
-    Some of ADK's errors are ValueErrors, which a transaction takes for damage and looks for.
-    """
-
-    def __init__(self, error: Exception | None = None) -> None:
-        super().__init__(error)
-        self.error = error
+def _place(app_name: str, user_id: str, session_id: str) -> SessionPlace:
+    return SessionPlace(app_name, user_id, session_id.strip() if session_id else session_id)
 
 
-def _place(app_name: str, user_id: str, session_id: str) -> Place:
-    return Place(app_name, user_id, session_id.strip() if session_id else session_id)
+def _thread(place: SessionPlace) -> sessions.NamedSession:
+    return sessions.session_of(f"adk/{place.key}")
 
 
-def _thread(place: Place) -> threads.Session:
-    return threads.session_of(f"adk/{place.key}")
-
-
-def _create(store: Store, place: Place, state: dict[str, Any] | None) -> Session:
+def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None) -> Session:
     deltas, now = split_state(state), time.time()
-    record = Record(heal_text(place.app)[0], heal_text(place.user)[0], heal_text(place.id)[0], deltas.session, now, now)
+    app, user, id = (heal_text(each)[0] for each in place)
+    record = SessionRecord(app, user, id, deltas.session, now, now)
 
-    def puts(connection: Connection, space: int) -> list[Put]:
-        if find_record(connection, space, place) is not None:
-            raise _Refused(AlreadyExistsError(f"Session with id {place.id} already exists."))
-        made = make_put(records.SESSION, place.key, record)
-        return [made, *records.put_values(connection, space, place, deltas)]
+    def work(write: WriteTransaction) -> Session:
+        if find_record(write, place) is not None:
+            raise AlreadyExistsError(f"Session with id {place.id} already exists.")
+        write.put(records.SESSION, place.key, records.encode(record))
+        put_values(write, place, deltas)
+        return _session(place, record, *_states(write, place))
 
-    try:
-        threads.add(store, _thread(place), [], puts)
-    except _Refused as refused:
-        raise refused.error or refused from None
-    return _session(place, record, *store._read(lambda connection: _states(connection, store._number, place)))
+    return store.write(work)
 
 
-def _append(store: Store, place: Place, session: Session, event: Event) -> Record | None:
+def _append(store: Store, place: SessionPlace, session: Session, event: Event) -> SessionRecord | None:
     """The record with an event; None where that is the last one already."""
-    draft, deltas = make_event_draft(event, store._payload_limit_bytes), split_state(event.actions.state_delta)
-    sum = blake3(msgspec.json.encode(heal(event.model_dump(mode="json"))[0])).hexdigest()[:_SUM_DIGITS]
-    found: list[Record] = []
+    draft, deltas = make_event_draft(event, store.payload_limit_bytes), split_state(event.actions.state_delta)
+    sum = blake3(records.encode(heal(event.model_dump(mode="json"))[0])).hexdigest()[:_SUM_DIGITS]
 
-    def puts(connection: Connection, space: int) -> list[Put]:
-        record = find_record(connection, space, place)
+    def work(write: WriteTransaction) -> SessionRecord | None:
+        record = find_record(write, place)
         if record is None:
-            raise _Refused(SessionNotFoundError(f"Session {place.id} not found."))
+            raise SessionNotFoundError(f"Session {place.id} not found.")
         if (record.last, record.sum) == (event.id, sum):
-            raise _Refused  # it is delivered once more
+            return None  # it is delivered once more
         if not _is_fresh(session, record):
-            raise _Refused(StaleSessionError(STALE.format(place.id)))
+            raise StaleSessionError(STALE.format(place.id))
         record = msgspec.structs.replace(
             record,
             state=record.state | deltas.session,
@@ -186,20 +172,15 @@ def _append(store: Store, place: Place, session: Session, event: Event) -> Recor
             last=event.id,
             sum=sum,
         )
-        found[:] = [record]
-        made = make_put(records.SESSION, place.key, record)
-        return [made, *records.put_values(connection, space, place, deltas)]
+        sessions.extend(write, _thread(place), [draft])
+        write.put(records.SESSION, place.key, records.encode(record))
+        put_values(write, place, deltas)
+        return record
 
-    try:
-        threads.add(store, _thread(place), [draft], puts)
-    except _Refused as refused:
-        if refused.error is not None:
-            raise refused.error from None
-        return None
-    return found[0]
+    return store.write(work)
 
 
-def _is_fresh(session: Session, record: Record) -> bool:
+def _is_fresh(session: Session, record: SessionRecord) -> bool:
     """Whether nobody else went on with a session since it was read."""
     if session._storage_update_marker is not None:
         return bool(session._storage_update_marker == record.marker)
@@ -208,13 +189,13 @@ def _is_fresh(session: Session, record: Record) -> bool:
     return bool(record.updated <= session.last_update_time or last == record.last)
 
 
-def _get(store: Store, place: Place, config: GetSessionConfig | None) -> Session | None:
-    def work(connection: Connection) -> tuple[Record, records.Values, records.Values] | None:
-        record = find_record(connection, store._number, place)
-        return None if record is None else (record, *_states(connection, store._number, place))
+def _get(store: Store, place: SessionPlace, config: GetSessionConfig | None) -> Session | None:
+    def work(read: ReadTransaction) -> tuple[SessionRecord, records.Values, records.Values] | None:
+        record = find_record(read, place)
+        return None if record is None else (record, *_states(read, place))
 
     # The record is read first: if an event comes in between, the session is stale, and says so when it is continued.
-    found = store._read(work)
+    found = store.read(work)
     if found is None:
         return None
     after = None if config is None else config.after_timestamp
@@ -229,44 +210,42 @@ def _get(store: Store, place: Place, config: GetSessionConfig | None) -> Session
 
 
 def _list(store: Store, app_name: str, user_id: str | None) -> ListSessionsResponse:
-    place = Place(app_name, user_id or "", "")
+    place = SessionPlace(app_name, user_id or "", "")
     prefix = f"{place.app_key if user_id is None else place.user_key}/"
-    listed: list[tuple[Place, Record]] = []
-    after: str | None = None
-    while True:
-        page = store.objects.list(records.SESSION, prefix=prefix, after=after, limit=_PAGE)
-        for each in page:
+
+    def work(read: ReadTransaction) -> list[Session]:
+        states: dict[str, tuple[records.Values, records.Values]] = {}
+        found: list[Session] = []
+        for each in read.objects(records.SESSION, prefix):
             record = records.read_record(each.data)
-            listed.append((Place(record.app, record.user, record.id), record))
-        if len(page) < _PAGE:
-            break
-        after = page[-1].key
-    places = {each.user_key: each for each, _ in listed}
-    states = store._read(
-        lambda connection: {key: _states(connection, store._number, each) for key, each in places.items()}
-    )
-    sessions = [_session(each, record, *states[each.user_key]) for each, record in listed]
-    return ListSessionsResponse(
-        sessions=sorted(sessions, key=lambda each: (each.last_update_time, each.user_id, each.id))
-    )
+            place = SessionPlace(record.app, record.user, record.id)
+            if place.user_key not in states:
+                states[place.user_key] = _states(read, place)
+            found.append(_session(place, record, *states[place.user_key]))
+        return found
+
+    found = store.read(work)
+    return ListSessionsResponse(sessions=sorted(found, key=lambda each: (each.last_update_time, each.user_id, each.id)))
 
 
-def _delete(store: Store, place: Place, erase: bool) -> None:
-    key = place.key.encode()
-    if store._read(lambda connection: find_object(connection, store._number, records.SESSION, key)) is not None:
-        threads.drop(store, _thread(place), erase=erase, objects=[(records.SESSION, key)])
+def _delete(store: Store, place: SessionPlace, erase: bool) -> None:
+    def work(write: WriteTransaction) -> None:
+        if write.remove(records.SESSION, place.key):
+            sessions.take_out(write, _thread(place), erase=erase)
+
+    store.write(work)
 
 
-def _user_state(store: Store, place: Place) -> records.Values:
-    return store._read(lambda connection: find_values(connection, store._number, records.USER, place.user_key))
+def _user_state(store: Store, place: SessionPlace) -> records.Values:
+    return store.read(lambda read: find_values(read, records.USER, place.user_key))
 
 
-def _states(connection: Connection, space: int, place: Place) -> tuple[records.Values, records.Values]:
-    app = find_values(connection, space, records.APP, place.app_key)
-    return app, find_values(connection, space, records.USER, place.user_key)
+def _states(read: ReadTransaction, place: SessionPlace) -> tuple[records.Values, records.Values]:
+    app = find_values(read, records.APP, place.app_key)
+    return app, find_values(read, records.USER, place.user_key)
 
 
-def _session(place: Place, record: Record, app: records.Values, user: records.Values) -> Session:
+def _session(place: SessionPlace, record: SessionRecord, app: records.Values, user: records.Values) -> Session:
     session = Session(
         id=place.id,
         app_name=place.app,
@@ -278,25 +257,19 @@ def _session(place: Place, record: Record, app: records.Values, user: records.Va
     return session
 
 
-def _events(store: Store, place: Place, limit: int | None) -> list[Event]:
+def _events(store: Store, place: SessionPlace, limit: int | None) -> list[Event]:
     thread = _thread(place)
-    turns = threads.read(store, thread, limit)
-    if threads.is_plain(turns) and all(each.type is None for each in turns):
+    turns = sessions.read(store, thread, limit)
+    if is_plain(turns) and all(each.type is None for each in turns):
         return [event for each in turns for event in _events_of(each)]
-    apps = {each.id: each.app for each in threads.read(store, thread)}
+    apps = {each.id: each.app for each in sessions.read(store, thread)}
     seen = [
         event
-        for kept in threads.see(store, thread)
+        for kept in sessions.see(store, thread)
         for event in events_of(kept, apps.get(kept.message.turn or TurnId("")))
     ]
     return seen if limit is None else seen[max(0, len(seen) - limit) :]
 
 
-def _events_of(said: Said) -> list[Event]:
-    if said.payload is None:
-        return []
-    try:
-        system = {} if said.system is None else _decode(said.system)
-        return events_of(Kept(Message(role=said.role or None, content=decode_payload(said.payload)), system), said.app)
-    except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(said.id, str(error)) from None
+def _events_of(said: SpokenTurn) -> list[Event]:
+    return [] if said.payload is None else events_of(message_of(said), said.app)

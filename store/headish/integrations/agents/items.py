@@ -15,18 +15,31 @@ from typing import Any, NamedTuple, TypeGuard
 import msgspec
 from msgspec.structs import replace
 
-from headish.content import strictjson
-from headish.content.drafts import Draft, make_checked_draft, make_plain_draft, make_read_draft
-from headish.content.forms.parts import FORM, Losses
-from headish.content.forms.reading import Read, read_turn
-from headish.content.forms.responses import RESPONSES
-from headish.content.forms.writing import write_turn
+from headish.adapters.healing import NOTE, heal_and_encode
+from headish.adapters.messages import (
+    FORM,
+    NO_ATTRIBUTES,
+    ContentBlock,
+    Draft,
+    Kept,
+    Message,
+    ProviderBlock,
+    Read,
+    Text,
+    check_json,
+    encode_json,
+    is_sayable,
+    make_checked_draft,
+    make_plain_draft,
+    make_read_draft,
+    plain_json,
+    read_form,
+    with_app,
+    write_form,
+)
 from headish.errors import HeadishError, InvalidContent, InvalidRole, Unmappable
+from headish.integrations.agents.orders import order_of, reorder
 from headish.integrations.agents.shapes import Item, read_shape, write_shape
-from headish.integrations.shared.healing import NOTE, heal_and_encode
-from headish.integrations.shared.orders import order_of, reorder
-from headish.values.blocks import ContentBlock, Erased, Mark, Other, ProviderBlock, Text, Tools
-from headish.values.messages import NO_ATTRIBUTES, Kept, Message
 
 OWN = "openai_agents"
 """The provider of a block that holds an item which no form reads."""
@@ -37,7 +50,7 @@ PLAIN_ROLES = ("user", "assistant", "system", "developer")
 _decode = msgspec.json.Decoder().decode
 
 
-class Made(NamedTuple):
+class DraftedItem(NamedTuple):
     """The draft of an item, and the item as the draft gives it back; None where that is not worth remembering.
 
     ``data``: its JSON, where all of its values are texts, and lists of nothing."""
@@ -47,7 +60,7 @@ class Made(NamedTuple):
     data: bytes | None = None
 
 
-def make_draft(item: Any, limit_bytes: int) -> Made:
+def make_draft(item: Any, limit_bytes: int) -> DraftedItem:
     """The draft of an item. Lone surrogates in it are replaced, and a note says so.
 
     Raises: TypeError for what is no JSON, as ``json.dumps``; TooLarge.
@@ -56,13 +69,13 @@ def make_draft(item: Any, limit_bytes: int) -> Made:
     if type(item) is dict:
         draft = _draft_of_plain(item, limit_bytes, {"note": NOTE} if is_healed else {})
         if draft is not None:
-            return Made(draft, item, data)
+            return DraftedItem(draft, item, data)
     try:
         draft, order = _draft_of_form(item, limit_bytes)
     except (InvalidContent, InvalidRole, Unmappable):
-        return Made(_draft_of_text(item, limit_bytes, {"note": NOTE} if is_healed else None), None)
+        return DraftedItem(_draft_of_text(item, limit_bytes, {"note": NOTE} if is_healed else None), None)
     app = ({} if order is None else {"order": order}) | ({"note": NOTE} if is_healed else {})
-    return Made(_with_app(draft, app) if app else draft, item)
+    return DraftedItem(with_app(draft, {APP: app}) if app else draft, item)
 
 
 def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Draft | None:
@@ -90,22 +103,22 @@ def items_of(kept: Kept, app: bytes | None) -> list[Item]:
         is_bare = not beside and FORM not in kept.system and kept.message.attributes is NO_ATTRIBUTES
         if is_bare and is_plain_text(blocks[0], kept.message.role):
             return [{"role": str(kept.message.role), "content": kept.message.text}]
-    message = replace(kept.message, content=tuple(filter(_is_sayable, blocks)))
+    message = replace(kept.message, content=tuple(filter(is_sayable, blocks)))
     if message.role is None or (blocks and not message.content):
         return []
-    written, _ = write_turn(RESPONSES, Kept(message, kept.system), Losses("responses", RESPONSES.provider))
+    written = write_form("responses", Kept(message, kept.system))
     order = beside.get("order")
     return [reorder(order, each) for each in written] if order is not None else written
 
 
 def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:
     """Raises: InvalidContent, InvalidRole, Unmappable for an item that the form does not give back as it was."""
-    read = read_turn(item, {"form": RESPONSES.name}) if isinstance(item, Mapping) else None
+    read = read_form("responses", item) if isinstance(item, Mapping) else None
     if read is None:
         raise InvalidContent("an item", "it is no object")
     draft = make_read_draft(read, {}, limit_bytes)
     [made] = _written(read)
-    given = strictjson.plain(item)
+    given = plain_json(item)
     text = json.dumps(given)
     if json.dumps(made) == text:
         return draft, None
@@ -118,7 +131,7 @@ def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:
 def _written(read: Read) -> list[Item]:
     message = Message(role=read.role, content=read.blocks)
     system = {} if read.form is None else {"form": read.form}
-    return write_turn(RESPONSES, Kept(message, system), Losses("responses", RESPONSES.provider))[0]
+    return write_form("responses", Kept(message, system))
 
 
 def _draft_of_text(item: Any, limit_bytes: int, app: Mapping[str, Any] | None) -> Draft:
@@ -126,15 +139,15 @@ def _draft_of_text(item: Any, limit_bytes: int, app: Mapping[str, Any] | None) -
     text = json.dumps(item)
     role = item.get("role") if isinstance(item, Mapping) else None
     try:
-        strictjson.check(item, "an item")
+        check_json(item, "an item")
         data: Any = {"item": item}
-        if json.dumps(_decode(strictjson.encode(data))["item"]) != text:
+        if json.dumps(_decode(encode_json(data))["item"]) != text:
             data = {"json": text}
     except (HeadishError, ValueError, TypeError):
         data = {"json": text}
     role = role if role in PLAIN_ROLES else "assistant"
     draft = make_plain_draft([ProviderBlock(OWN, data)], role, limit_bytes)
-    return draft if app is None else _with_app(draft, app)
+    return draft if app is None else with_app(draft, {APP: app})
 
 
 def _own_item(block: ContentBlock) -> Any:
@@ -148,14 +161,5 @@ def is_plain_text(block: ContentBlock, role: str | None) -> TypeGuard[Text]:
     return type(block) is Text and not block.opaque and not block.extra and role in PLAIN_ROLES
 
 
-def _is_sayable(block: ContentBlock) -> bool:
-    return not isinstance(block, Erased | Mark | Tools | Other)
-
-
-def _with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
-    # Not checked for what looks like a key to a provider: it repeats names of keys, which no run may fail for.
-    return replace(draft, app=_app(app))
-
-
 def _app(app: Mapping[str, Any]) -> bytes:
-    return strictjson.encode({APP: app})
+    return encode_json({APP: app})

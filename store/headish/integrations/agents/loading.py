@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, groupby
-from typing import Any
 
-import msgspec
-
-from headish.content.encoding import decode_payload
-from headish.errors import CorruptTurn, InvalidContent
+from headish import Store
+from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
+from headish.adapters.remembering import TurnMemory, encode
+from headish.adapters.sessions import NamedSession, read, read_unknown, see
 from headish.integrations.agents.items import items_of
 from headish.integrations.agents.rows import items_of_plain
 from headish.integrations.agents.shapes import Item
-from headish.integrations.shared.remembering import Memory, encode
-from headish.integrations.shared.threads import Session, is_plain, read, read_unknown, see
-from headish.rows.threads.ranges import Said
-from headish.store.store import Store
-from headish.values.ids import TurnId
-from headish.values.messages import Kept, Message
-
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def load(store: Store, session: Session, limit: int | None, memory: Memory) -> list[Item]:
+def load(store: Store, session: NamedSession, limit: int | None, memory: TurnMemory) -> list[Item]:
     """The last ``limit`` items of a session, or all, oldest first: what a model sees.
 
     What was erased is left out. Raises: CorruptTurn.
@@ -40,28 +31,25 @@ def load(store: Store, session: Session, limit: int | None, memory: Memory) -> l
         window = 2 * (window or 1)
 
 
-def items_of_turn(said: Said) -> list[Item]:
+def items_of_turn(said: SpokenTurn) -> list[Item]:
     """The items of a turn; none where it was erased. Raises: CorruptTurn."""
     if said.payload is None or said.type is not None:
         return []
-    try:
-        system = {} if said.system is None else _decode(said.system)
-        message = Message(role=said.role or None, content=decode_payload(said.payload))
-        return items_of(Kept(message, system), said.app)
-    except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(said.id, str(error)) from None
+    return items_of(message_of(said), said.app)
 
 
-def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], memory: Memory) -> list[Item]:
+def _as_items(
+    store: Store, session: NamedSession, turns: Sequence[SpokenTurn | TurnId], memory: TurnMemory
+) -> list[Item]:
     known = memory.decode(turns)
     if known is not None:  # nearly always
         return known
-    unknown = [each for each in turns if isinstance(each, Said)]
+    unknown = [each for each in turns if isinstance(each, SpokenTurn)]
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
         return _see(store, session)
     made = iter(_items_of(unknown, memory))
     items: list[Item] = []
-    for are_read, group in groupby(turns, lambda each: isinstance(each, Said)):
+    for are_read, group in groupby(turns, lambda each: isinstance(each, SpokenTurn)):
         if are_read:
             items += chain.from_iterable(next(made) for _ in group)
             continue
@@ -72,7 +60,7 @@ def _as_items(store: Store, session: Session, turns: Sequence[Said | TurnId], me
     return items
 
 
-def _items_of(turns: Sequence[Said], memory: Memory) -> list[list[Item]]:
+def _items_of(turns: Sequence[SpokenTurn], memory: TurnMemory) -> list[list[Item]]:
     """The items of turns that were read, which are remembered from now on. Raises: CorruptTurn."""
     quick = items_of_plain(turns)
     memory.keep_all([(turn.id, encode(item)) for turn, item in zip(turns, quick, strict=True) if item is not None])
@@ -81,7 +69,7 @@ def _items_of(turns: Sequence[Said], memory: Memory) -> list[list[Item]]:
     return items
 
 
-def _see(store: Store, session: Session) -> list[Item]:
+def _see(store: Store, session: NamedSession) -> list[Item]:
     """The items of a thread that overlays change, or that holds documents."""
     apps = {each.id: each.app for each in read(store, session)}
     return [item for kept in see(store, session) for item in items_of(kept, apps.get(kept.message.turn or TurnId("")))]

@@ -9,30 +9,28 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headish.content.encoding import decode_payloads
+from headish.adapters.messages import ContentBlock, SpokenTurn, decode_payloads
 from headish.integrations.agents.items import is_plain_text
 from headish.integrations.agents.shapes import Item, write_shape
-from headish.rows.threads.ranges import Said
-from headish.values.blocks import ContentBlock
 
 _TOGETHER = 100
 """So many are decoded at once: few enough that one odd turn does not make many others slow."""
 
 
-class _Beside(msgspec.Struct):
+class _ShapeBeside(msgspec.Struct):
     shape: str | None = None
     id: str | None = None
 
 
-class _App(msgspec.Struct, forbid_unknown_fields=True):
-    agents: _Beside
+class _AgentsApp(msgspec.Struct, forbid_unknown_fields=True):
+    agents: _ShapeBeside
 
 
 _NOTHING = b"null"
-_decode_apps = msgspec.json.Decoder(list[_App | None]).decode
+_decode_apps = msgspec.json.Decoder(list[_AgentsApp | None]).decode
 
 
-def items_of_plain(turns: Sequence[Said]) -> list[Item | None]:
+def items_of_plain(turns: Sequence[SpokenTurn]) -> list[Item | None]:
     """The item of each turn; None for one that takes ``loading.items_of_turn``, or is damaged."""
     bare = [each for each in turns if _is_bare(each)]
     made: list[Item | None] = []
@@ -45,12 +43,12 @@ def items_of_plain(turns: Sequence[Said]) -> list[Item | None]:
     return [next(each_made) if _is_bare(each) else None for each in turns]
 
 
-def _is_bare(turn: Said) -> bool:
+def _is_bare(turn: SpokenTurn) -> bool:
     """Whether a turn has blocks, and keeps nothing beside them but the application's meta."""
     return turn.type is None and turn.system is None and turn.attributes is None and turn.payload is not None
 
 
-def _together(turns: Sequence[Said]) -> list[Item | None] | None:
+def _together(turns: Sequence[SpokenTurn]) -> list[Item | None] | None:
     """The items of bare turns; None where one of them does not decode by the typed readers."""
     contents = decode_payloads([each.payload for each in turns if each.payload is not None])
     apps = None if contents is None else _read_apps([each.app for each in turns])
@@ -59,7 +57,7 @@ def _together(turns: Sequence[Said]) -> list[Item | None] | None:
     return [_item(turn.role, content, app) for turn, content, app in zip(turns, contents, apps, strict=True)]
 
 
-def _item(role: str, content: tuple[ContentBlock, ...], app: _App | None) -> Item | None:
+def _item(role: str, content: tuple[ContentBlock, ...], app: _AgentsApp | None) -> Item | None:
     if len(content) != 1:
         return None
     [block] = content
@@ -68,7 +66,7 @@ def _item(role: str, content: tuple[ContentBlock, ...], app: _App | None) -> Ite
     return {"role": role, "content": block.text} if is_plain_text(block, role) else None
 
 
-def _read_apps(apps: Sequence[bytes | None]) -> list[_App | None] | None:
+def _read_apps(apps: Sequence[bytes | None]) -> list[_AgentsApp | None] | None:
     try:
         read = _decode_apps(b"[%b]" % b",".join([_NOTHING if app is None else app for app in apps]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 
-from headish.aio.threads import finish
+from headish import Store
+from headish.adapters import sessions
+from headish.adapters.hiding import check_erase, erases
+from headish.adapters.holding import DatabaseHold, Db
+from headish.adapters.messages import Draft, SpokenTurn
+from headish.adapters.sessions import NamedSession, session_of
+from headish.aio import finish
 from headish.integrations.agents import usage
+from headish.integrations.agents.compacting import snapshot
 from headish.integrations.agents.items import make_draft
 from headish.integrations.agents.loading import items_of_turn, load
 from headish.integrations.agents.shapes import Item
-from headish.integrations.shared import threads
-from headish.integrations.shared.forgetting import check_erase, erases
-from headish.integrations.shared.opening import Db, Held
-from headish.integrations.shared.threads import Session, session_of
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
     from agents.result import RunResultBase
 
-    from headish.content.drafts import Draft
-    from headish.rows.threads.ranges import Said
-    from headish.store.store import Store
-
 T = TypeVar("T")
+_HISTORY = ("get_items", "add_items", "pop_item", "clear_session")
 
 
 class HeadishSession:
@@ -47,7 +47,7 @@ class HeadishSession:
     def __init__(
         self,
         session_id: str,
-        db: Db | Held = ":memory:",
+        db: Db | DatabaseHold = ":memory:",
         *,
         session_settings: SessionSettings | dict[str, Any] | None = None,
         erase: bool | None = None,
@@ -60,11 +60,11 @@ class HeadishSession:
             SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
         )
         self._space = space
-        self._held = Held(db, type(self).__name__, space)
+        self._held = DatabaseHold(db, type(self).__name__, space)
         self._memory = self._held.memory("agents")
 
     @property
-    def _session(self) -> Session:
+    def _session(self) -> NamedSession:
         if self._found.id is not self.session_id:  # which a subclass may set
             self._found = session_of(self.session_id)
         return self._found
@@ -115,7 +115,7 @@ class HeadishSession:
             space=self._space,
         )
         try:
-            await self._run(threads.fork, session_of(session_id), items)
+            await self._run(sessions.fork, session_of(session_id), items)
         except BaseException:
             forked.close()
             raise
@@ -123,11 +123,11 @@ class HeadishSession:
 
     async def branches(self) -> list[str]:
         """The ids of the sessions that begin with the same item, this one too."""
-        return await self._run(threads.branches)
+        return await self._run(sessions.branches)
 
     async def bookmark(self) -> str | None:
         """The bookmark of this session, which every command and verb takes; None while the session is empty."""
-        return await self._run(threads.name_of)
+        return await self._run(sessions.name_of)
 
     async def store_run_usage(self, result: RunResultBase) -> None:
         """Keep what a run used, beside the last item; ``result`` is what ``Runner.run`` gave."""
@@ -150,13 +150,13 @@ class HeadishSession:
         self._held.check()
         return await finish(self._work, work, self._session, *arguments)
 
-    def _work(self, work: Callable[..., T], session: Session, *arguments: Any) -> T:
+    def _work(self, work: Callable[..., T], session: NamedSession, *arguments: Any) -> T:
         with self._held.use() as store:
             return work(store, session, *arguments)
 
-    def _add(self, store: Store, session: Session, items: Sequence[Any]) -> None:
-        made = [make_draft(item, store._payload_limit_bytes) for item in items]
-        ids = threads.add(store, session, [each.draft for each in made])
+    def _add(self, store: Store, session: NamedSession, items: Sequence[Any]) -> None:
+        made = [make_draft(item, store.payload_limit_bytes) for item in items]
+        ids = sessions.add(store, session, [each.draft for each in made])
         named = [*zip(ids, made, strict=True)]
         self._memory.keep_all([(turn, each.data) for turn, each in named if each.data is not None])
         self._memory.add_all(
@@ -164,24 +164,24 @@ class HeadishSession:
         )
 
     def _pop(
-        self, store: Store, session: Session, erase: bool, validate: Callable[[Item], None] | None = None
+        self, store: Store, session: NamedSession, erase: bool, validate: Callable[[Item], None] | None = None
     ) -> Item | None:
-        def rest(said: Said) -> list[Draft]:
+        def rest(said: SpokenTurn) -> list[Draft]:
             items = items_of_turn(said)
             if validate is not None and items:
                 validate(items[-1])
-            return [make_draft(item, store._payload_limit_bytes).draft for item in items[:-1]]
+            return [make_draft(item, store.payload_limit_bytes).draft for item in items[:-1]]
 
-        while (said := threads.pop(store, session, erase=erase, rest=rest)) is not None:
+        while (said := sessions.pop(store, session, erase=erase, rest=rest)) is not None:
             items = items_of_turn(said)
             if items:
                 return items[-1]
         return None
 
-    def _clear(self, store: Store, session: Session, erase: bool) -> None:
+    def _clear(self, store: Store, session: NamedSession, erase: bool) -> None:
         if erase:
             usage.forget_usage(store, session)
-        threads.drop(store, session, erase=erase)
+        sessions.drop(store, session, erase=erase)
 
     async def _pop_item_with_validation(self, validate: Callable[[Item], None] | None = None) -> Item | None:
         """``pop_item``, undone where ``validate`` raises: what ``EncryptedSession`` asks of the SDK's own session."""
@@ -190,6 +190,8 @@ class HeadishSession:
     async def _get_compaction_snapshot(self, limit: int, *, prune_prefix: Callable[[Any], bool] | None = None) -> Any:
         """What ``OpenAIResponsesCompactionSession`` asks for, so that it replaces items in one transaction. With
         ``prune_prefix``, what ``EncryptedSession`` calls expired goes from the beginning of the session with them."""
-        from headish.integrations.agents.compacting import snapshot
-
-        return await snapshot(self, limit, prune_prefix)
+        if any(getattr(type(self), name) is not getattr(HeadishSession, name) for name in _HISTORY):
+            return None  # a subclass reads and writes otherwise
+        return await snapshot(
+            self._run, lambda: erases(self._erase, "HeadishSession", "compaction"), limit, prune_prefix
+        )

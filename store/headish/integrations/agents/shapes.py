@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from headish.content.encoding import read_call
-from headish.content.forms.parts import arguments_of
-from headish.values.blocks import ContentBlock, KnownBlock, Text, ToolResult, ToolUse
+from headish.adapters.messages import ContentBlock, KnownBlock, Text, ToolResult, ToolUse, arguments_of, read_call
 
 Item = dict[str, Any]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headish.integrations.shared.threads import Session, name_of, read
-from headish.store.store import Store
+from headish import Store
+from headish.adapters.sessions import NamedSession, name_of, read
 
 if TYPE_CHECKING:
     from agents.usage import Usage
@@ -17,7 +17,7 @@ _COUNTS = ("requests", "input_tokens", "output_tokens", "total_tokens")
 _DETAILS = ("input_tokens_details", "output_tokens_details")
 
 
-def store_usage(store: Store, session: Session, used: Usage | None) -> None:
+def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None:
     """Keep what a run used beside the last turn of its session; nothing where the session is empty."""
     name, turns = name_of(store, session), read(store, session)
     if name is None or not turns or used is None:
@@ -31,7 +31,7 @@ def store_usage(store: Store, session: Session, used: Usage | None) -> None:
     store.objects.put(KIND, f"{name}\n{turns[-1].id}", msgspec.json.encode(data))
 
 
-def list_usage(store: Store, session: Session) -> list[dict[str, Any]]:
+def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
     """What the runs used whose last turn the session still has, in its order."""
     kept = {each["turn"]: each for each in _stored(store, session)}
     return [
@@ -48,13 +48,13 @@ def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
     return {key: sum(each[key] for each in listed) for key in _COUNTS} | {"total_turns": len(listed)}
 
 
-def forget_usage(store: Store, session: Session) -> None:
+def forget_usage(store: Store, session: NamedSession) -> None:
     """Remove what is kept of the runs of a session."""
     for each in _stored(store, session):
         store.objects.remove(KIND, each["key"])
 
 
-def _stored(store: Store, session: Session) -> list[dict[str, Any]]:
+def _stored(store: Store, session: NamedSession) -> list[dict[str, Any]]:
     name, found, after = name_of(store, session), list[dict[str, Any]](), None
     while name is not None:
         page = store.objects.list(KIND, prefix=f"{name}\n", after=after)

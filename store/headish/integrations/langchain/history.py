@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import msgspec
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from headish.aio.threads import finish
-from headish.content.encoding import decode_payload
-from headish.errors import CorruptTurn, InvalidContent
+from headish import Store
+from headish.adapters import sessions
+from headish.adapters.hiding import check_erase, erases
+from headish.adapters.holding import DatabaseHold, Db, Scoped
+from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
+from headish.adapters.sessions import NamedSession, session_of
+from headish.aio import finish
 from headish.integrations.langchain.messages import make_message_draft, messages_of
-from headish.integrations.shared import threads
-from headish.integrations.shared.forgetting import check_erase, erases
-from headish.integrations.shared.opening import Db, Held
-from headish.integrations.shared.scopes import Scoped
-from headish.integrations.shared.threads import Session, session_of
-from headish.rows.threads.ranges import Said
-from headish.store.store import Store
-from headish.values.ids import TurnId
-from headish.values.messages import Kept, Message
 
 T = TypeVar("T")
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
@@ -47,7 +40,7 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
     ) -> None:
         self._session, self._erase = session_of(session_id), check_erase(erase)
         self.session_id = session_id
-        self._held = Held(db, type(self).__name__, space)
+        self._held = DatabaseHold(db, type(self).__name__, space)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class has an attribute, and no setter
@@ -83,30 +76,22 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
             return work(store, self._session, *arguments)
 
 
-def _add(store: Store, session: Session, messages: Sequence[BaseMessage]) -> None:
-    threads.add(store, session, [make_message_draft(each, store._payload_limit_bytes) for each in messages])
+def _add(store: Store, session: NamedSession, messages: Sequence[BaseMessage]) -> None:
+    sessions.add(store, session, [make_message_draft(each, store.payload_limit_bytes) for each in messages])
 
 
-def _clear(store: Store, session: Session, erase: bool) -> None:
-    threads.drop(store, session, erase=erase)
+def _clear(store: Store, session: NamedSession, erase: bool) -> None:
+    sessions.drop(store, session, erase=erase)
 
 
-def _read(store: Store, session: Session) -> list[BaseMessage]:
-    turns = threads.read(store, session)
-    if threads.is_plain(turns) and all(each.type is None for each in turns):
+def _read(store: Store, session: NamedSession) -> list[BaseMessage]:
+    turns = sessions.read(store, session)
+    if is_plain(turns) and all(each.type is None for each in turns):
         return [message for each in turns for message in _messages(each)]
     apps = {each.id: each.app for each in turns}
-    seen = threads.see(store, session)
+    seen = sessions.see(store, session)
     return [message for kept in seen for message in messages_of(kept, apps.get(kept.message.turn or TurnId("")))]
 
 
-def _messages(said: Said) -> list[BaseMessage]:
-    if said.payload is None:
-        return []
-    try:
-        system = {} if said.system is None else _decode(said.system)
-        return messages_of(
-            Kept(Message(role=said.role or None, content=decode_payload(said.payload)), system), said.app
-        )
-    except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(said.id, str(error)) from None
+def _messages(said: SpokenTurn) -> list[BaseMessage]:
+    return [] if said.payload is None else messages_of(message_of(said), said.app)

@@ -1,4 +1,4 @@
-"""Messages of LangChain's chat histories as turns, and back, by the mapping of ``content.forms.langchain``.
+"""Messages of LangChain's chat histories as turns, and back, by the mapping of ``frameworks.langchain``.
 
 A message that does not come back so is kept whole, as a block of the provider ``langchain`` behind its text. Rows of
 older versions, and turns of another origin, are read by way of the form ``chat``.
@@ -10,30 +10,30 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 from msgspec.structs import replace
 
-from headish.content import strictjson
-from headish.content.drafts import Draft
-from headish.content.encoding import decode_payload
-from headish.content.forms.chat import CHAT
-from headish.content.forms.langchain.facts import is_kind, role_of
-from headish.content.forms.langchain.messages import APP, Split, join, split
-from headish.content.forms.langchain.own import PROVIDER
-from headish.content.forms.parts import Losses
-from headish.content.forms.writing import is_form, write_turn
+from headish.adapters.healing import NOTE, heal
+from headish.adapters.langchain import APP, PROVIDER, Split, is_kind, join, make_split_draft, role_of, split, words_of
+from headish.adapters.messages import (
+    Draft,
+    Kept,
+    ProviderBlock,
+    check_json,
+    decode_json,
+    encode_json,
+    erased_in,
+    is_form,
+    is_sayable,
+    message_of_draft,
+    write_form,
+)
 from headish.errors import HeadishError
-from headish.integrations.shared.healing import NOTE, heal
-from headish.integrations.shared.langchain import make_split_draft, words_of
-from headish.values.blocks import Erased, Mark, Other, ProviderBlock, Tools, erased_in
-from headish.values.messages import Kept, Message
 
 WHOLE = "whole"
 """The type of a message that is kept whole."""
 _TYPES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 _UNREADABLE = (HeadishError, LookupError, TypeError, ValueError, RecursionError)
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
@@ -46,7 +46,7 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
     try:
         if is_kind(given["type"]):
             draft = make_split_draft(split(given["type"], given["data"]), limit_bytes, moves=True, note=note)
-            if messages_of(_kept(draft), draft.app) == messages_from_dict([given]):
+            if messages_of(message_of_draft(draft), draft.app) == messages_from_dict([given]):
                 return draft
     except _UNREADABLE:
         pass  # it is kept whole
@@ -56,7 +56,7 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
 def messages_of(kept: Kept, app: bytes | None) -> list[BaseMessage]:
     """The messages of a turn: the one that it was made of, or of a turn of another origin those that say the same."""
     blocks = kept.message.content
-    beside = {} if app is None else _decode(app).get(APP, {})
+    beside = decode_json(app).get(APP, {})
     last = blocks[-1] if blocks else None
     # Those of older versions stand alone, and nothing says what they are.
     is_whole = beside.get("type") == WHOLE or (len(blocks) == 1 and "type" not in beside)
@@ -79,9 +79,9 @@ def _message(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 def _split_whole(message: BaseMessage, given: Mapping[str, Any]) -> Split:
     text = json.dumps(given)
     try:
-        strictjson.check(given, "a message")
+        check_json(given, "a message")
         data: Any = {"message": given}
-        if json.dumps(_decode(strictjson.encode(data))["message"]) != text:
+        if json.dumps(decode_json(encode_json(data))["message"]) != text:
             data = {"json": text}
     except (HeadishError, ValueError, TypeError):
         data = {"json": text}
@@ -89,21 +89,15 @@ def _split_whole(message: BaseMessage, given: Mapping[str, Any]) -> Split:
     return Split(role, [*words_of(message), ProviderBlock(PROVIDER, data)], {"type": WHOLE})
 
 
-def _kept(draft: Draft) -> Kept:
-    message = Message(role=draft.said.role, content=decode_payload(draft.payload))
-    return Kept(message, {} if draft.system is None else _decode(draft.system))
-
-
 # Turns of another origin, and rows of older versions: what was given is written in the words of Chat Completions.
 
 
 def _messages_of_chat(kept: Kept, beside: Mapping[str, Any]) -> list[BaseMessage]:
     blocks = kept.message.content
-    sayable = tuple(block for block in blocks if not isinstance(block, Erased | Mark | Tools | Other))
+    sayable = tuple(filter(is_sayable, blocks))
     if kept.message.role is None or (blocks and not sayable):
         return []
-    said = Kept(replace(kept.message, content=sayable), kept.system)
-    written, _ = write_turn(CHAT, said, Losses("chat", CHAT.provider))
+    written = write_form("chat", Kept(replace(kept.message, content=sayable), kept.system))
     return messages_from_dict([_message_of_chat(entry, beside) for entry in written])
 
 

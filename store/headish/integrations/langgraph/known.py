@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from headish.adapters.messages import TurnId
 from headish.integrations.langgraph.messages import Prints
-from headish.integrations.langgraph.records import Lane
-from headish.values.ids import TurnId
+from headish.integrations.langgraph.records import ThreadLane
 
 LANES = 256
 """How many namespaces of threads are remembered; of each the last ``CHECKPOINTS`` and ``LISTS`` that it used."""
@@ -55,20 +55,20 @@ class KnownLane:
         _put(self._lists, key, (channel, known), LISTS)
 
 
-class Known:
+class KnownThreads:
     """What is known of all threads. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._lanes: OrderedDict[Lane, KnownLane] = OrderedDict()
+        self._lanes: OrderedDict[ThreadLane, KnownLane] = OrderedDict()
 
-    def find(self, lane: Lane) -> KnownLane | None:
+    def find(self, lane: ThreadLane) -> KnownLane | None:
         with self._lock:
             return self._lanes.get(lane)
 
     def remember(
         self,
-        lane: Lane,
+        lane: ThreadLane,
         revision: int,
         checkpoint: str,
         refs: Refs,
@@ -85,7 +85,7 @@ class Known:
                 found.remember_list(*each)
             _put(self._lanes, lane, found, LANES)
 
-    def forget(self, lane: Lane) -> None:
+    def forget(self, lane: ThreadLane) -> None:
         with self._lock:
             self._lanes.pop(lane, None)
 

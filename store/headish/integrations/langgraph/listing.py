@@ -5,28 +5,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 
-from headish.database.query import Connection
+from headish import ReadTransaction
+from headish.adapters.holding import DatabaseHold
 from headish.integrations.langgraph import records
 from headish.integrations.langgraph.reading import (
     PAGE,
-    Serde,
+    SaverSerde,
     configured,
     find_checkpoint,
     list_checkpoints,
     load_checkpoint,
     matches,
 )
-from headish.integrations.langgraph.records import Checkpoint, Lane
-from headish.integrations.shared.opening import Held
+from headish.integrations.langgraph.records import CheckpointObject, ThreadLane
 
 
-class Asked(NamedTuple):
+class CheckpointQuery(NamedTuple):
     """What a list was asked for; None is any."""
 
     thread: str | None
@@ -48,24 +47,24 @@ class Asked(NamedTuple):
         )
 
 
-class Lister:
+class CheckpointLister:
     """Reads what was asked for."""
 
-    def __init__(self, held: Held, serde: Serde, asked: Asked) -> None:
-        self._held, self._serde, self._asked = held, serde, asked
+    def __init__(self, held: DatabaseHold, serde: SaverSerde, query: CheckpointQuery) -> None:
+        self._held, self._serde, self._query = held, serde, query
 
     def run(self) -> Iterator[CheckpointTuple]:
         """The checkpoints with their values, each page in a transaction of its own."""
-        if self._asked.thread is not None and self._asked.ns is not None:
-            return self._of_lane(Lane(self._asked.thread, self._asked.ns))
+        if self._query.thread is not None and self._query.ns is not None:
+            return self._of_lane(ThreadLane(self._query.thread, self._query.ns))
         return self._of_all()
 
-    def _of_lane(self, lane: Lane) -> Iterator[CheckpointTuple]:
-        before = None if self._asked.before is None else lane.checkpoint(self._asked.before).encode()
+    def _of_lane(self, lane: ThreadLane) -> Iterator[CheckpointTuple]:
+        before = None if self._query.before is None else lane.checkpoint(self._query.before)
         while True:
             page = self._page(lane.prefix, before)
             for _, record in page:
-                if self._is_asked(record):
+                if self._fits(record):
                     found = self._load(lane, record.id)
                     if found is not None:
                         yield found
@@ -75,13 +74,13 @@ class Lister:
 
     def _of_all(self) -> Iterator[CheckpointTuple]:
         """Of several namespaces: their ids first, since they lie apart."""
-        thread = self._asked.thread
+        thread = self._query.thread
         prefix = "" if thread is None else f"{records.part(thread)}/"
-        found: list[tuple[str, Lane]] = []
-        before: bytes | None = None
+        found: list[tuple[str, ThreadLane]] = []
+        before: str | None = None
         while True:
             page = self._page(prefix, before)
-            found += [(each.id, Lane(each.thread, each.ns)) for _, each in page if self._is_asked(each)]
+            found += [(each.id, ThreadLane(each.thread, each.ns)) for _, each in page if self._fits(each)]
             if len(page) < PAGE:
                 break
             before = page[-1][0]
@@ -90,21 +89,20 @@ class Lister:
             if loaded is not None:
                 yield loaded
 
-    def _is_asked(self, record: Checkpoint) -> bool:
-        asked = self._asked
-        if (asked.id is not None and record.id != asked.id) or (asked.before is not None and record.id >= asked.before):
+    def _fits(self, record: CheckpointObject) -> bool:
+        query = self._query
+        if (query.id is not None and record.id != query.id) or (query.before is not None and record.id >= query.before):
             return False
-        return matches(record, asked.filter, self._serde)
+        return matches(record, query.filter, self._serde)
 
-    def _page(self, prefix: str, before: bytes | None) -> list[tuple[bytes, Checkpoint]]:
+    def _page(self, prefix: str, before: str | None) -> list[tuple[str, CheckpointObject]]:
         with self._held.use() as store:
-            number = store._number
-            return store._read(lambda connection: list_checkpoints(connection, number, prefix, before, PAGE))
+            return store.read(lambda read: list_checkpoints(read, prefix, before, PAGE))
 
-    def _load(self, lane: Lane, id: str) -> CheckpointTuple | None:
+    def _load(self, lane: ThreadLane, id: str) -> CheckpointTuple | None:
+        def work(read: ReadTransaction) -> CheckpointTuple | None:
+            record = find_checkpoint(read, lane, id)
+            return None if record is None else load_checkpoint(read, record, self._serde).tuple
+
         with self._held.use() as store:
-            return store._read(partial(self._read, number=store._number, lane=lane, id=id))
-
-    def _read(self, connection: Connection, number: int, lane: Lane, id: str) -> CheckpointTuple | None:
-        record = find_checkpoint(connection, number, lane, id)
-        return None if record is None else load_checkpoint(connection, number, record, self._serde).tuple
+            return store.read(work)

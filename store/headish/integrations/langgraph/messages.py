@@ -1,4 +1,4 @@
-"""Messages of a graph's state as turns, and back, by the mapping of ``content.forms.langchain``.
+"""Messages of a graph's state as turns, and back, by the mapping of ``frameworks.langchain``.
 
 A message that comes back equal is stored so. Any other, of a class that is not LangChain's own or with a value that
 JSON does not have, is kept as the serializer's bytes, with its text beside them for people to read.
@@ -35,16 +35,19 @@ from langchain_core.messages import (
     ToolMessageChunk,
 )
 
-from headish.content.drafts import Draft
-from headish.content.encoding import decode_payload, encode_payload, read_block
-from headish.content.forms.langchain.facts import role_of
-from headish.content.forms.langchain.messages import APP, Split, join, split
-from headish.content.forms.langchain.own import PROVIDER
-from headish.content.secrecy import find_secret
+from headish.adapters.langchain import APP, PROVIDER, Split, join, make_split_draft, role_of, split, words_of
+from headish.adapters.messages import (
+    MAPPING_LIMIT_BYTES,
+    ContentBlock,
+    Draft,
+    Erased,
+    decode_payload,
+    encode_payload,
+    find_secret,
+    read_block,
+    to_mapping,
+)
 from headish.errors import HeadishError, InvalidContent
-from headish.integrations.shared.langchain import make_split_draft, words_of
-from headish.limits import MAPPING_LIMIT_BYTES
-from headish.values.blocks import ContentBlock, Erased, to_mapping
 
 OPAQUE = "opaque"
 """The type of a message that is kept as the serializer's bytes."""
@@ -87,7 +90,7 @@ def fingerprints(said: Any, dump: Dump) -> Prints | None:
     return made
 
 
-def _fingerprint(message: BaseMessage, shape: _Shape, dump: Dump) -> int:
+def _fingerprint(message: BaseMessage, shape: _MessageShape, dump: Dump) -> int:
     held = message.__dict__
     try:
         content, id, beside = held["content"], held["id"], shape.beside(held)
@@ -113,7 +116,7 @@ def _whole_fingerprint(message: BaseMessage, dump: Dump) -> int:
         return hash((dump(message), message.__class__))
 
 
-class _Shape(NamedTuple):
+class _MessageShape(NamedTuple):
     """What stands beside content and id in a message of a class, what of it is nothing, and how many fields there are.
 
     Nothing is None, a text, or an empty list or mapping: no two of them are equal.
@@ -125,7 +128,7 @@ class _Shape(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _shape_of(kind: type) -> _Shape | None:
+def _shape_of(kind: type) -> _MessageShape | None:
     """The shape of a class, None for one that is no message. Asked once for a class: pydantic's answers take long."""
     if not issubclass(kind, BaseMessage):
         return None
@@ -133,7 +136,7 @@ def _shape_of(kind: type) -> _Shape | None:
     names = [name for name in fields if name not in ("content", "id")]
     blank = tuple(fields[name].get_default(call_default_factory=True) for name in names)
     plain = all(each is None or type(each) is str or each in ([], {}) for each in blank)
-    return _Shape(itemgetter(*names), blank if plain else (), len(fields))
+    return _MessageShape(itemgetter(*names), blank if plain else (), len(fields))
 
 
 def _held(message: BaseMessage) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading a thread: a Connection in, checkpoints with their values and writes out."""
+"""Reading a thread inside a transaction: checkpoints with their values and writes."""
 
 # pyright: reportMissingImports=false
 
@@ -16,28 +16,25 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from headish.content.encoding import decode_payload, decode_payloads
-from headish.content.hashes import hash_payload
-from headish.database.query import Connection, Row
-from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
-from headish.history.reading.decode import decode_mapping
-from headish.history.reading.order import arrange
+from headish import Object, ReadTransaction
+from headish.adapters.messages import ContentBlock, SpokenTurn, decode_json, decode_payload, decode_payloads
+from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, UnknownTurn
 from headish.integrations.langgraph import messages, records
 from headish.integrations.langgraph.known import KnownList
-from headish.integrations.langgraph.records import Checkpoint, Lane, Thread, Turns, Typed, Writes
-from headish.rows.bookmarks import ALL
-from headish.rows.objects import find_object, list_objects, list_objects_backwards
-from headish.rows.threads.ranges import Said, said_range
-from headish.rows.threads.walks import read_links
-from headish.rows.turns import turn_by_id
-from headish.values.blocks import ContentBlock
-from headish.values.places import Segment
+from headish.integrations.langgraph.records import (
+    CheckpointObject,
+    MessageList,
+    TaskWrites,
+    ThreadLane,
+    ThreadObject,
+    Typed,
+)
 
 PAGE = 64
 """How many checkpoints a list reads at once."""
 
 
-class Serde(NamedTuple):
+class SaverSerde(NamedTuple):
     """A saver's serializer. ``is_own`` if messages may be kept as turns: another one sees every value whole."""
 
     dump: Callable[[Any], Typed]
@@ -45,54 +42,47 @@ class Serde(NamedTuple):
     is_own: bool
 
 
-class Loaded(NamedTuple):
+class LoadedCheckpoint(NamedTuple):
     """A checkpoint with its values; ``lists`` are those of messages, ``(channel, key, list)``."""
 
     tuple: CheckpointTuple
-    record: Checkpoint
+    record: CheckpointObject
     lists: list[tuple[str, str, KnownList]]
 
 
-def find_thread(connection: Connection, space: int, thread: str) -> tuple[Thread, int] | None:
+def find_thread(read: ReadTransaction, thread: str) -> tuple[ThreadObject, int] | None:
     """The record of a thread, and its revision."""
-    row = find_object(connection, space, records.THREAD, thread_key(thread))
-    return None if row is None else (records.decode(Thread, row[3], thread), row[2])
+    found = read.object(records.THREAD, records.part(thread))
+    return None if found is None else (records.decode(ThreadObject, found.data, thread), found.revision)
 
 
-def thread_key(thread: str) -> bytes:
-    return records.part(thread).encode()
-
-
-def find_checkpoint(connection: Connection, space: int, lane: Lane, id: str | None) -> Checkpoint | None:
+def find_checkpoint(read: ReadTransaction, lane: ThreadLane, id: str | None) -> CheckpointObject | None:
     """The checkpoint with an id; without one that with the greatest."""
     if id is not None:
-        row = find_object(connection, space, records.CHECKPOINT, lane.checkpoint(id).encode())
-        return None if row is None else _checkpoint(row)
-    prefix = lane.prefix.encode()
-    rows = list_objects_backwards(connection, space, records.CHECKPOINT, prefix=prefix, before=None, limit=1)
-    return _checkpoint(rows[0]) if rows else None
+        found = read.object(records.CHECKPOINT, lane.checkpoint(id))
+        return None if found is None else checkpoint_of(found)
+    last = read.objects(records.CHECKPOINT, lane.prefix, backwards=True, limit=1)
+    return checkpoint_of(last[0]) if last else None
 
 
 def list_checkpoints(
-    connection: Connection, space: int, prefix: str, before: bytes | None, limit: int
-) -> list[tuple[bytes, Checkpoint]]:
+    read: ReadTransaction, prefix: str, before: str | None, limit: int
+) -> list[tuple[str, CheckpointObject]]:
     """The checkpoints whose keys begin so, the last first, with their keys; those before a key."""
-    rows = list_objects_backwards(
-        connection, space, records.CHECKPOINT, prefix=prefix.encode(), before=before, limit=limit
-    )
-    return [(bytes(row[1]), _checkpoint(row)) for row in rows]
+    found = read.objects(records.CHECKPOINT, prefix, before=before, backwards=True, limit=limit)
+    return [(each.key, checkpoint_of(each)) for each in found]
 
 
 def load_checkpoint(
-    connection: Connection, space: int, record: Checkpoint, serde: Serde, config: RunnableConfig | None = None
-) -> Loaded:
+    read: ReadTransaction, record: CheckpointObject, serde: SaverSerde, config: RunnableConfig | None = None
+) -> LoadedCheckpoint:
     """A checkpoint with its values and writes. ``config`` is what it was asked for by, where that has its id."""
-    lane = Lane(record.thread, record.ns)
+    lane = ThreadLane(record.thread, record.ns)
     values: dict[str, Any] = {}
     lists: list[tuple[str, str, KnownList]] = []
     for channel, number in record.values.items():
         key = lane.value(channel, record.version(channel), number)
-        values[channel], known = load_value(connection, space, key, serde)
+        values[channel], known = load_value(read, key, serde)
         if known is not None:
             lists.append((channel, key, known))
     checkpoint = {**serde.load(record.body), "channel_versions": record.versions, "channel_values": values}
@@ -101,104 +91,88 @@ def load_checkpoint(
         cast(Any, checkpoint),
         serde.load(record.metadata),
         config_of(record.thread, record.ns, record.parent) if record.parent else None,
-        load_writes(connection, space, lane, record.id, serde),
+        load_writes(read, lane, record.id, serde),
     )
-    return Loaded(found, record, lists)
+    return LoadedCheckpoint(found, record, lists)
 
 
-def load_value(connection: Connection, space: int, key: str, serde: Serde) -> tuple[Any, KnownList | None]:
+def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any, KnownList | None]:
     """A value; of a list of messages what a put compares the next one with, unless a message of it was erased.
 
     Raises: CorruptRecord, CorruptTurn.
     """
-    typed = find_value(connection, space, key)
+    typed = find_value(read, key)
     turns = turns_of(typed, key)
     if turns is None:
         return serde.load(typed), None
-    said = read_messages(connection, space, turns, serde)
+    said = read_messages(read, turns, serde)
     found = [message for message in said if message is not None]
     prints = messages.fingerprints(found, serde.dump) if len(found) == len(said) else None
     known = None if prints is None else KnownList(prints, turns.tip)
     return (_DeltaSnapshot(found) if typed[0] == records.DELTA else found), known
 
 
-def find_value(connection: Connection, space: int, key: str) -> Typed:
+def find_value(read: ReadTransaction, key: str) -> Typed:
     """A value as it is stored. Raises: CorruptRecord where it is missing."""
-    row = find_object(connection, space, records.VALUE, key.encode())
-    if row is None:
+    found = read.object(records.VALUE, key)
+    if found is None:
         raise CorruptRecord(f"the object {key!r}", "a checkpoint has this value, and it is missing")
-    return cast(Typed, records.decode(Typed, row[3], key))
+    return cast(Typed, records.decode(Typed, found.data, key))
 
 
-def turns_of(typed: Typed, key: str) -> Turns | None:
+def turns_of(typed: Typed, key: str) -> MessageList | None:
     """The turns of a value that is a list of messages."""
     if typed[0] not in (records.MESSAGES, records.DELTA):
         return None
-    return cast(Turns, records.decode(Turns, typed[1], key))
+    return cast(MessageList, records.decode(MessageList, typed[1], key))
 
 
-def read_messages(connection: Connection, space: int, turns: Turns, serde: Serde) -> list[Any]:
+def read_messages(read: ReadTransaction, turns: MessageList, serde: SaverSerde) -> list[Any]:
     """The messages of a list; None in the place of one that was erased.
 
     Cost: three statements, and one for each chain. Raises: CorruptTurn.
     """
-    stored = turn_by_id(connection, space, turns.tip)
-    if stored is None:
-        raise CorruptTurn(turns.tip, "a list of messages ends with it, and it is missing")
-    found: list[Any] = []
-    for chain, low, high in arrange([stored.place], read_links(connection, space, stored.place)):
-        turns_said = said_range(connection, space, Segment(chain, low, high))
-        if len(turns_said) != high - low + 1:
-            raise CorruptTurn(f"{chain}/{high}", "it or one before it in its chain is missing")
-        found += _messages(turns_said, serde)
-    if len(found) != turns.count:
-        raise CorruptTurn(turns.tip, f"{len(found)} messages lead to it, and not the {turns.count} of its list")
-    return found
+    try:
+        said = read.thread(turns.tip)
+    except UnknownTurn:
+        raise CorruptTurn(turns.tip, "a list of messages ends with it, and it is missing") from None
+    if len(said) != turns.count:
+        raise CorruptTurn(turns.tip, f"{len(said)} messages lead to it, and not the {turns.count} of its list")
+    return _messages(said, serde)
 
 
-def _messages(turns: Sequence[Said], serde: Serde) -> list[Any]:
-    payloads = [_payload(turn) for turn in turns]
-    together = decode_payloads([each for each in payloads if each is not None])
+def _messages(turns: Sequence[SpokenTurn], serde: SaverSerde) -> list[Any]:
+    together = decode_payloads([each.payload for each in turns if each.payload is not None])
     blocks = None if together is None else iter(together)
     return [
-        None if payload is None else _message(turn, payload, None if blocks is None else next(blocks), serde)
-        for turn, payload in zip(turns, payloads, strict=True)
+        None if turn.payload is None else _message(turn, turn.payload, None if blocks is None else next(blocks), serde)
+        for turn in turns
     ]
 
 
-def _payload(turn: Said) -> bytes | None:
-    """What a turn says, None where it was erased. Raises: CorruptTurn."""
-    if turn.erased is not None:
-        return None
-    if turn.payload is None or hash_payload(turn.payload) != turn.hash:
-        raise CorruptTurn(turn.id, "its payload disagrees with its hash, or is missing")
-    return turn.payload
-
-
-def _message(turn: Said, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: Serde) -> Any:
+def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: SaverSerde) -> Any:
     try:
-        app = {} if turn.app is None else decode_mapping(turn.app, turn.id, "app")
-        return messages.read(decode_payload(payload) if blocks is None else blocks, app, serde.load)
+        blocks = decode_payload(payload) if blocks is None else blocks
+        return messages.read(blocks, decode_json(turn.app), serde.load)
     except (InvalidContent, LookupError, TypeError, ValueError) as error:
         raise CorruptTurn(turn.id, f"it is no message of LangChain ({error})") from None
 
 
-def load_writes(connection: Connection, space: int, lane: Lane, id: str, serde: Serde) -> list[PendingWrite]:
+def load_writes(read: ReadTransaction, lane: ThreadLane, id: str, serde: SaverSerde) -> list[PendingWrite]:
     """The writes to a checkpoint, in the order in which a step applies them."""
-    return [(task, write.channel, serde.load(write.value)) for task, write in read_writes(connection, space, lane, id)]
+    return [(task, write.channel, serde.load(write.value)) for task, write in read_writes(read, lane, id)]
 
 
-def read_writes(connection: Connection, space: int, lane: Lane, id: str) -> list[tuple[str, records.Write]]:
+def read_writes(read: ReadTransaction, lane: ThreadLane, id: str) -> list[tuple[str, records.ChannelWrite]]:
     """The same as they are stored, each with its task."""
-    prefix = lane.writes(id).encode()
-    rows = list_objects(connection, space, records.WRITES, prefix=prefix, after=b"", limit=ALL)
-    tasks = [cast(Writes, records.decode(Writes, row[3], str(row[1]))) for row in rows]
-    found = [(each.task, write) for each in tasks for write in each.writes]
-    return sorted(found, key=lambda each: writes_sort_key(each[1].path, each[0], each[1].index))
+    found = read.objects(records.WRITES, lane.writes(id))
+    tasks = [cast(TaskWrites, records.decode(TaskWrites, each.data, each.key)) for each in found]
+    writes = [(each.task, write) for each in tasks for write in each.writes]
+    return sorted(writes, key=lambda each: writes_sort_key(each[1].path, each[0], each[1].index))
 
 
 def read_delta_history(
-    connection: Connection, space: int, record: Checkpoint, channels: Sequence[str], serde: Serde
+    read: ReadTransaction, record: CheckpointObject, channels: Sequence[str], serde: SaverSerde
 ) -> Mapping[str, DeltaChannelHistory]:
     """What the ancestors of a checkpoint wrote to channels, back to the nearest that has a value of each.
 
@@ -206,14 +180,14 @@ def read_delta_history(
     """
     writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
     seeds: dict[str, Any] = {}
-    for ancestor in walk_parents(connection, space, record):
-        lane, waiting = Lane(ancestor.thread, ancestor.ns), writes.keys() - seeds.keys()
-        for task, write in reversed(read_writes(connection, space, lane, ancestor.id)):
+    for ancestor in walk_parents(read, record):
+        lane, waiting = ThreadLane(ancestor.thread, ancestor.ns), writes.keys() - seeds.keys()
+        for task, write in reversed(read_writes(read, lane, ancestor.id)):
             if write.channel in waiting:
                 writes[write.channel].append((task, write.channel, serde.load(write.value)))
         for channel in waiting & ancestor.values.keys():
             key = lane.value(channel, ancestor.version(channel), ancestor.values[channel])
-            seeds[channel] = load_value(connection, space, key, serde)[0]
+            seeds[channel] = load_value(read, key, serde)[0]
         if len(seeds) == len(writes):
             break
     return {
@@ -225,30 +199,30 @@ def read_delta_history(
     }
 
 
-def walk_parents(connection: Connection, space: int, record: Checkpoint) -> Iterator[Checkpoint]:
+def walk_parents(read: ReadTransaction, record: CheckpointObject) -> Iterator[CheckpointObject]:
     """The checkpoints before one, the nearest first, also those that were pruned."""
-    lane, seen = Lane(record.thread, record.ns), {record.id}
+    lane, seen = ThreadLane(record.thread, record.ns), {record.id}
     parent = record.parent
     while parent is not None and parent not in seen:
         seen.add(parent)  # damage must not lead in a circle
-        found = find_any(connection, space, lane, parent)
+        found = find_any(read, lane, parent)
         if found is None:
             return
         yield found
         parent = found.parent
 
 
-def find_any(connection: Connection, space: int, lane: Lane, id: str) -> Checkpoint | None:
+def find_any(read: ReadTransaction, lane: ThreadLane, id: str) -> CheckpointObject | None:
     """The checkpoint with an id, also one that was pruned."""
-    key = lane.checkpoint(id).encode()
+    key = lane.checkpoint(id)
     for kind in (records.CHECKPOINT, records.PRUNED):
-        row = find_object(connection, space, kind, key)
-        if row is not None:
-            return _checkpoint(row)
+        found = read.object(kind, key)
+        if found is not None:
+            return checkpoint_of(found)
     return None
 
 
-def matches(record: Checkpoint, filter: Mapping[str, Any] | None, serde: Serde) -> bool:
+def matches(record: CheckpointObject, filter: Mapping[str, Any] | None, serde: SaverSerde) -> bool:
     """Whether the metadata of a checkpoint says what is asked for."""
     if not filter:
         return True
@@ -265,5 +239,6 @@ def config_of(thread: str, ns: str, id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": id}}
 
 
-def _checkpoint(row: Row) -> Checkpoint:
-    return cast(Checkpoint, records.decode(Checkpoint, row[3], str(row[1])))
+def checkpoint_of(found: Object) -> CheckpointObject:
+    """The checkpoint of its object. Raises: CorruptRecord."""
+    return cast(CheckpointObject, records.decode(CheckpointObject, found.data, found.key))

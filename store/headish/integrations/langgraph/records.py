@@ -14,8 +14,8 @@ import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
+from headish.adapters.messages import TurnId
 from headish.errors import CorruptRecord
-from headish.values.ids import TurnId
 
 THREAD, CHECKPOINT, VALUE, WRITES = (
     "langgraph/thread", "langgraph/checkpoint", "langgraph/value", "langgraph/writes",
@@ -35,7 +35,7 @@ Typed = tuple[str, bytes]
 """What a serializer makes of a value."""
 
 
-class Lane(NamedTuple):
+class ThreadLane(NamedTuple):
     """A namespace of a thread: the beginning of the keys of all that it holds."""
 
     thread: str
@@ -71,7 +71,7 @@ def part(text: str) -> str:
     return f"{escaped[: PART_LIMIT // 2]}~{blake3(data).hexdigest()[:32]}"
 
 
-class Thread(Struct, frozen=True, omit_defaults=True):
+class ThreadObject(Struct, frozen=True, omit_defaults=True):
     """A thread: its id, the bookmark that its messages have, and the threads that share turns with it."""
 
     id: str
@@ -79,10 +79,10 @@ class Thread(Struct, frozen=True, omit_defaults=True):
     kin: tuple[str, ...] = ()
 
 
-class Checkpoint(Struct, frozen=True, array_like=True):
+class CheckpointObject(Struct, frozen=True, array_like=True):
     """A checkpoint: its channels' versions, and the serializer's bytes of the rest of it and of its metadata.
 
-    ``values`` says which channels have a value, and by which of the numbers of ``Lane.value``; ``delta`` are the
+    ``values`` says which channels have a value, and by which of the numbers of ``ThreadLane.value``; ``delta`` are the
     channels that are rebuilt from what the steps before wrote.
     """
 
@@ -105,14 +105,14 @@ class Checkpoint(Struct, frozen=True, array_like=True):
         return {channel for channel in self.delta if channel in self.versions}
 
 
-class Turns(Struct, frozen=True, array_like=True):
+class MessageList(Struct, frozen=True, array_like=True):
     """A list of messages: the turn of the last one, and how many there are."""
 
     tip: TurnId
     count: int
 
 
-class Write(Struct, frozen=True, array_like=True):
+class ChannelWrite(Struct, frozen=True, array_like=True):
     """One write of a task. Those of a step are in the order of ``(path, task, index)``."""
 
     index: int
@@ -121,17 +121,16 @@ class Write(Struct, frozen=True, array_like=True):
     path: str
 
 
-class Writes(Struct, frozen=True, array_like=True):
+class TaskWrites(Struct, frozen=True, array_like=True):
     """The writes of one task to one checkpoint."""
 
     task: str
-    writes: tuple[Write, ...]
+    writes: tuple[ChannelWrite, ...]
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_DECODERS: dict[Any, Any] = {
-    kind: msgspec.msgpack.Decoder(kind).decode for kind in (Thread, Checkpoint, Turns, Writes, Typed)
-}
+_STORED: tuple[Any, ...] = (ThreadObject, CheckpointObject, MessageList, TaskWrites, Typed)
+_DECODERS: dict[Any, Any] = {kind: msgspec.msgpack.Decoder(kind).decode for kind in _STORED}
 
 
 def encode(record: Any) -> bytes:

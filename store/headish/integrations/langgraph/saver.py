@@ -7,7 +7,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -23,23 +23,17 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from headish.aio.threads import finish
-from headish.database.query import Connection
-from headish.erasing.erase import Said as Reason
+from headish import ReadTransaction, Store, WriteTransaction
+from headish.adapters.healing import heal
+from headish.adapters.hiding import check_erase, erases
+from headish.adapters.holding import DatabaseHold, Db, Scoped
+from headish.aio import finish
 from headish.errors import InvalidArgument, shown
 from headish.integrations.langgraph import forgetting, listing, reading, writing
-from headish.integrations.langgraph.known import Known
-from headish.integrations.langgraph.reading import Serde, configured
-from headish.integrations.langgraph.records import Lane
-from headish.integrations.langgraph.writing import Stale
-from headish.integrations.shared.forgetting import check_erase, erases
-from headish.integrations.shared.healing import heal
-from headish.integrations.shared.opening import Db, Held
-from headish.integrations.shared.scopes import Scoped
-from headish.store.store import Store
-from headish.values.ids import KeptIds, Mint
-
-T = TypeVar("T")
+from headish.integrations.langgraph.known import KnownThreads
+from headish.integrations.langgraph.reading import SaverSerde, configured
+from headish.integrations.langgraph.records import ThreadLane
+from headish.integrations.langgraph.writing import StaleThread
 
 
 class HeadishSaver(BaseCheckpointSaver[str], Scoped):
@@ -63,8 +57,8 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     ) -> None:
         super().__init__(serde=serde)
         self._erase = check_erase(erase)
-        self._held = Held(db, "the saver", space)
-        self._known = Known()
+        self._held = DatabaseHold(db, "the saver", space)
+        self._known = KnownThreads()
 
     # What graphs call.
 
@@ -87,11 +81,11 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
                 self._look_up(store, lane, parent)
                 plan = writing.plan_checkpoint(
                     lane, checkpoint, metadata, parent, new_versions, self._known.find(lane), self._serde,
-                    store._payload_limit_bytes,
+                    store.payload_limit_bytes,
                 )  # fmt: skip
                 try:
-                    stored = store._store(_with_space(writing.store_checkpoint, store, plan))
-                except Stale:  # somebody deleted something of the thread: what is known of it holds no longer
+                    stored = store.write(partial(writing.store_checkpoint, plan=plan))
+                except StaleThread:  # somebody deleted something of the thread: what is known of it holds no longer
                     self._known.forget(lane)
                     continue
                 self._known.remember(lane, stored.revision, checkpoint["id"], stored.refs, stored.lists)
@@ -106,10 +100,10 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         Cost: one transaction. Raises: TooLarge.
         """
         lane, made = _lane(config), writing.make_writes(writes, task_path, self._serde.dump)
-        key = lane.writes(str(configured(config)["checkpoint_id"]), task_id).encode()
+        key = lane.writes(str(configured(config)["checkpoint_id"]), task_id)
         with self._held.use() as store:
-            limit = store._payload_limit_bytes
-            store._write(lambda connection: writing.store_writes(connection, store._number, key, task_id, made, limit))
+            limit = store.payload_limit_bytes
+            store.write(lambda write: writing.store_writes(write, key, task_id, made, limit))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the last one of its namespace; None where there is none.
@@ -133,8 +127,8 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         ``filter``: what the metadata says. ``before``: those with a smaller id.
         Cost: with a namespace a page costs the same however many there are; without one all are looked at first.
         """
-        asked = listing.Asked.of(config, filter, before)
-        lister = listing.Lister(self._held, self._serde, asked)
+        query = listing.CheckpointQuery.of(config, filter, before)
+        lister = listing.CheckpointLister(self._held, self._serde, query)
         for count, found in enumerate(lister.run()):
             if limit is not None and count >= limit:
                 return
@@ -149,14 +143,14 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         """
         lane, id = _lane(config), get_checkpoint_id(config)
 
-        def work(connection: Connection) -> Mapping[str, DeltaChannelHistory]:
-            record = reading.find_checkpoint(connection, store._number, lane, id)
+        def work(read: ReadTransaction) -> Mapping[str, DeltaChannelHistory]:
+            record = reading.find_checkpoint(read, lane, id)
             if record is None:
                 return {channel: {"writes": []} for channel in channels}
-            return reading.read_delta_history(connection, store._number, record, channels, self._serde)
+            return reading.read_delta_history(read, record, channels, self._serde)
 
         with self._held.use() as store:
-            return store._read(work) if channels else {}
+            return store.read(work) if channels else {}
 
     # What people call.
 
@@ -168,11 +162,9 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         """
         thread = str(thread_id)
         if not erases(self._erase, "HeadishSaver", "delete_thread", deletes=True):
-            self._change(partial(forgetting.hide_thread, thread=thread))
-            return
-        with self._held.use() as store:
-            reason = _reason(store, "its thread was deleted")
-            self._change(partial(forgetting.delete_thread, thread=thread, reason=reason))
+            self._write(partial(forgetting.hide_thread, thread=thread))
+        else:
+            self._write(partial(forgetting.delete_thread, thread=thread, why="its thread was deleted"))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase the checkpoints of runs, their writes, and what only they said; with ``erase=False`` hide them.
@@ -182,16 +174,16 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         """
         runs, serde = frozenset(_ids(run_ids, "run_ids")), self._serde
         is_final = erases(self._erase, "HeadishSaver", "delete_for_runs", deletes=True)
-        with self._held.use() as store:
-            reason = _reason(store, "its run was deleted") if is_final else None
-            if runs:
-                self._change(partial(forgetting.delete_runs, runs=runs, serde=serde, reason=reason))
+        self._held.check()
+        if runs:
+            why = "its run was deleted" if is_final else None
+            self._write(partial(forgetting.delete_runs, runs=runs, serde=serde, why=why))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another one. Its messages are not stored again: both threads
         have the same turns until one of them goes on."""
         source, target = str(source_thread_id), str(target_thread_id)
-        self._change(partial(forgetting.copy_thread, source=source, target=target))
+        self._write(partial(forgetting.copy_thread, source=source, target=target))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Hide all checkpoints of threads but the last of each namespace (``keep_latest``), or all (``delete``).
@@ -202,11 +194,10 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"the strategy is 'keep_latest' or 'delete', not {strategy!r}")
         is_final = erases(self._erase, "HeadishSaver", "prune")
-        with self._held.use() as store:
-            reason = _reason(store, "its checkpoints were pruned") if is_final else None
-            for thread in _ids(thread_ids, "thread_ids"):
-                keep = strategy == "keep_latest"
-                self._change(partial(forgetting.prune_thread, thread=thread, keep_latest=keep, reason=reason))
+        why, keeps = "its checkpoints were pruned" if is_final else None, strategy == "keep_latest"
+        self._held.check()
+        for thread in _ids(thread_ids, "thread_ids"):
+            self._write(partial(forgetting.prune_thread, thread=thread, why=why, keep_latest=keeps))
 
     def get_next_version(self, current: Any, channel: None = None) -> str:
         """The version behind one: a number that counts on, and a random part that tells two writers' apart."""
@@ -277,8 +268,8 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
     # How.
 
     @property
-    def _serde(self) -> Serde:
-        return Serde(self._dump, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
+    def _serde(self) -> SaverSerde:
+        return SaverSerde(self._dump, self.serde.loads_typed, type(self.serde) is JsonPlusSerializer)
 
     def _dump(self, value: Any) -> tuple[str, bytes]:
         """The serializer's bytes. Half a character that it refuses is healed, and does not end a run."""
@@ -290,23 +281,25 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
                 raise
             return self.serde.dumps_typed(mended)
 
-    def _look_up(self, store: Store, lane: Lane, parent: str | None) -> None:
+    def _look_up(self, store: Store, lane: ThreadLane, parent: str | None) -> None:
         """Make sure that the checkpoint before is known, so that its messages are not stored again."""
         known = self._known.find(lane)
         if parent is not None and (known is None or known.refs(parent) is None):
             self._load(store, lane, parent, None)
 
-    def _load(self, store: Store, lane: Lane, id: str | None, config: RunnableConfig | None) -> CheckpointTuple | None:
+    def _load(
+        self, store: Store, lane: ThreadLane, id: str | None, config: RunnableConfig | None
+    ) -> CheckpointTuple | None:
         """A checkpoint, whose lists are known from then on."""
 
-        def work(connection: Connection) -> tuple[reading.Loaded, int] | None:
-            record = reading.find_checkpoint(connection, store._number, lane, id)
-            thread = reading.find_thread(connection, store._number, lane.thread)
+        def work(read: ReadTransaction) -> tuple[reading.LoadedCheckpoint, int] | None:
+            record = reading.find_checkpoint(read, lane, id)
+            thread = reading.find_thread(read, lane.thread)
             if record is None or thread is None:
                 return None
-            return reading.load_checkpoint(connection, store._number, record, self._serde, config), thread[1]
+            return reading.load_checkpoint(read, record, self._serde, config), thread[1]
 
-        found = store._read(work)
+        found = store.read(work)
         if found is None:
             return None
         loaded, revision = found
@@ -315,16 +308,10 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         self._known.remember(lane, revision, record.id, refs, loaded.lists)
         return loaded.tuple
 
-    def _change(self, work: Callable[[Connection, int, Mint], None]) -> None:
+    def _write(self, work: Callable[[WriteTransaction], None]) -> None:
         """Run a deletion or a copy, in one transaction."""
         with self._held.use() as store:
-            kept = KeptIds(store._database.mint)
-
-            def run(connection: Connection) -> None:
-                kept.rewind()
-                work(connection, store._number, kept)
-
-            store._write(run)
+            store.write(work)
 
 
 def _ids(given: Sequence[str], what: str) -> list[str]:
@@ -334,19 +321,11 @@ def _ids(given: Sequence[str], what: str) -> list[str]:
     return [str(each) for each in given]
 
 
-def _lane(config: RunnableConfig) -> Lane:
+def _lane(config: RunnableConfig) -> ThreadLane:
     given = configured(config)
-    return Lane(str(given["thread_id"]), given.get("checkpoint_ns") or "")
+    return ThreadLane(str(given["thread_id"]), given.get("checkpoint_ns") or "")
 
 
 def _named(config: RunnableConfig) -> dict[str, Any]:
     given = configured(config)
     return {"thread_id": given["thread_id"], "checkpoint_ns": given.get("checkpoint_ns") or ""}
-
-
-def _with_space(work: Callable[..., T], store: Store, plan: Any) -> Callable[[Connection, Mint], T]:
-    return lambda connection, mint: work(connection, store._number, plan, mint)
-
-
-def _reason(store: Store, why: str) -> Reason:
-    return Reason(why, None, store._backend.not_reached)

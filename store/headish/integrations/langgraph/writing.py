@@ -16,39 +16,39 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from msgspec.structs import replace
 
-from headish.content.drafts import Draft
-from headish.database.query import Connection
+from headish import ABSENT, ReadTransaction, WriteTransaction
+from headish.adapters.messages import Draft, TurnId, place
+from headish.adapters.naming import safe_name
 from headish.errors import RecordChanged, TooLarge, shown
-from headish.history.reading.find import find_turn
-from headish.history.writing.append import append
 from headish.integrations.langgraph import messages, records
 from headish.integrations.langgraph.known import KnownLane, KnownList, Refs
 from headish.integrations.langgraph.messages import Prints
-from headish.integrations.langgraph.reading import Serde, find_thread, thread_key
-from headish.integrations.langgraph.records import Checkpoint, Lane, Thread, Turns, Typed, Write, Writes
-from headish.integrations.shared.names import safe_name
-from headish.rows.bookmarks import bookmarks_at, find_bookmark, set_bookmark
-from headish.rows.objects import Put, find_object, put_object
-from headish.rows.turns import turn_by_id
-from headish.values.grammar import parse_headish
-from headish.values.ids import Mint, TurnId
-from headish.values.names import ABSENT, stored_name
+from headish.integrations.langgraph.reading import SaverSerde, find_thread
+from headish.integrations.langgraph.records import (
+    ChannelWrite,
+    CheckpointObject,
+    MessageList,
+    TaskWrites,
+    ThreadLane,
+    ThreadObject,
+    Typed,
+)
 
 MAIN = "messages"
 """The channel whose messages have the thread's name; where no such channel is, it is the first that has messages."""
 
 
-class Stale(Exception):
+class StaleThread(Exception):
     """Another writer deleted what a plan stands on. Nothing was stored."""
 
 
-class Plain(NamedTuple):
+class PlainValue(NamedTuple):
     """A value as the serializer's bytes."""
 
     data: bytes
 
 
-class Said(NamedTuple):
+class GrownList(NamedTuple):
     """A list of messages: those of ``base`` up to ``shared``, and what comes behind them."""
 
     kind: str
@@ -58,19 +58,19 @@ class Said(NamedTuple):
     drafts: list[Draft]
 
 
-class Plan(NamedTuple):
+class CheckpointPlan(NamedTuple):
     """A checkpoint that is to be stored. ``new`` are the values that may not be stored yet, by channel.
 
     ``record`` has the numbers of those that are; ``revision`` is the one of the thread's record that it stands on.
     """
 
-    lane: Lane
-    record: Checkpoint
-    new: dict[str, Plain | Said]
+    lane: ThreadLane
+    record: CheckpointObject
+    new: dict[str, PlainValue | GrownList]
     revision: int | None
 
 
-class Stored(NamedTuple):
+class StoredCheckpoint(NamedTuple):
     """What was stored, to be remembered."""
 
     revision: int
@@ -79,25 +79,25 @@ class Stored(NamedTuple):
 
 
 def plan_checkpoint(
-    lane: Lane,
+    lane: ThreadLane,
     checkpoint: Mapping[str, Any],
     metadata: Any,
     parent: str | None,
     new_versions: Mapping[str, Any],
     known: KnownLane | None,
-    serde: Serde,
+    serde: SaverSerde,
     limit_bytes: int,
-) -> Plan:
+) -> CheckpointPlan:
     """What is to be stored of a checkpoint. Raises: what the serializer raises; TooLarge."""
     values, rest = checkpoint["channel_values"], {k: v for k, v in checkpoint.items() if k not in _APART}
     before = (known and known.refs(parent)) or {}
     versions = dict(checkpoint.get("channel_versions") or {})
     delta = tuple(metadata.get("counters_since_delta_snapshot") or ())
-    record = Checkpoint(
+    record = CheckpointObject(
         lane.thread, lane.ns, checkpoint["id"], parent, versions, {}, serde.dump(rest), serde.dump(metadata), delta
     )
     check_size("the checkpoint without its values", len(record.body[1]) + len(record.metadata[1]), limit_bytes)
-    new: dict[str, Plain | Said] = {}
+    new: dict[str, PlainValue | GrownList] = {}
     for channel, value in values.items():
         had = before.get(channel)
         if channel not in new_versions and had is not None and had[0] == versions.get(channel):
@@ -107,10 +107,10 @@ def plan_checkpoint(
             new[channel] = made = _plan_value(value, lists, serde, limit_bytes)
             check_size(
                 f"the value of the channel {shown(channel)}",
-                len(made.data) if isinstance(made, Plain) else 0,
+                len(made.data) if isinstance(made, PlainValue) else 0,
                 limit_bytes,
             )
-    return Plan(lane, record, new, None if known is None else known.revision)
+    return CheckpointPlan(lane, record, new, None if known is None else known.revision)
 
 
 def check_size(what: str, size: int, limit_bytes: int) -> None:
@@ -119,19 +119,19 @@ def check_size(what: str, size: int, limit_bytes: int) -> None:
         raise TooLarge(what, size, limit_bytes)
 
 
-def _plan_value(value: Any, lists: Sequence[KnownList], serde: Serde, limit_bytes: int) -> Plain | Said:
+def _plan_value(value: Any, lists: Sequence[KnownList], serde: SaverSerde, limit_bytes: int) -> PlainValue | GrownList:
     kind, said = records.MESSAGES, value
     if isinstance(value, _DeltaSnapshot):
         kind, said = records.DELTA, value.value
     prints = messages.fingerprints(said, serde.dump) if serde.is_own else None
     if prints is not None:
         return _plan_messages(kind, said, prints, lists, serde, limit_bytes)
-    return Plain(records.encode(serde.dump(value)))
+    return PlainValue(records.encode(serde.dump(value)))
 
 
 def _plan_messages(
-    kind: str, said: list[BaseMessage], prints: Prints, lists: Sequence[KnownList], serde: Serde, limit_bytes: int
-) -> Said:
+    kind: str, said: list[BaseMessage], prints: Prints, lists: Sequence[KnownList], serde: SaverSerde, limit_bytes: int
+) -> GrownList:
     best, shared = None, 0
     for known in lists:
         same = _shared(prints, known.prints)
@@ -141,8 +141,8 @@ def _plan_messages(
             break
     drafts = [messages.make_message_draft(each, serde.dump, limit_bytes) for each in said[shared:]]
     if best is None:
-        return Said(kind, prints, None, 0, drafts)
-    return Said(kind, prints, best.tip, len(best.prints) - shared, drafts)
+        return GrownList(kind, prints, None, 0, drafts)
+    return GrownList(kind, prints, best.tip, len(best.prints) - shared, drafts)
 
 
 def _shared(one: Prints, other: Prints) -> int:
@@ -153,152 +153,136 @@ def _shared(one: Prints, other: Prints) -> int:
     return next(index for index in range(length) if one[index] != other[index])
 
 
-def store_checkpoint(connection: Connection, space: int, plan: Plan, mint: Mint) -> Stored:
-    """Store a planned checkpoint, its values and turns. The space is locked.
+def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredCheckpoint:
+    """Store a planned checkpoint, its values and turns.
 
-    Cost: two statements for each new value and for the checkpoint, one for the thread; those of ``append`` where there
-    are new messages. Raises: Stale, and nothing is stored; as ``append``.
+    Cost: two statements for each new value and for the checkpoint, one for the thread; those of ``add_turns`` where
+    there are new messages. Raises: StaleThread, and nothing is stored; as ``add_turns``.
     """
     lane, record = plan.lane, plan.record
-    thread, revision = _open_thread(connection, space, plan)
-    said = {channel: value for channel, value in plan.new.items() if isinstance(value, Said)}
-    main = MAIN if MAIN in said else min(said, default=None)
-    named = thread if main is None or lane.ns else name_thread(connection, space, thread, said[main].base)
-    tips = _store_messages(connection, space, said, None if main is None or lane.ns else (main, named.name), mint)
+    thread, revision = _open_thread(write, plan)
+    grown = {channel: value for channel, value in plan.new.items() if isinstance(value, GrownList)}
+    main = MAIN if MAIN in grown else min(grown, default=None)
+    named = thread if main is None or lane.ns else name_thread(write, thread, grown[main].base)
+    tips = _store_messages(write, grown, None if main is None or lane.ns else (main, named.name))
     lists: list[tuple[str, str, KnownList]] = []
     numbers = dict(record.values)
     for channel, value in plan.new.items():
-        data = value.data if isinstance(value, Plain) else _encode_turns(value, tips[channel])
-        number = _store_value(connection, space, lane, channel, record.version(channel), data)
+        data = value.data if isinstance(value, PlainValue) else _encode_list(value, tips[channel])
+        number = _store_value(write, lane, channel, record.version(channel), data)
         numbers[channel] = number
-        if isinstance(value, Said):
+        if isinstance(value, GrownList):
             key = lane.value(channel, record.version(channel), number)
             lists.append((channel, key, KnownList(value.prints, tips[channel])))
     if named != thread:
-        revision = put_object(connection, space, Put(records.THREAD, thread_key(lane.thread), records.encode(named)))
-    put = Put(records.CHECKPOINT, lane.checkpoint(record.id).encode(), records.encode(replace(record, values=numbers)))
-    put_object(connection, space, put)
+        revision = put_thread(write, named)
+    write.put(records.CHECKPOINT, lane.checkpoint(record.id), records.encode(replace(record, values=numbers)))
     refs = {channel: (record.version(channel), number) for channel, number in numbers.items()}
-    return Stored(revision, refs, lists)
+    return StoredCheckpoint(revision, refs, lists)
 
 
-def _open_thread(connection: Connection, space: int, plan: Plan) -> tuple[Thread, int]:
-    """The thread's record and its revision, made where there is none. Raises: Stale."""
-    found = find_thread(connection, space, plan.lane.thread)
+def _open_thread(write: WriteTransaction, plan: CheckpointPlan) -> tuple[ThreadObject, int]:
+    """The thread's record and its revision, made where there is none. Raises: StaleThread."""
+    found = find_thread(write, plan.lane.thread)
     if plan.revision is not None and (found is None or found[1] != plan.revision):
-        raise Stale
+        raise StaleThread
     if found is not None:
         return found
-    thread = Thread(plan.lane.thread)
-    put = Put(records.THREAD, thread_key(thread.id), records.encode(thread), ABSENT)
-    return thread, put_object(connection, space, put)
+    thread = ThreadObject(plan.lane.thread)
+    return thread, put_thread(write, thread)
 
 
-def name_thread(connection: Connection, space: int, thread: Thread, base: TurnId | None = None) -> Thread:
+def put_thread(write: WriteTransaction, thread: ThreadObject) -> int:
+    """Write a thread's record; its new revision. What savers remember of the thread holds no longer."""
+    return write.put(records.THREAD, records.part(thread.id), records.encode(thread))
+
+
+def name_thread(read: ReadTransaction, thread: ThreadObject, base: TurnId | None = None) -> ThreadObject:
     """The thread with a bookmark for its messages: its id where that is free, else with a number behind it.
 
     One that was renamed is found at ``base``, the turn that the thread goes on from.
     """
     if thread.name is not None:
-        if base is None or find_bookmark(connection, space, thread.name.encode()) is not None:
+        if base is None or read.has_bookmark(thread.name):
             return thread
-        stored = turn_by_id(connection, space, base)
-        names = [] if stored is None else bookmarks_at(connection, space, stored.place, stored.head, 2)
-        return replace(thread, name=stored_name(names[0])) if len(names) == 1 else thread
+        names = read.names_at(base, 2)
+        return replace(thread, name=names[0]) if len(names) == 1 else thread
     number, name = 1, safe_name(thread.id)
-    while find_bookmark(connection, space, name.encode()) is not None:
+    while read.has_bookmark(name):
         number += 1
         name = safe_name(f"{thread.id}-{number}")
     return replace(thread, name=name)
 
 
 def _store_messages(
-    connection: Connection,
-    space: int,
-    said: Mapping[str, Said],
-    main: tuple[str, str | None] | None,
-    mint: Mint,
+    write: WriteTransaction, grown: Mapping[str, GrownList], main: tuple[str, str | None] | None
 ) -> dict[str, TurnId]:
     """Append what lists have more; the turn that each ends with. The name follows the list of ``main``."""
+    main_channel, name = main or (None, None)
     drafts: list[Draft] = []
     ends: dict[str, int] = {}
-    for channel, value in said.items():
+    for channel, value in grown.items():
         for index, draft in enumerate(value.drafts):
-            continues = (len(drafts) - 1,) if index else _before(value)
-            drafts.append(replace(draft, continues=continues))
+            is_named = channel == main_channel and name is not None and index == len(value.drafts) - 1
+            behind = len(drafts) - 1 if index else None if value.base is None else _headish(value)
+            drafts.append(place(draft, continues=behind, bookmark=name if is_named else None, force=is_named))
             ends[channel] = len(drafts) - 1
-    if main is not None and main[1] is not None and main[0] in ends:
-        last = ends[main[0]]
-        drafts[last] = replace(drafts[last], bookmark=main[1].encode(), force=True)
-    built = append(connection, space, drafts, mint, carries_names=False) if drafts else []
-    tips = {channel: built[index].turn.id for channel, index in ends.items()}
-    for channel, value in said.items():
-        if channel not in tips:
-            tips[channel] = _step_back(connection, space, value, main, channel)
+    ids = write.add_turns(drafts)
+    tips = {channel: ids[index] for channel, index in ends.items()}
+    for channel, value in grown.items():
+        if channel not in tips and channel == main_channel and name is not None:
+            tips[channel] = write.set_bookmark(name, _headish(value))
+        elif channel not in tips:
+            tips[channel] = write.turn(_headish(value))
     return tips
 
 
-def _before(value: Said) -> tuple[Any, ...]:
-    return () if value.base is None else (_headish(value),)
+def _headish(value: GrownList) -> str:
+    """The turn that a list goes on from, or ends with if it has nothing new."""
+    return f"{value.base}~{value.back}" if value.back else str(value.base)
 
 
-def _headish(value: Said) -> Any:
-    return parse_headish(f"{value.base}~{value.back}" if value.back else str(value.base))
+def _encode_list(value: GrownList, tip: TurnId) -> bytes:
+    return records.encode((value.kind, records.encode(MessageList(tip, len(value.prints)))))
 
 
-def _step_back(
-    connection: Connection, space: int, value: Said, main: tuple[str, str | None] | None, channel: str
-) -> TurnId:
-    """The turn that a list without new messages ends with; the thread's name is set there."""
-    turn = find_turn(connection, space, _headish(value))
-    if main is not None and main[0] == channel and main[1] is not None:
-        name = main[1].encode()
-        if find_bookmark(connection, space, name) != turn.place:
-            set_bookmark(connection, space, name, turn)
-    return turn.id
-
-
-def _encode_turns(value: Said, tip: TurnId) -> bytes:
-    return records.encode((value.kind, records.encode(Turns(tip, len(value.prints)))))
-
-
-def _store_value(connection: Connection, space: int, lane: Lane, channel: str, version: Any, data: bytes) -> int:
+def _store_value(write: WriteTransaction, lane: ThreadLane, channel: str, version: Any, data: bytes) -> int:
     """Store a value under its version; its number there: another one that has the version already stays."""
     number = 1
     while True:
-        key = lane.value(channel, version, number).encode()
+        key = lane.value(channel, version, number)
         try:
-            put_object(connection, space, Put(records.VALUE, key, data, ABSENT))
+            write.put(records.VALUE, key, data, expect=ABSENT)
             return number
         except RecordChanged:
-            row = find_object(connection, space, records.VALUE, key)
-            if row is not None and row[3] == data:
+            found = write.object(records.VALUE, key)
+            if found is not None and found.data == data:
                 return number
         number += 1
 
 
-def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[Any], Typed]) -> list[Write]:
+def make_writes(writes: Sequence[tuple[str, Any]], path: str, dump: Callable[[Any], Typed]) -> list[ChannelWrite]:
     """The writes of a task, as they are stored."""
     return [
-        Write(WRITES_IDX_MAP.get(channel, index), channel, dump(value), path)
+        ChannelWrite(WRITES_IDX_MAP.get(channel, index), channel, dump(value), path)
         for index, (channel, value) in enumerate(writes)
     ]
 
 
 def store_writes(
-    connection: Connection, space: int, key: bytes, task: str, writes: Sequence[Write], limit_bytes: int
+    write: WriteTransaction, key: str, task: str, writes: Sequence[ChannelWrite], limit_bytes: int
 ) -> None:
     """Store the writes of a task. One that is there stays, but those of errors, interrupts and the like are replaced.
 
-    The space is locked. Cost: three statements. Raises: TooLarge, and nothing is stored.
+    Cost: three statements. Raises: TooLarge, and nothing is stored.
     """
-    row = find_object(connection, space, records.WRITES, key)
-    had = {} if row is None else {each.index: each for each in records.decode(Writes, row[3], key.decode()).writes}
+    found = write.object(records.WRITES, key)
+    had = {} if found is None else {each.index: each for each in records.decode(TaskWrites, found.data, key).writes}
     now = had | {each.index: each for each in writes if each.index < 0 or each.index not in had}
     if now != had:
-        data = records.encode(Writes(task, tuple(now.values())))
+        data = records.encode(TaskWrites(task, tuple(now.values())))
         check_size("what a task wrote", len(data), limit_bytes)
-        put_object(connection, space, Put(records.WRITES, key, data))
+        write.put(records.WRITES, key, data)
 
 
 _APART = ("channel_values", "channel_versions")

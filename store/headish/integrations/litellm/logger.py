@@ -16,12 +16,11 @@ from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from headish.aio.threads import finish
+from headish.adapters.healing import heal
+from headish.adapters.holding import DatabaseHold, Db, Scoped
+from headish.adapters.naming import check_name
+from headish.aio import finish
 from headish.errors import HeadishError, InvalidArgument, shown
-from headish.integrations.shared.healing import heal
-from headish.integrations.shared.opening import Db, Held
-from headish.integrations.shared.scopes import Scoped
-from headish.values.names import check_name
 
 log = logging.getLogger("headish")
 
@@ -53,7 +52,7 @@ class HeadishLogger(CustomLogger, Scoped):
         elif bookmark is not None and not callable(bookmark):
             raise InvalidArgument(f"bookmark is a name or a function, not {shown(bookmark)}")
         self._bookmark = bookmark
-        self._held = Held(db, "the logger", space)
+        self._held = DatabaseHold(db, "the logger", space)
         self._asked: OrderedDict[str, list[Any]] = OrderedDict()
         self._lock = threading.Lock()
 

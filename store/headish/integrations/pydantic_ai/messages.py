@@ -16,13 +16,19 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
-from headish.content.encoding import decode_payload, encode_payload, read_block
-from headish.content.secrecy import find_secret
-from headish.content.strictjson import encode as encode_json
+from headish.adapters.healing import heal
+from headish.adapters.messages import (
+    MAPPING_LIMIT_BYTES,
+    ContentBlock,
+    Text,
+    decode_payload,
+    encode_json,
+    encode_payload,
+    find_secret,
+    read_block,
+    to_mapping,
+)
 from headish.errors import HeadishError
-from headish.integrations.shared.healing import heal
-from headish.limits import MAPPING_LIMIT_BYTES
-from headish.values.blocks import ContentBlock, Text, to_mapping
 
 APP = "pydantic-ai"
 """The key of ``meta.app``, and the provider of what is kept as JSON."""
@@ -31,7 +37,7 @@ TAKEN = "blocks"
 Json = dict[str, Any]
 
 
-class Written(NamedTuple):
+class WrittenModelMessage(NamedTuple):
     """A message as a turn: its role, its blocks, and what stands in ``meta.app`` beside them."""
 
     role: str
@@ -39,12 +45,12 @@ class Written(NamedTuple):
     app: Json
 
 
-def write(message: ModelMessage) -> Written:
+def write(message: ModelMessage) -> WrittenModelMessage:
     """A message as a turn; ``read`` gives an equal one back. Lone surrogates become U+FFFD, with a note."""
     given, note = dumped(message)
     try:
         blocks, rest = _split(given)
-        written = Written(_role_of(given), blocks, {APP: {**rest, **note}})
+        written = WrittenModelMessage(_role_of(given), blocks, {APP: {**rest, **note}})
         if _comes_back(given, written):
             return written
     except (HeadishError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
@@ -58,11 +64,11 @@ def dumped(message: ModelMessage) -> tuple[Json, Json]:
     return given, {"healed": True} if healed else {}
 
 
-def write_opaque(given: Json, note: Json) -> Written:
+def write_opaque(given: Json, note: Json) -> WrittenModelMessage:
     """A message as its JSON; what it says stands before it, to be read."""
     said = [part["content"] for part in given["parts"] if isinstance(part.get("content"), str)]
     whole = {"type": "provider", "provider": APP, "data": {"json": msgspec.json.encode(given).decode()}}
-    return Written(_role_of(given), (*map(Text, said), read_block(whole)), {APP: {"opaque": True, **note}})
+    return WrittenModelMessage(_role_of(given), (*map(Text, said), read_block(whole)), {APP: {"opaque": True, **note}})
 
 
 def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessage:
@@ -70,7 +76,7 @@ def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessa
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
 
 
-def _comes_back(given: Json, written: Written) -> bool:
+def _comes_back(given: Json, written: WrittenModelMessage) -> bool:
     """Whether a message comes back equal from what will be stored of it, and may be stored."""
     app = msgspec.json.encode(written.app)
     if len(app) > MAPPING_LIMIT_BYTES or find_secret(written.app, "$") is not None:

@@ -5,18 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord, ConversationStore
 
-from headish.aio.threads import finish
-from headish.database.query import Connection
-from headish.erasing.erase import Said as Reason
+from headish.adapters.hiding import check_erase, erases
+from headish.adapters.holding import DatabaseHold, Db, Scoped
+from headish.aio import finish
 from headish.integrations.pydantic_ai import storing
-from headish.integrations.shared.forgetting import check_erase, erases
-from headish.integrations.shared.opening import Db, Held
-from headish.integrations.shared.scopes import Scoped
-from headish.values.ids import KeptIds
 
 
 class HeadishConversationStore(ConversationStore, Scoped):
@@ -36,7 +31,7 @@ class HeadishConversationStore(ConversationStore, Scoped):
 
     def __init__(self, db: Db, *, erase: bool | None = None, space: str = "default") -> None:
         self._erase = check_erase(erase)
-        self._held = Held(db, "the conversation store", space)
+        self._held = DatabaseHold(db, "the conversation store", space)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """The record of a conversation, None where there is none. Cost: one statement."""
@@ -85,45 +80,25 @@ class HeadishConversationStore(ConversationStore, Scoped):
 
     def _find_one(self, id: str) -> ConversationRecord | None:
         with self._held.use() as store:
-            found = store._read(lambda connection: storing.find_record(connection, store._number, id))
+            found = store.read(lambda read: storing.find_record(read, id))
         return None if found is None else found.record
 
     def _list_all(self, scope: str | None, limit: int | None) -> list[ConversationRecord]:
         with self._held.use() as store:
-            found = store._read(lambda connection: [*storing.all_records(connection, store._number)])
+            found = store.read(storing.all_records)
         fitting = [each.record for each in found if scope is None or each.record.scope == scope]
         return sorted(fitting, key=lambda record: record.updated_at, reverse=True)[:limit]
 
     def _put_one(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> None:
         with self._held.use() as store:
-            limit_bytes = store._payload_limit_bytes
-            drafts = [(entry, storing.make_entry_draft(entry, limit_bytes)) for entry in entries]
-
-            kept = KeptIds(store._database.mint)
-
-            def is_stored(connection: Connection, _: None) -> bool:
-                found = storing.find_record(connection, store._number, record.conversation_id)
-                return found is not None and found.record.revision == record.revision
-
-            def run(connection: Connection) -> None:
-                kept.rewind()
-                storing.write_record(connection, store._number, record, drafts, expected, kept)
-
-            store._write(run, is_stored)
+            drafts = [(entry, storing.make_entry_draft(entry, store.payload_limit_bytes)) for entry in entries]
+            store.write(lambda write: storing.write_record(write, record, drafts, expected))
 
     def _take_away(self, id: str, expected: str) -> None:
+        is_final = erases(self._erase, "HeadishConversationStore", "delete", deletes=True)
         with self._held.use() as store:
-            reason = None
-            if erases(self._erase, "HeadishConversationStore", "delete", deletes=True):
-                reason = Reason("its conversation was deleted", None, store._backend.not_reached)
-            kept = KeptIds(store._database.mint)
-
-            def run(connection: Connection) -> None:
-                kept.rewind()
-                storing.delete_record(connection, store._number, id, expected, reason, kept)
-
-            store._write(run)
+            store.write(lambda write: storing.delete_record(write, id, expected, is_final=is_final))
 
     def _walk_back(self, head: str, limit: int | None) -> list[ConversationEntry]:
         with self._held.use() as store:
-            return store._read(partial(storing.read_history, space=store._number, head=head, limit=limit))
+            return store.read(lambda read: storing.read_history(read, head, limit))

@@ -9,19 +9,48 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import in_portions
-from headish.rows.threads.places import segment_portions
+from headish.rows.payloads import WANTED, in_portions
+from headish.rows.threads.places import TREE, WANTED_SEGMENTS, segment_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
-PLACES_OF = Query("places of turns by their ids")
-NAMES_OF_TREE = Query("names at the turns of a tree")
-NAMES_OF_SEGMENTS = Query("names at the turns of ranges of chains")
+NAMES_OF_TREE = Query(
+    "names at the turns of a tree",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT b.name, b.chain, b.pos FROM bookmark AS b INDEXED BY bookmark_place
+    WHERE b.space = :space AND b.own = 0 AND b.chain IN (SELECT down.chain FROM down)
+    UNION ALL SELECT b.name, b.chain, b.pos
+    FROM (
+      SELECT DISTINCT t.head FROM turn AS t
+      WHERE t.space = :space AND t.chain IN (SELECT down.chain FROM down) AND t.head IS NOT NULL
+    ) AS heads
+    LEFT JOIN bookmark AS b ON b.space = :space AND b.name = heads.head AND b.own = 1
+    """,
+)
 
 
 def names_of_tree(connection: Connection, space: int, place: Place) -> dict[Place, list[bytes]]:
     """The names at each turn that grew from the roots of a place, in their order. Cost: one statement."""
     return _by_place(connection.rows(NAMES_OF_TREE, space=space, chain=place.chain))
+
+
+NAMES_OF_SEGMENTS = Query(
+    "names at the turns of ranges of chains",
+    f"""
+    WITH wanted AS ({WANTED_SEGMENTS})
+    SELECT b.name, b.chain, b.pos FROM wanted
+    LEFT JOIN bookmark AS b INDEXED BY bookmark_place ON b.space = :space AND b.own = 0 AND b.chain = wanted.chain
+      AND b.pos >= wanted.low AND b.pos <= wanted.high
+    UNION ALL SELECT b.name, b.chain, b.pos
+    FROM (
+      SELECT DISTINCT t.head FROM wanted
+      LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos >= wanted.low
+        AND t.pos <= wanted.high
+    ) AS heads
+    LEFT JOIN bookmark AS b ON b.space = :space AND b.name = heads.head AND b.own = 1
+    """,
+)
 
 
 def names_of_segments(connection: Connection, space: int, segments: Iterable[Segment]) -> dict[Place, list[bytes]]:
@@ -33,6 +62,12 @@ def names_of_segments(connection: Connection, space: int, segments: Iterable[Seg
     for portion in segment_portions(segments):
         rows += connection.rows(NAMES_OF_SEGMENTS, space=space, **portion)
     return _by_place(rows)
+
+
+PLACES_OF = Query(
+    "places of turns by their ids",
+    f"SELECT id, chain, pos FROM turn WHERE space = :space AND id IN ({WANTED})",
+)
 
 
 def names_of_turns(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, list[bytes]]:

@@ -1,24 +1,43 @@
-"""Many places in one statement: a table of places made of parameters, which other tables are joined to.
+"""Many places in one statement: what they continue, what continues them, and what grew from them.
 
-A list of places by IN reads the whole space on SQLite, which has no index for pairs of values. Joined from such a table
-by outer joins, which fix the order, each place is one look-up on both databases.
+A table of places is made of parameters, and other tables are joined to it. A list of places by IN reads the whole space
+on SQLite, which has no index for pairs of values. Joined from such a table by outer joins, which fix the order, each
+place is one look-up on both databases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+import msgspec
+
+from headish.database.query import Connection, Query
 from headish.rows.payloads import LOOKED_UP
+from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 
+def _table(*columns: str) -> str:
+    """The rows of a table of ``LOOKED_UP`` parameters for each column."""
+    rows = (", ".join(f"CAST(:{each}{index} AS BIGINT) AS {each}" for each in columns) for index in range(LOOKED_UP))
+    return " UNION ALL ".join(f"SELECT {row}" for row in rows)
+
+
+WANTED_PLACES = _table("chain", "pos")
+"""What ``place_portions`` fills."""
+
+WANTED_SEGMENTS = _table("chain", "low", "high")
+"""What ``segment_portions`` fills."""
+
+
 def place_portions(places: Iterable[Place]) -> Iterator[dict[str, int]]:
-    """The places as parameters of statements with ``wanted_places``."""
+    """The places as parameters of statements with ``WANTED_PLACES``."""
     return _portions(places, ("chain", "pos"))
 
 
 def segment_portions(segments: Iterable[Segment]) -> Iterator[dict[str, int]]:
-    """The ranges as parameters of statements with ``wanted_segments``."""
+    """The ranges as parameters of statements with ``WANTED_SEGMENTS``."""
     return _portions(segments, ("chain", "low", "high"))
 
 
@@ -31,3 +50,204 @@ def _portions(rows: Iterable[tuple[int, ...]], names: tuple[str, ...]) -> Iterat
         yield {
             f"{name}{index}": value for index, row in enumerate(portion) for name, value in zip(names, row, strict=True)
         }
+
+
+TREE = """up(chain) AS (
+      SELECT CAST(:chain AS BIGINT)
+      UNION SELECT l.parent_chain FROM link AS l, up WHERE l.space = :space AND l.chain = up.chain
+    ),
+    down(chain) AS (
+      SELECT chain FROM up
+      UNION SELECT l.chain FROM link AS l, down WHERE l.space = :space AND l.parent_chain = down.chain
+    )"""
+"""The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
+
+_CHAINS = ", ".join(f":chain{index}" for index in range(LOOKED_UP))
+# The one before it in its chain; of a chain's first turn what its links name, in their order. Each is looked up for a
+# row: for a join PostgreSQL may read the whole space.
+PARENTS = Query(
+    "ids of what turns continue",
+    f"""
+    WITH wanted AS ({WANTED_PLACES})
+    SELECT wanted.chain, wanted.pos, 0,
+      (SELECT t.id FROM turn AS t WHERE t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos - 1)
+    FROM wanted WHERE wanted.pos > 0
+    UNION ALL SELECT l.chain, 0, l.ordinal,
+      (SELECT t.id FROM turn AS t WHERE t.space = :space AND t.chain = l.parent_chain AND t.pos = l.parent_pos)
+    FROM link AS l WHERE l.space = :space AND l.chain IN ({_CHAINS})
+    """,
+)
+
+
+def parents_of_turns(
+    connection: Connection, space: int, places: Iterable[Place]
+) -> dict[Place, tuple[TurnId | None, ...]]:
+    """The ids that the turns at these places continue, in order; None for one that is missing. A root has no entry.
+
+    Cost: one statement for each ``LOOKED_UP`` places, however many turns each of them continues.
+    """
+    found: dict[Place, dict[int, TurnId | None]] = {}
+    for portion in place_portions(places):
+        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, **portion):
+            found.setdefault(Place(chain, pos), {})[ordinal] = turn_id
+    return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in found.items()}
+
+
+# A recursive statement may name its own table once only: each place is looked at in two ways. Both databases yield the
+# rows of a recursion as they are found, a step further from the start each time.
+GROWN = Query(
+    "places that grew from a place, the nearest first",
+    """
+    WITH RECURSIVE ways AS (SELECT 0 AS way UNION ALL SELECT 1 AS way),
+    grown(chain, pos, next) AS (
+      SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT), CAST(:pos AS BIGINT) + 1
+      UNION SELECT coalesce(t.chain, l.chain), coalesce(t.pos, 0), coalesce(t.pos, 0) + 1 FROM grown CROSS JOIN ways
+      LEFT JOIN turn AS t ON ways.way = 0 AND t.space = :space AND t.chain = grown.chain AND t.pos = grown.next
+      LEFT JOIN link AS l ON ways.way = 1 AND l.space = :space AND l.parent_chain = grown.chain
+        AND l.parent_pos = grown.pos
+      WHERE t.chain IS NOT NULL OR l.chain IS NOT NULL
+    )
+    SELECT chain, pos FROM grown LIMIT :limit
+    """,
+)
+
+
+def grown_from(connection: Connection, space: int, place: Place, limit: int) -> list[Place]:
+    """A place and those that grew from it, the nearest first; ``limit`` at the most.
+
+    Cost: one statement, which looks at as many places as it gives, and at all that continue one of them.
+    """
+    rows = connection.rows(GROWN, space=space, chain=place.chain, pos=place.pos, limit=limit)
+    return [Place(*row) for row in rows]
+
+
+SIZES = Query(
+    "lengths of the chains of a tree",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT (SELECT max(t.pos) + 1 FROM turn AS t WHERE t.space = :space AND t.chain = down.chain) FROM down
+    LIMIT :limit
+    """,
+)
+
+
+def has_at_most(connection: Connection, space: int, place: Place, limit: int) -> bool:
+    """Whether the tree that a place belongs to has so many turns, or fewer.
+
+    Cost: one statement; a step for each chain on the way to the roots, and for at most ``limit`` others.
+    """
+    sizes = connection.rows(SIZES, space=space, chain=place.chain, limit=limit + 1)
+    return sum(int(size or 0) for (size,) in sizes) <= limit
+
+
+# The next place is made before it is compared: under a policy, no index answers a condition that computes.
+CONTINUED = Query(
+    "how many turns continue each of some places",
+    f"""
+    WITH wanted AS ({WANTED_PLACES}),
+    stepped AS MATERIALIZED (SELECT chain, pos, pos + 1 AS next FROM wanted)
+    SELECT w.chain, w.pos, (
+      SELECT count(*) FROM link AS l WHERE l.space = :space AND l.parent_chain = w.chain AND l.parent_pos = w.pos
+    ) + CASE WHEN t.pos IS NULL THEN 0 ELSE 1 END
+    FROM stepped AS w LEFT JOIN turn AS t ON t.space = :space AND t.chain = w.chain AND t.pos = w.next
+    """,
+)
+
+
+def count_continuing(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, int]:
+    """How many turns continue the turn at each place. Cost: one statement for each ``LOOKED_UP`` places."""
+    return {
+        Place(chain, pos): int(count)
+        for portion in place_portions(places)
+        for chain, pos, count in connection.rows(CONTINUED, space=space, **portion)
+    }
+
+
+FORKED = Query(
+    "whether a chain branches from a position on",
+    "SELECT chain FROM link WHERE space = :space AND parent_chain = :chain AND parent_pos >= :pos LIMIT 1",
+)
+
+
+def is_forked(connection: Connection, space: int, place: Place) -> bool:
+    """Whether a turn of another chain continues the one at a place, or one behind it in its chain. Cost: a look-up."""
+    return connection.row(FORKED, space=space, chain=place.chain, pos=place.pos) is not None
+
+
+LISTED = {
+    "sqlite": "SELECT value FROM json_each(:%s)",
+    "postgresql": "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:%s AS json))",
+}
+"""The numbers of a parameter that ``as_list`` made."""
+
+
+class End(NamedTuple):
+    """A place of a chain with the id of a head, or the name of a bookmark; the other is null."""
+
+    chain: int
+    pos: int
+    id: TurnId | None
+    name: bytes | None
+
+
+_GROWN_CHAINS = """
+    WITH RECURSIVE seeds(chain, pos) AS (%s),
+    grown(from_chain, from_pos, chain, low) AS (
+      SELECT chain, pos, chain, pos FROM seeds
+      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown
+      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+    )
+    SELECT from_chain, from_pos, chain, low FROM grown LIMIT :limit
+"""
+GROWN_CHAINS = Query(
+    "chains that grew from places",
+    sqlite=_GROWN_CHAINS % "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:places)",
+    postgresql=_GROWN_CHAINS
+    % "SELECT CAST(value->>0 AS bigint), CAST(value->>1 AS bigint) FROM json_array_elements(CAST(:places AS json))",
+)
+
+
+def grown_chains(
+    connection: Connection, space: int, places: Sequence[Place], limit: int
+) -> list[tuple[Place, int, int]]:
+    """The chains that grew from places, from which position on; ``limit`` for each ``LOOKED_UP`` places."""
+    found: list[tuple[Place, int, int]] = []
+    for start in range(0, len(places), LOOKED_UP):
+        listed = as_list(places[start : start + LOOKED_UP])
+        rows = connection.rows(GROWN_CHAINS, space=space, limit=limit, places=listed)
+        found += [(Place(from_chain, from_pos), chain, low) for from_chain, from_pos, chain, low in rows]
+    return found
+
+
+# The outer join fixes the order: left to itself, SQLite begins with every turn of the space. What is compared is made
+# before: under a policy, no index answers a condition that computes.
+_ENDS = """
+    WITH wanted(chain) AS MATERIALIZED (%s),
+    ends(chain, pos) AS MATERIALIZED (
+      SELECT w.chain, (SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = w.chain) FROM wanted AS w
+    )
+    SELECT ends.chain, ends.pos, t.id, NULL AS name FROM ends
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = ends.chain AND t.pos = ends.pos
+    WHERE NOT EXISTS (
+      SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = ends.chain AND l.parent_pos = ends.pos
+    )
+    UNION ALL SELECT b.chain, b.pos, NULL, b.name FROM bookmark AS b
+    WHERE b.space = :space AND b.chain IN (SELECT chain FROM wanted)
+"""
+ENDS = Query(
+    "heads at the ends of chains, and names in them",
+    **{database: _ENDS % (each % "chains") for database, each in LISTED.items()},
+)
+
+
+def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) -> list[End]:
+    """The ends of those chains that nothing continues, and the bookmarks that name turns of the chains.
+
+    Cost: one statement, which looks at every bookmark of the space.
+    """
+    return list(map(End._make, connection.rows(ENDS, space=space, chains=as_list(chains))))
+
+
+def as_list(values: Sequence[int | Place]) -> str:
+    """Values as one parameter: JSON, which every database takes apart, however many they are."""
+    return msgspec.json.encode(values).decode()

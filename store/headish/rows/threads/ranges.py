@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.turns import StoredTurn
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD
+from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Segment
@@ -20,7 +21,7 @@ class Whole(NamedTuple):
     payload: bytes | Erased | None
 
 
-class Said(NamedTuple):
+class SpokenTurn(NamedTuple):
     """What a turn says, without its place and its proofs. ``payload`` is None where it is missing, or was erased."""
 
     pos: int
@@ -35,11 +36,13 @@ class Said(NamedTuple):
     payload: bytes | None
 
 
-WHOLE_RANGE = Query("turns of a range, with payloads")
-SAID_RANGE = Query("what the turns of a range say")
-IDS_OF_RANGE = Query("ids of the turns of a range, and what was erased of them")
-LAST_IDS = Query("ids of the last turns of a chain in which a name ends, and what was erased of them")
-SMALL_PAYLOADS = Query("payloads in the rows of a range")
+WHOLE_RANGE = Query(
+    "turns of a range, with payloads",
+    f"""
+    SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
+    """,
+)
 
 
 def read_range(connection: Connection, space: int, segment: Segment) -> list[Whole]:
@@ -49,10 +52,26 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     return [Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
 
 
-def said_range(connection: Connection, space: int, segment: Segment) -> list[Said]:
+SAID_RANGE = Query(
+    "what the turns of a range say",
+    f"""
+    SELECT t.pos, t.id, t.role, t.type, t.attributes, t.system, t.app, t.hash, t.erased, coalesce(t.data, p.data)
+    FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high
+    ORDER BY t.pos
+    """,
+)
+
+
+def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
-    return [*map(Said._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+    return [*map(SpokenTurn._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+
+
+IDS_OF_RANGE = Query(
+    "ids of the turns of a range, and what was erased of them",
+    "SELECT id, erased FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
 
 
 def ids_of_range(connection: Connection, space: int, segment: Segment) -> Sequence[Row]:
@@ -61,13 +80,43 @@ def ids_of_range(connection: Connection, space: int, segment: Segment) -> Sequen
     return connection.rows(IDS_OF_RANGE, space=space, chain=chain, low=low, high=high)
 
 
+LAST_IDS = Query(
+    "ids of the last turns of a chain in which a name ends, and what was erased of them",
+    """
+    SELECT t.id, t.erased FROM bookmark AS b JOIN turn AS t ON t.space = :space AND t.chain = b.chain
+    WHERE b.space = :space AND b.name = :name AND t.pos BETWEEN b.pos - :before AND b.pos ORDER BY t.pos
+    """,
+)
+
+
 def last_ids(connection: Connection, space: int, name: bytes, count: int) -> Sequence[Row]:
     """``(id, erased)`` of the last ``count`` turns of the chain in which a name ends, by position; fewer where it has
     no more. Nothing where there is no such name."""
     return connection.rows(LAST_IDS, space=space, name=name, before=count - 1)
 
 
+SMALL_PAYLOADS = Query(
+    "payloads in the rows of a range",
+    """
+    SELECT pos, data FROM turn
+    WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high AND data IS NOT NULL
+    """,
+)
+
+
 def small_payloads(connection: Connection, space: int, segment: Segment) -> dict[int, bytes]:
     """The payloads that stand in the rows of a range, by position: at most ``INLINE_BYTES`` each."""
     chain, low, high = segment
     return dict(connection.rows(SMALL_PAYLOADS, space=space, chain=chain, low=low, high=high))
+
+
+RANGE = Query(
+    "turns of a range",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
+
+
+def turns_of(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
+    """The turns of a range of a chain, by position."""
+    chain, low, high = segment
+    return read_turns(connection.rows(RANGE, space=space, chain=chain, low=low, high=high))

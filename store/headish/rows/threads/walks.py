@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.threads.places import place_portions
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD
+from headish.rows.threads.places import TREE, WANTED_PLACES, place_portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -43,17 +44,33 @@ class Walked(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-HAS_LINKS = Query("whether a chain continues anything")
-READ_THREAD = Query("turns that lead to a place, with payloads")
-READ_CHAIN = Query("turns of a chain up to a place, with payloads")
-READ_PLACES = Query("turns at places, with payloads")
-READ_LINKS = Query("links that lead to a place")
-READ_LINKS_OF_SEVERAL = Query("links that lead to some places")
-READ_INHERITED = Query("turns that set options on the way to a place")
-READ_INHERITED_OF_SEVERAL = Query("turns that set options on the way to some places")
-READ_THREADS = Query("turns that lead to some places, with payloads")
-READ_TREE = Query("turns of a tree, with payloads")
-READ_TREE_LINKS = Query("links of a tree")
+WALKED = f"{', '.join(f't.{name}' for name in Walked._fields[:-1])}, coalesce(t.data, p.data)"
+
+REACH = """reach(chain, pos) AS (
+      SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
+      UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
+    )"""
+
+# What several places lead to: each place once, however many of them lead to it.
+REACH_OF_SEVERAL = f"""places AS ({WANTED_PLACES}), reach(chain, pos) AS (
+      SELECT chain, pos FROM places
+      UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
+    )"""
+
+TOP = "top AS (SELECT chain, max(pos) AS pos FROM reach GROUP BY chain)"
+# Beginning a recursion costs more than reading a few turns, and most threads are one chain.
+HAS_LINKS = Query(
+    "whether a chain continues anything",
+    "SELECT ordinal FROM link WHERE space = :space AND chain = :chain LIMIT 1",
+)
+READ_LINKS = Query(
+    "links that lead to a place",
+    f"""
+    WITH RECURSIVE {REACH}
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
+    WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
+    """,
+)
 
 
 def read_links(connection: Connection, space: int, end: Place) -> dict[int, list[Place]]:
@@ -66,6 +83,16 @@ def read_links(connection: Connection, space: int, end: Place) -> dict[int, list
     return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
 
 
+READ_LINKS_OF_SEVERAL = Query(
+    "links that lead to some places",
+    f"""
+    WITH RECURSIVE {REACH_OF_SEVERAL}
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
+    WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
+    """,
+)
+
+
 def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> dict[int, list[Place]]:
     """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``LOOKED_UP`` ends."""
     if len(ends) == 1:
@@ -76,11 +103,41 @@ def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> 
     return links
 
 
+# Outer joins, because they fix the order: left to itself, SQLite begins with every turn of the space.
+READ_THREAD = Query(
+    "turns that lead to a place, with payloads",
+    f"""
+    WITH RECURSIVE {REACH},
+    {TOP}
+    SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+    {LEFT_JOIN_PAYLOAD}
+    """,
+)
+READ_CHAIN = Query(
+    "turns of a chain up to a place, with payloads",
+    f"""
+    SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space AND t.chain = :chain AND t.pos <= :pos
+    ORDER BY t.pos
+    """,
+)
+
+
 def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
     """The turns that lead to ``end`` with their payloads, by place; ``linear`` if nothing leads to its chain."""
     query = READ_CHAIN if linear else READ_THREAD
     rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
     return _walked(rows if linear else _sorted(rows))
+
+
+READ_THREADS = Query(
+    "turns that lead to some places, with payloads",
+    f"""
+    WITH RECURSIVE {REACH_OF_SEVERAL},
+    {TOP}
+    SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+    {LEFT_JOIN_PAYLOAD}
+    """,
+)
 
 
 def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[list[Walked]]:
@@ -90,6 +147,29 @@ def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> I
     """
     for portion in place_portions(ends):
         yield _walked(_sorted(connection.rows(READ_THREADS, space=space, **portion)))
+
+
+# The primary key has the columns of this index, too, and would read every turn of the thread.
+READ_INHERITED = Query(
+    "turns that set options on the way to a place",
+    f"""
+    WITH RECURSIVE {REACH},
+    {TOP}
+    SELECT t.chain, t.pos, t.id, t.inherited FROM top
+    LEFT JOIN turn AS t INDEXED BY turn_inherited ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+      AND t.inherited IS NOT NULL
+    """,
+)
+READ_INHERITED_OF_SEVERAL = Query(
+    "turns that set options on the way to some places",
+    f"""
+    WITH RECURSIVE {REACH_OF_SEVERAL},
+    {TOP}
+    SELECT t.chain, t.pos, t.id, t.inherited FROM top
+    LEFT JOIN turn AS t INDEXED BY turn_inherited ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+      AND t.inherited IS NOT NULL
+    """,
+)
 
 
 def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> Sequence[Row]:
@@ -110,6 +190,16 @@ def _sorted(rows: Sequence[Row]) -> Sequence[Row]:
     return sorted(row for row in rows if row[0] is not None)
 
 
+READ_PLACES = Query(
+    "turns at places, with payloads",
+    f"""
+    WITH wanted AS ({WANTED_PLACES})
+    SELECT {WALKED} FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos {LEFT_JOIN_PAYLOAD}
+    """,
+)
+
+
 def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``LOOKED_UP`` places."""
     found: dict[Place, Walked] = {}
@@ -119,9 +209,30 @@ def read_places(connection: Connection, space: int, places: Iterable[Place]) -> 
     return list(found.values())
 
 
+# By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
+READ_TREE = Query(
+    "turns of a tree, with payloads",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain IN (SELECT chain FROM down)
+    """,
+)
+
+
 def read_tree(connection: Connection, space: int, place: Place) -> list[Walked]:
     """All turns that grew from the roots of ``place``, with payloads, in no order."""
     return _walked(connection.rows(READ_TREE, space=space, chain=place.chain))
+
+
+READ_TREE_LINKS = Query(
+    "links of a tree",
+    f"""
+    WITH RECURSIVE {TREE}
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
+    WHERE l.space = :space AND l.chain IN (SELECT chain FROM down) ORDER BY l.chain, l.ordinal
+    """,
+)
 
 
 def read_tree_links(connection: Connection, space: int, place: Place) -> dict[int, list[Place]]:
@@ -140,7 +251,17 @@ def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
     return links
 
 
-READ_MARKED = Query("types and attributes of turns that lead to a place")
+# In the join, not behind it: a condition there would make it an inner one, whose order SQLite chooses.
+READ_MARKED = Query(
+    "types and attributes of turns that lead to a place",
+    f"""
+    WITH RECURSIVE {REACH},
+    {TOP}
+    SELECT t.type, t.attributes FROM top
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL)
+    """,
+)
 
 
 def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
@@ -152,7 +273,10 @@ def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]
     return connection.rows(READ_MARKED, space=space, chain=end.chain, pos=end.pos)
 
 
-READ_NEWEST = Query("the newest turns, with payloads")
+READ_NEWEST = Query(
+    "the newest turns, with payloads",
+    f"SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space ORDER BY t.seq DESC LIMIT :limit",
+)
 
 
 def read_newest(connection: Connection, space: int, limit: int) -> list[Walked]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.turns import StoredTurn, read_turns
+from headish.rows.turns import COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
 
-class Reached(NamedTuple):
+class SpacePosition(NamedTuple):
     """How far a space is, and which history that is: its epoch."""
 
     seq: int
@@ -51,7 +51,7 @@ class SaidOf(NamedTuple):
     data: bytes | None
 
 
-class Erased(NamedTuple):
+class LoggedErasure(NamedTuple):
     """A receipt of an erasure."""
 
     number: int
@@ -66,32 +66,65 @@ class Numbered(NamedTuple):
     seq: int
     milliseconds: int
     mark: bytes
-    what: MovedName | Defined | SaidOf | Erased
+    what: MovedName | Defined | SaidOf | LoggedErasure
 
 
-NUMBERS = Query("how far a space is")
-TURNS = Query("turns of a range of commit numbers")
-MOVES = Query("moves of a range of changes")
-DEFINITIONS = Query("definitions of a range of changes")
-RECORDS = Query("what was said of conversations in a range of changes")
-ERASURES = Query("erasures of a range of changes")
-SEAL = Query("seal of the turn with a commit number")
-MARK = Query("mark of a change")
-RECORD_MARK = Query("when something was said of a conversation")
-# A name's moves are in the order of their numbers, so it is read from its end: as far as there are moves behind.
-PLACE_UP_TO = Query("where a name was at a position")
-RENAMED = Query("what a name was renamed to since a change")
+NUMBERS = Query("how far a space is", "SELECT seq, change, epoch, state FROM counter WHERE space = :space")
 
 
-def read_reached(connection: Connection, space: int) -> Reached | None:
+def read_reached(connection: Connection, space: int) -> SpacePosition | None:
     """How far a space is; None where its counter is missing."""
     row = connection.row(NUMBERS, space=space)
-    return None if row is None else Reached(int(row[0]), int(row[1]), bytes(row[2]), row[3])
+    return None if row is None else SpacePosition(int(row[0]), int(row[1]), bytes(row[2]), row[3])
+
+
+TURNS = Query(
+    "turns of a range of commit numbers",
+    f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq > :low AND seq <= :high ORDER BY seq",
+)
 
 
 def turns_between(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
     """The turns behind one commit number, up to another, in order."""
     return read_turns(connection.rows(TURNS, space=space, low=low, high=high))
+
+
+# The move before is numbered before it is compared: under a policy, no index answers a condition that computes.
+MOVES = Query(
+    "moves of a range of changes",
+    """
+    WITH moved AS MATERIALIZED (
+      SELECT m.*, m.move - 1 AS earlier FROM bookmark_log AS m
+      WHERE m.space = :space AND m.change > :low AND m.change <= :high
+    )
+    SELECT m.change, m.seq, m.milliseconds, m.running, m.name, m.was, old.id, t.id, m.chain, m.pos FROM moved AS m
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+    LEFT JOIN bookmark_log AS before ON before.space = :space AND before.name = m.name AND before.move = m.earlier
+    LEFT JOIN turn AS old ON old.space = :space AND old.chain = before.chain AND old.pos = before.pos
+    """,
+)
+DEFINITIONS = Query(
+    "definitions of a range of changes",
+    """
+    SELECT change, seq, milliseconds, running, kind, name, number, hash IS NULL FROM definition
+    WHERE space = :space AND change > :low AND change <= :high
+    """,
+)
+RECORDS = Query(
+    "what was said of conversations in a range of changes",
+    """
+    SELECT r.change, r.seq, r.milliseconds, r.subject, c.revision, c.data FROM record_log AS r
+    LEFT JOIN conversation AS c ON c.space = :space AND c.subject = r.subject
+    WHERE r.space = :space AND r.change > :low AND r.change <= :high
+    """,
+)
+ERASURES = Query(
+    "erasures of a range of changes",
+    """
+    SELECT change, seq, milliseconds, hash, number, id, receipt FROM erasure
+    WHERE space = :space AND change > :low AND change <= :high
+    """,
+)
 
 
 def changes_between(connection: Connection, space: int, low: int, high: int) -> list[Numbered]:
@@ -102,14 +135,32 @@ def changes_between(connection: Connection, space: int, low: int, high: int) -> 
     found += [
         _numbered(row, _record_mark(row[2]), SaidOf._make(row[3:])) for row in connection.rows(RECORDS, **between)
     ]
-    found += [_numbered(row, row[3], Erased._make(row[4:])) for row in connection.rows(ERASURES, **between)]
+    found += [_numbered(row, row[3], LoggedErasure._make(row[4:])) for row in connection.rows(ERASURES, **between)]
     return sorted(found, key=lambda each: each.change)
+
+
+SEAL = Query("seal of the turn with a commit number", "SELECT seal FROM turn WHERE space = :space AND seq = :seq")
 
 
 def seal_at(connection: Connection, space: int, seq: int) -> bytes:
     """The seal of the turn with a commit number; empty where there is none."""
     row = connection.row(SEAL, space=space, seq=seq) if seq else None
     return b"" if row is None else bytes(row[0])
+
+
+# By the index: where a space has few rows, SQLite reads all of them instead.
+MARK = Query(
+    "mark of a change",
+    """
+    SELECT running FROM bookmark_log INDEXED BY bookmark_log_change WHERE space = :space AND change = :change
+    UNION ALL SELECT running FROM definition INDEXED BY definition_change WHERE space = :space AND change = :change
+    UNION ALL SELECT hash FROM erasure INDEXED BY erasure_change WHERE space = :space AND change = :change
+    """,
+)
+RECORD_MARK = Query(
+    "when something was said of a conversation",
+    "SELECT milliseconds FROM record_log WHERE space = :space AND change = :change",
+)
 
 
 def mark_at(connection: Connection, space: int, change: int) -> bytes:
@@ -119,6 +170,21 @@ def mark_at(connection: Connection, space: int, change: int) -> bytes:
         said = connection.row(RECORD_MARK, space=space, change=change)
         return b"" if said is None else _record_mark(said[0])
     return b"" if row is None else bytes(row[0])
+
+
+# A name's moves are in the order of their numbers, so it is read from its end: as far as there are moves behind.
+PLACE_UP_TO = Query(
+    "where a name was at a position",
+    """
+    SELECT chain, pos FROM bookmark_log
+    WHERE space = :space AND name = :name AND (seq < :seq OR seq = :seq AND (change IS NULL OR change <= :change))
+    ORDER BY move DESC LIMIT 1
+    """,
+)
+RENAMED = Query(
+    "what a name was renamed to since a change",
+    "SELECT name FROM bookmark_log WHERE space = :space AND change > :change AND was = :name ORDER BY change LIMIT 1",
+)
 
 
 def place_up_to(connection: Connection, space: int, name: bytes, seq: int, change: int) -> Place | None:
@@ -133,7 +199,7 @@ def place_up_to(connection: Connection, space: int, name: bytes, seq: int, chang
     return None if row is None or row[0] is None else Place(row[0], row[1])
 
 
-def _numbered(row: Row, mark: bytes, what: MovedName | Defined | SaidOf | Erased) -> Numbered:
+def _numbered(row: Row, mark: bytes, what: MovedName | Defined | SaidOf | LoggedErasure) -> Numbered:
     change, seq, milliseconds = row[:3]
     return Numbered(change, seq, milliseconds, mark, what)
 

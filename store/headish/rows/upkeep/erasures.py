@@ -1,59 +1,22 @@
-"""Rows of ``erasure``, and the statements that take content away. Every writer has locked the space."""
+"""What takes content away, and what asks who else needs it. Every writer has locked the space."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headish.content.hashes import chain_receipt
-from headish.content.receipts import Told, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
-from headish.errors import CorruptRecord
 from headish.rows.counters import ERASED
-from headish.rows.payloads import LOOKED_UP, in_portions
-from headish.rows.threads.places import place_portions
-from headish.rows.turns import StoredTurn
-from headish.values.blocks import Erased
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, in_portions
+from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
-from headish.values.results.erasures import SCRUB, SPACE, Receipt
 
-PAGE_RECEIPTS, PAGE_PLACES = 100, 5000
+PAGE_PLACES = 5000
 
-ADD_RECEIPT = Query("add receipt")
-LAST_RECEIPT = Query("last receipt")
-LAST_SEQ = Query("commit number of the last receipt")
-HAS_RECEIPTS = Query("whether anything was ever erased")
-RECEIPT_AT = Query("receipt of an erasure")
-RECEIPT_BY_ID = Query("receipt by id")
-RECEIPTS_AFTER = Query("receipts after a number")
-ERASABLE = Query("turns of a range, with the sizes of what they hold")
-SAYING = Query("where some addresses stand")
-ALL_SAYING = Query("where all addresses stand, a page in commit order")
-COUNT_DEFINED = Query("how many definitions have each of some addresses")
-ERASED_AT = Query("erasures of turns at places")
-COUNT_ERASED_IN = Query("how many turns of a range are erased")
-LINKS_INTO = Query("links into a chain")
-LOGGED_IN = Query("names whose logs lead into a chain")
-OVERLAYS = Query("overlays")
-COPIES = Query("turns that say they are copies")
-EMPTY = Query("empty a turn")
-EMPTY_WHOLE = Query("empty a turn and its meta")
-DISOWN = Query("a name that its turn no longer says it moved")
-DROP_PAYLOAD = Query("drop a payload")
-BAR = Query("bar content")
-BARRED = Query("barred addresses")
-GIVE_BACK = Query("count what was erased")
-UNNAMED = Query("payloads that nothing names")
 LEFT_OF_A_SPACE = ("counter", "erasure", "space_log")
 """The tables that keep rows of a space that was erased, beside its line."""
-EMPTY_TABLES = {
-    table: Query(f"erase all rows of a space in {table}") for table in reversed(TABLES) if table not in LEFT_OF_A_SPACE
-}
-"""Each table before those that it refers to."""
-FORGET_NAMES = Query("forget the names of a space")
-END_COUNTER = Query("end the counter of an erased space")
 
 
 class Erasable(NamedTuple):
@@ -63,121 +26,13 @@ class Erasable(NamedTuple):
     size: int
 
 
-class Logged(NamedTuple):
-    """A row of ``erasure``; ``receipt`` and the hashes as stored bytes. Fields in column order, without the space."""
-
-    number: int
-    change: int
-    seq: int
-    id: TurnId
-    receipt: bytes
-    before: bytes
-    hash: bytes
-    milliseconds: int
-
-
-def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Told | None]:
-    """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
-    row = connection.row(LAST_RECEIPT, space=space)
-    return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
-
-
-def last_seq(connection: Connection, space: int) -> int:
-    """How far the turns of a space were at its last receipt; 0 where there is none."""
-    row = connection.row(LAST_SEQ, space=space)
-    return 0 if row is None else int(row[0])
-
-
-def is_scrubbed(connection: Connection, space: int) -> bool:
-    """Whether nothing was erased since the last time that it was taken off the disk."""
-    _, _, told = last_receipt(connection, space)
-    return told is None or told.scope == SCRUB
-
-
-def add_receipt(connection: Connection, space: int, receipt: Receipt, before: bytes) -> None:
-    """Store a receipt behind the one whose hash is ``before``."""
-    data = encode_receipt(receipt)
-    connection.run(
-        ADD_RECEIPT,
-        space=space,
-        number=receipt.number,
-        change=receipt.change,
-        seq=receipt.seq,
-        id=receipt.id,
-        receipt=data,
-        before=before,
-        hash=chain_receipt(before, data),
-        milliseconds=int(receipt.time.timestamp() * 1000),
-    )
-
-
-def has_erasures(connection: Connection, space: int) -> bool:
-    """Whether anything was ever erased."""
-    return connection.row(HAS_RECEIPTS, space=space) is not None
-
-
-def was_erased(connection: Connection, space: int) -> bool:
-    """Whether a receipt says that the whole space was erased; one that does not decode says nothing."""
-    return any(map(_says_all, all_receipts(connection, space)))
-
-
-def _says_all(logged: Logged) -> bool:
-    try:
-        return decode_told(logged.receipt, logged.number).scope == SPACE
-    except CorruptRecord:
-        return False  # reported by ``verify``
-
-
-def has_receipt(connection: Connection, space: int, id: TurnId) -> bool:
-    """Whether a receipt is stored: what is asked if the answer to its commit was lost."""
-    return connection.row(RECEIPT_BY_ID, space=space, id=id) is not None
-
-
-def read_receipt(connection: Connection, space: int, number: int) -> Receipt | None:
-    """The receipt of an erasure. Raises: CorruptRecord."""
-    row = connection.row(RECEIPT_AT, space=space, number=number)
-    return None if row is None else decode_receipt(row[0], number)
-
-
-def receipts_after(connection: Connection, space: int, number: int, limit: int = PAGE_RECEIPTS) -> list[Logged]:
-    """A page of receipts, in their order."""
-    rows = connection.rows(RECEIPTS_AFTER, space=space, number=number, limit=limit)
-    return [Logged._make(row[1:]) for row in rows]
-
-
-def all_receipts(connection: Connection, space: int, after: int = 0) -> Iterator[Logged]:
-    """All receipts behind a number, in their order, read in pages."""
-    while page := receipts_after(connection, space, after):
-        yield from page
-        after = page[-1].number
-
-
-def marks_of(connection: Connection, space: int, numbers: Iterable[int]) -> dict[int, Erased]:
-    """What stands in place of content, by the number of the erasure. Cost: one statement for each number.
-
-    Raises: CorruptRecord.
+COUNT_ERASED_IN = Query(
+    "how many turns of a range are erased",
     """
-    found: dict[int, Erased] = {}
-    for number in dict.fromkeys(numbers):
-        row = connection.row(RECEIPT_AT, space=space, number=number)
-        if row is not None:
-            told = decode_told(row[0], number)
-            found[number] = Erased(number, told.time, told.reason)
-    return found
-
-
-def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, Erased]:
-    """What stands in place of the content of the turns at some places, of those that are erased.
-
-    Cost: one statement for each ``LOOKED_UP`` places, and one for each erasure.
-    """
-    numbers: dict[Place, int] = {}
-    for portion in place_portions(places):
-        for chain, pos, number in connection.rows(ERASED_AT, space=space, **portion):
-            if number is not None:
-                numbers[Place(chain, pos)] = number
-    marks = marks_of(connection, space, numbers.values())
-    return {place: marks[number] for place, number in numbers.items() if number in marks}
+    SELECT count(*) FROM turn
+    WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high AND erased IS NOT NULL
+    """,
+)
 
 
 def count_erased(connection: Connection, space: int, segments: Iterable[Segment]) -> int:
@@ -186,10 +41,32 @@ def count_erased(connection: Connection, space: int, segments: Iterable[Segment]
     return sum(0 if row is None else int(row[0]) for row in ranges)
 
 
+ERASABLE = Query(
+    "turns of a range, with the sizes of what they hold",
+    f"""
+    SELECT {T_COLUMNS}, coalesce(length(t.data), p.size, 0) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
+    """,
+)
+
+
 def erasable(connection: Connection, space: int, segment: Segment) -> list[Erasable]:
     """The turns of a range of a chain, by position, with the sizes of what they hold."""
     rows = connection.rows(ERASABLE, space=space, **segment._asdict())
     return [Erasable(StoredTurn._make(row[:-1]), int(row[-1])) for row in rows]
+
+
+SAYING = Query(
+    "where some addresses stand",
+    f"SELECT seq, chain, pos, hash FROM turn WHERE space = :space AND hash IN ({WANTED}) AND erased IS NULL",
+)
+ALL_SAYING = Query(
+    "where all addresses stand, a page in commit order",
+    """
+    SELECT seq, chain, pos, hash FROM turn WHERE space = :space AND seq > :seq AND erased IS NULL ORDER BY seq
+    LIMIT :limit
+    """,
+)
 
 
 def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -> list[tuple[Place, bytes]]:
@@ -209,6 +86,12 @@ def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -
     return found
 
 
+COUNT_DEFINED = Query(
+    "how many definitions have each of some addresses",
+    f"SELECT hash, count(*) FROM definition WHERE space = :space AND hash IN ({WANTED}) GROUP BY hash",
+)
+
+
 def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """How many pointers and tools, past ones too, have each address."""
     return {
@@ -218,9 +101,21 @@ def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -
     }
 
 
+LINKS_INTO = Query(
+    "links into a chain",
+    "SELECT parent_pos, chain FROM link WHERE space = :space AND parent_chain = :chain AND parent_pos <= :pos",
+)
+
+
 def links_into(connection: Connection, space: int, end: Place) -> list[tuple[int, int]]:
     """``(position, chain)`` of each chain that continues a turn of a chain, up to a position."""
     return [(row[0], row[1]) for row in connection.rows(LINKS_INTO, space=space, chain=end.chain, pos=end.pos)]
+
+
+LOGGED_IN = Query(
+    "names whose logs lead into a chain",
+    "SELECT DISTINCT name, pos FROM bookmark_log WHERE space = :space AND chain = :chain AND pos <= :pos",
+)
 
 
 def names_logged(connection: Connection, space: int, end: Place) -> list[tuple[bytes, int]]:
@@ -228,14 +123,48 @@ def names_logged(connection: Connection, space: int, end: Place) -> list[tuple[b
     return [(row[0], row[1]) for row in connection.rows(LOGGED_IN, space=space, chain=end.chain, pos=end.pos)]
 
 
+OVERLAYS = Query("overlays", "SELECT id, attributes FROM turn WHERE space = :space AND type = :overlay")
+
+
 def overlays(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes | None]]:
     """The overlays of a space with their attributes. Cost: reads the space once."""
     return [(row[0], row[1]) for row in connection.rows(OVERLAYS, space=space, overlay="overlay")]
 
 
+COPIES = Query(
+    "turns that say they are copies",
+    sqlite="SELECT id, system FROM turn WHERE space = :space AND system IS NOT NULL AND instr(system, :says) > 0",
+    postgresql="""
+    SELECT id, system FROM turn
+    WHERE space = :space AND system IS NOT NULL AND position(:says IN system) > 0
+    """,
+)
+
+
 def copies(connection: Connection, space: int) -> Sequence[tuple[TurnId, bytes]]:
     """The turns that say they are copies, with what they say. Cost: reads the space once."""
     return [(row[0], row[1]) for row in connection.rows(COPIES, space=space, says=b'"copy_of":')]
+
+
+EMPTY = Query(
+    "empty a turn",
+    "UPDATE turn SET data = NULL, erased = :number WHERE space = :space AND chain = :chain AND pos = :pos",
+)
+# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays).
+EMPTY_WHOLE = Query(
+    "empty a turn and its meta",
+    """
+    UPDATE turn
+    SET attributes = CASE WHEN type = 'overlay' THEN attributes ELSE NULL END, inherited = NULL, system = NULL,
+      data = NULL, head = NULL, app = NULL, erased = :number, key = :key_hash
+    WHERE space = :space AND chain = :chain AND pos = :pos
+    """,
+)
+# The turn no longer says that it moved the name: from now on the name is found by its place.
+DISOWN = Query(
+    "a name that its turn no longer says it moved",
+    "UPDATE bookmark SET own = 0 WHERE space = :space AND name = :head AND chain = :chain AND pos = :pos",
+)
 
 
 def empty_turns(
@@ -259,11 +188,23 @@ def empty_turns(
         connection.run_many(DISOWN, moved)
 
 
+DROP_PAYLOAD = Query("drop a payload", "DELETE FROM payload WHERE space = :space AND hash = :hash AND erased IS NULL")
+
+
 def drop_payloads(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
     """Delete large payloads. Nothing that stays may need them."""
     rows = [{"space": space, "hash": hash} for hash in sorted(hashes)]
     if rows:
         connection.run_many(DROP_PAYLOAD, rows)
+
+
+BAR = Query(
+    "bar content",
+    """
+    INSERT INTO payload (space, hash, size, data, erased) VALUES (:space, :hash, :size, NULL, :erased)
+    ON CONFLICT (space, hash) DO UPDATE SET data = NULL, erased = excluded.erased
+    """,
+)
 
 
 def bar(connection: Connection, space: int, number: int, sizes: dict[bytes, int]) -> None:
@@ -273,9 +214,18 @@ def bar(connection: Connection, space: int, number: int, sizes: dict[bytes, int]
         connection.run_many(BAR, rows)
 
 
+BARRED = Query("barred addresses", "SELECT hash, size, erased FROM payload WHERE space = :space AND erased IS NOT NULL")
+
+
 def barred(connection: Connection, space: int) -> dict[bytes, tuple[int, int]]:
     """The barred addresses, each with its size and the number of the erasure that barred it."""
     return {hash: (size, number) for hash, size, number in connection.rows(BARRED, space=space)}
+
+
+GIVE_BACK = Query(
+    "count what was erased",
+    "UPDATE counter SET given_bytes = given_bytes - :less_bytes, bars = bars + :more_bars WHERE space = :space",
+)
 
 
 def count_gone(connection: Connection, space: int, *, bytes: int, bars: int) -> None:
@@ -283,9 +233,38 @@ def count_gone(connection: Connection, space: int, *, bytes: int, bars: int) -> 
     connection.run(GIVE_BACK, space=space, more_bars=bars, less_bytes=bytes)
 
 
+UNNAMED = Query(
+    "payloads that nothing names",
+    """
+    SELECT p.hash, p.size FROM payload AS p
+    WHERE p.space = :space AND p.erased IS NULL
+      AND NOT EXISTS (SELECT 1 FROM turn AS t WHERE t.space = :space AND t.hash = p.hash AND t.erased IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM definition AS d WHERE d.space = :space AND d.hash = p.hash)
+    """,
+)
+
+
 def unnamed_payloads(connection: Connection, space: int) -> list[tuple[bytes, int]]:
     """The large payloads that no turn and no definition names, with their sizes."""
     return [(row[0], int(row[1])) for row in connection.rows(UNNAMED, space=space)]
+
+
+EMPTY_TABLES = {
+    table: Query(f"erase all rows of a space in {table}", f"DELETE FROM {table} WHERE space = :space")
+    for table in reversed(TABLES)
+    if table not in LEFT_OF_A_SPACE
+}
+"""Each table before those that it refers to."""
+FORGET_NAMES = Query("forget the names of a space", "DELETE FROM space_log WHERE space = :space")
+END_COUNTER = Query(
+    "end the counter of an erased space",
+    """
+    UPDATE counter
+    SET seq = 0, latest = 0, epoch = :random, state = :became, roots = 0, heads = 0, given_bytes = 0, bars = 0,
+      limit_turns = NULL, limit_bytes = NULL
+    WHERE space = :space
+    """,
+)
 
 
 def empty_space(connection: Connection, space: int, epoch: bytes) -> None:

@@ -11,27 +11,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.database.revisions import TABLES
+from headish.database.revisions import TABLES, columns_of
 from headish.rows.counters import ERASED, state_of
 from headish.rows.upkeep import searches
 
 APART = ("counter", "search", "space_log")
 """Tables that a restore does not fill: it makes the space, which has its own name and counter, and the next search
 makes its index from the turns."""
+
 BACKED_UP = tuple(table for table in TABLES if table not in APART)
 """The tables of a backup, each after those that it refers to."""
-FIRST = {table: Query(f"first rows of {table}") for table in BACKED_UP}
-NEXT = {table: Query(f"rows of {table} behind a key") for table in BACKED_UP}
-ADD = {table: Query(f"put a row of {table} back") for table in BACKED_UP}
-REMOVE = {table: Query(f"remove all rows of {table}") for table in BACKED_UP}
-READ_COUNTS = Query("all that the counter of a space says")
-BEGIN = Query("begin to restore a space")
-STILL = Query("whether a space is still being restored")
-FINISH = Query("count what was restored")
-OPEN = Query("open a restored space")
+
 RESTORING = "restoring:"
+
 FEW, MANY = 16, 1000
 """Rows of a page: of tables whose rows may be large, and of the others."""
+
 _LARGE = ("payload", "object", "stream_chunk", "definition")
 
 
@@ -49,27 +44,63 @@ class Counts(NamedTuple):
     limit_bytes: int | None
 
 
-def columns_of(connection: Connection, table: str) -> tuple[str, ...]:
+def names_of(table: str) -> tuple[str, ...]:
     """The columns of a table's rows, without ``space``, in the order of a page."""
-    return connection.parameters_of(ADD[table])[1:]
+    return tuple(column.name for column in columns_of(table))
+
+
+def _listed(table: str, *, key: bool = False) -> str:
+    return ", ".join(column.name for column in columns_of(table) if column.in_key or not key)
+
+
+def _page(table: str, behind: str = "") -> str:
+    return f"""
+    SELECT {_listed(table)} FROM {table} WHERE space = :space {behind} ORDER BY {_listed(table, key=True)} LIMIT :limit
+    """
+
+
+FIRST = {table: Query(f"first rows of {table}", _page(table)) for table in BACKED_UP}
+
+
+def _behind(table: str) -> str:
+    after = ", ".join(f":after_{column.name}" for column in columns_of(table) if column.in_key)
+    return f"AND ({_listed(table, key=True)}) > ({after})"
+
+
+NEXT = {table: Query(f"rows of {table} behind a key", _page(table, _behind(table))) for table in BACKED_UP}
 
 
 def pages_of(connection: Connection, space: int, table: str) -> Iterator[Sequence[Row]]:
     """All rows of a table without ``space``, in pages, by key. One statement for each page."""
     limit = FEW if table in _LARGE else MANY
-    columns = columns_of(connection, table)
-    keys = [name for name in connection.parameters_of(NEXT[table]) if name.startswith("after_")]
-    places = [columns.index(name.removeprefix("after_")) for name in keys]
+    keys = [(place, f"after_{column.name}") for place, column in enumerate(columns_of(table)) if column.in_key]
     page = connection.rows(FIRST[table], space=space, limit=limit)
     while page:
         yield page
-        after = {name: page[-1][place] for name, place in zip(keys, places, strict=True)}
+        after = {name: page[-1][place] for place, name in keys}
         page = connection.rows(NEXT[table], space=space, limit=limit, **after)
 
 
+def _put_back(table: str) -> str:
+    values = ", ".join(f":{column.name}" for column in columns_of(table))
+    return f"INSERT INTO {table} (space, {_listed(table)}) VALUES (:space, {values})"
+
+
+ADD = {table: Query(f"put a row of {table} back", _put_back(table)) for table in BACKED_UP}
+
+
 def add_rows(connection: Connection, space: int, table: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Store rows of a table, their values in the order of ``columns_of``."""
+    """Store rows of a table, their values in the order of ``names_of``."""
     connection.run_rows(ADD[table], [(space, *row) for row in rows])
+
+
+READ_COUNTS = Query(
+    "all that the counter of a space says",
+    """
+    SELECT seq, change, latest, roots, heads, given_bytes, bars, limit_turns, limit_bytes FROM counter
+    WHERE space = :space
+    """,
+)
 
 
 def counts_of(connection: Connection, space: int) -> Counts | None:
@@ -83,6 +114,19 @@ def is_restoring(connection: Connection, space: int) -> bool:
     return (state_of(connection, space) or "").startswith(RESTORING)
 
 
+REMOVE = {
+    table: Query(f"remove all rows of {table}", f"DELETE FROM {table} WHERE space = :space") for table in BACKED_UP
+}
+# A restore that was cut off leaves its mark, and another may begin anew.
+BEGIN = Query(
+    "begin to restore a space",
+    """
+    UPDATE counter SET state = :mark
+    WHERE space = :space AND (state IS NULL AND seq = 0 AND change = 0 OR state > :low AND state < :high)
+    """,
+)
+
+
 def begin_restore(connection: Connection, space: int) -> str | None:
     """Mark a space that holds nothing, or that a restore has left unfinished, and empty it. None where it is in use."""
     mark = RESTORING + os.urandom(8).hex()
@@ -94,14 +138,37 @@ def begin_restore(connection: Connection, space: int) -> str | None:
     return mark
 
 
+STILL = Query(
+    "whether a space is still being restored",
+    "SELECT space FROM counter WHERE space = :space AND state = :mark FOR UPDATE",
+)
+
+
 def still_restores(connection: Connection, space: int, mark: str) -> bool:
     """Whether the space still bears this mark; its row is then locked until the commit."""
     return connection.row(STILL, space=space, mark=mark) is not None
 
 
+FINISH = Query(
+    "count what was restored",
+    """
+    UPDATE counter
+    SET seq = :to_seq, change = :to_change, latest = :to_latest, roots = :to_roots, heads = :to_heads,
+      given_bytes = :to_given_bytes, bars = :to_bars, limit_turns = :to_limit_turns, limit_bytes = :to_limit_bytes
+    WHERE space = :space AND state = :mark
+    """,
+)
+
+
 def finish_restore(connection: Connection, space: int, mark: str, counts: Counts) -> bool:
     """Let the counter say what was restored. False where the mark is another's."""
     return connection.run(FINISH, space=space, mark=mark, **{f"to_{k}": v for k, v in counts._asdict().items()}) == 1
+
+
+OPEN = Query(
+    "open a restored space",
+    "UPDATE counter SET epoch = :random, state = :became WHERE space = :space AND state = :mark",
+)
 
 
 def open_restored(connection: Connection, space: int, mark: str, *, is_erased: bool = False) -> bool:

@@ -11,14 +11,8 @@ from headish.database.query import Connection, Row
 from headish.errors import InvalidArgument, UnknownBookmark, shown
 from headish.history.reading.decode import complete_turns, read_time
 from headish.history.writing.moves import Moved, is_logged, remove_name, rename_name, set_name, undo_name
-from headish.rows.bookmarks import (
-    ALL,
-    bookmark_history,
-    count_bookmarks,
-    find_bookmark,
-    list_bookmarks,
-    list_recent_bookmarks,
-)
+from headish.rows.bookmarks import ALL, count_bookmarks, find_bookmark, list_bookmarks, list_recent_bookmarks
+from headish.rows.moves import bookmark_history
 from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import parent_at
 from headish.store.paging import check_limit, check_order

@@ -28,7 +28,7 @@ from headish.history.reading.verified import forget_proven
 from headish.limits import REASON_LIMIT_BYTES
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
-from headish.rows.upkeep.erasures import all_receipts, has_receipt, is_scrubbed, read_receipt
+from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
 from headish.store.connections import Connections
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import COUNT_LIMIT, FLAG, door

@@ -38,7 +38,7 @@ class Objects:
         row = space._read(lambda connection: find_object(connection, space._number, *wanted))
         if row is None:
             raise UnknownObject(kind, key)
-        return _read_object(row)
+        return read_object(row)
 
     @door()
     def list(
@@ -57,7 +57,7 @@ class Objects:
         rows = space._read(
             lambda connection: list_objects(connection, space._number, kind, prefix=begins, after=behind, limit=limit)
         )
-        return [_read_object(row) for row in rows]
+        return [read_object(row) for row in rows]
 
     @door()
     def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
@@ -120,7 +120,8 @@ def _read_revision(expect: object) -> int | Absent | None:
     raise InvalidArgument(f"expect takes the revision of an object or ABSENT, not {shown(expect)}")
 
 
-def _read_object(row: Row) -> Object:
+def read_object(row: Row) -> Object:
+    """An object of its row. Raises: CorruptRecord."""
     kind, key, revision, data, milliseconds = row
     try:
         when = datetime.fromtimestamp(milliseconds / 1000, UTC)

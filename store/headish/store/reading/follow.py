@@ -19,7 +19,7 @@ from headish.feeds.waiting import Awaited
 from headish.history.conversations import read_record
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.changes import Defined, Erased, MovedName, Numbered, SaidOf, place_up_to
+from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to
 from headish.store.space import Space
 from headish.values.checks.doors import SECONDS, WORDS, an, door
 from headish.values.names import check_name, stored_name
@@ -234,7 +234,7 @@ class _Reader:
             return what.head == name
         if isinstance(what.what, MovedName):
             return name in (what.what.name, what.what.was)
-        return isinstance(what.what, Erased) or (isinstance(what.what, SaidOf) and what.what.subject == name)
+        return isinstance(what.what, LoggedErasure) or (isinstance(what.what, SaidOf) and what.what.subject == name)
 
     def _brought(self, what: StoredTurn | Numbered, at: Position) -> Iterator[Change]:
         """The other turns that a move of the name brought. Until it is read, the cursor stays before it."""
@@ -280,7 +280,7 @@ def _of_change(numbered: Numbered, cursor: str) -> Change:
                 told = f"what is said of the conversation {stored_name(subject)!r}"
                 raise CorruptRecord(told, f"it does not decode ({error})") from None
             return RecordChange(cursor, when, stored_name(subject), record, revision)
-        case Erased(number, id, receipt):
+        case LoggedErasure(number, id, receipt):
             return ErasureChange(cursor, when, number, id, _read_receipt(receipt, number))
 
 

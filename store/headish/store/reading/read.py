@@ -19,7 +19,7 @@ from headish.history.reading.trees import read_part, read_whole_tree
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.bookmarks import ALL
 from headish.rows.threads import listings
-from headish.rows.threads.parts import has_at_most
+from headish.rows.threads.places import has_at_most
 from headish.rows.turns import StoredTurn
 from headish.store.paging import check_limit, check_order, position
 from headish.store.space import Headishes, Space

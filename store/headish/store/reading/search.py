@@ -12,7 +12,7 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
 from headish.history.reading.outgrown import outgrown_among
-from headish.rows.upkeep.searches import page_of
+from headish.rows.upkeep.matches import page_of
 from headish.searching.candidates import Asked, state_of
 from headish.searching.hits import Match, Wanted, find_matches
 from headish.searching.index import Progress, catch_up, index_anew

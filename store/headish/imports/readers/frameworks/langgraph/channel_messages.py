@@ -3,7 +3,7 @@
 A program may write a message as a mapping (``{"role": …, "content": …}``), a pair or a text; LangGraph makes messages
 of them when it reads them.
 
-A message becomes one of ours by the mapping of ``content.forms.langchain``: the fields of its message classes, whoever
+A message becomes one of ours by the mapping of ``frameworks.langchain``: the fields of its message classes, whoever
 has kept them. What OpenAI's client has kept of calls and reasoning a second time, under ``additional_kwargs``, is left
 out.
 
@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headish.content.forms.langchain.facts import OPENAI_ROLE, ROLES, Fields, kind_of_message, mapping, reply_of
-from headish.content.forms.langchain.messages import split
 from headish.errors import HeadishError
+from headish.frameworks.langchain.facts import OPENAI_ROLE, ROLES, Fields, kind_of_message, mapping, reply_of
+from headish.frameworks.langchain.messages import split
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceMessage
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import Revivable

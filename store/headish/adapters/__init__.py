@@ -1,0 +1,14 @@
+"""What an adapter of another framework is made with; everything here is public (docs/how-to/write-an-adapter.md).
+
+``Store.read`` and ``Store.write`` are the door to the database. Beside them:
+
+- ``holding``: one open database for all objects of a process that name it, and ``with``.
+- ``naming``: the bookmark of any text, and back.
+- ``sessions``: a list of turns under one name: add, read, pop, replace, fork, drop.
+- ``messages``: blocks, drafts, payloads, the forms of APIs. ``langchain``: LangChain's messages.
+- ``remembering``: what a process knows of turns that it has seen.
+- ``healing``: text that cannot be stored. ``hiding``: what ``erase=`` means.
+- ``plugins``: how ``list`` and ``show`` learn what an adapter keeps.
+
+Importing this package imports nothing of it.
+"""

@@ -1,0 +1,167 @@
+"""An adapter's hold on a database. All objects of a process that name one file, or one URL, share one ``Database``.
+
+Frameworks make an object for each session and seldom close it, and an open database costs milliseconds and file
+handles. So holds are counted: the last that is closed, or dropped, closes the database.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from headish import Database, Store
+from headish.adapters.remembering import TurnMemory
+from headish.database.identity import DatabaseIdentity, identify
+from headish.errors import AdapterClosed, Closed
+
+Db = str | os.PathLike[str] | Database
+"""What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
+
+
+class _SharedDatabase:
+    """A database that several hold, and a store for each space of it: what a store remembers makes appends cheap."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.holders = 0
+        self._stores: dict[str, Store] = {}
+        self._memories: dict[tuple[str, str], TurnMemory] = {}
+
+    def memory(self, adapter: str, space: str) -> TurnMemory:
+        return self._memories.setdefault((adapter, space), TurnMemory())
+
+    def store(self, space: str) -> Store:
+        found = self._stores.get(space)
+        if found is None:
+            found = self._stores.setdefault(space, self.database.store(space))
+        return found
+
+
+_open: dict[DatabaseIdentity, _SharedDatabase] = {}
+_given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
+"""Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
+_lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
+
+
+def _after_fork() -> None:
+    # A thread that is not in the child may have held the lock. The databases renew themselves.
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class DatabaseHold:
+    """What an adapter's object holds of a database: one space of it. Safe to share between threads, and across a fork.
+
+    ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
+    object that is made from one, in memory too.
+    Cost: nothing but a look-up where another object of the process holds the database.
+    Raises: as ``Database.open`` and ``Database.store``.
+    """
+
+    def __init__(self, db: Db | DatabaseHold, what: str, space: str = "default") -> None:
+        self._what, self._uses, self._is_closed = what, 0, False
+        self._shared, self._is_ours = _hold_again(db) if isinstance(db, DatabaseHold) else _hold(db)
+        self._release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
+        self._release.atexit = False
+        try:
+            self._store = self._shared.store(space)
+        except BaseException:
+            self._release()
+            raise
+
+    def memory(self, adapter: str) -> TurnMemory:
+        """What the process remembers of the space for one kind of adapter."""
+        return self._shared.memory(adapter, self._store.space)
+
+    @contextmanager
+    def use(self) -> Iterator[Store]:
+        """The store, open until the block ends, whoever closes the object meanwhile.
+
+        Raises: AdapterClosed (a RuntimeError) after ``close``.
+        """
+        with _lock:
+            self.check()
+            self._uses += 1
+        try:
+            yield self._store
+        except Closed as error:
+            raise AdapterClosed(self._what) from error  # the caller's own database, which they closed
+        finally:
+            with _lock:
+                self._uses -= 1
+                self._end()
+
+    def check(self) -> None:
+        """Raises: AdapterClosed."""
+        if self._is_closed:
+            raise AdapterClosed(self._what)
+
+    def close(self) -> None:
+        """Let go of the database, for good. A call that runs ends first; a second ``close`` does nothing."""
+        with _lock:
+            self._is_closed = True
+            self._end()
+
+    def _end(self) -> None:
+        if self._is_closed and not self._uses:
+            self._release()
+
+
+def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
+    """The shared database, counted, and whether it is ours to close."""
+    if isinstance(db, Database):
+        with _lock:
+            return _given.setdefault(id(db), _SharedDatabase(db)), False
+    found = identify(db)
+    if found is None:
+        shared = _SharedDatabase(Database.open(db))
+        shared.holders = 1
+        return shared, True
+    with _lock:
+        known = _open.get(found)
+        if known is None:
+            known = _SharedDatabase(Database.open(db))
+            _open[identify(db) or found] = known  # asked anew: the file is there now
+        known.holders += 1
+        return known, True
+
+
+def _hold_again(held: DatabaseHold) -> tuple[_SharedDatabase, bool]:
+    with held.use(), _lock:
+        held._shared.holders += 1
+        return held._shared, held._is_ours
+
+
+def _let_go(shared: _SharedDatabase, is_ours: bool) -> None:
+    with _lock:
+        shared.holders -= 1
+        if shared.holders > 0 or not is_ours:
+            return
+        for key in [key for key, each in _open.items() if each is shared]:
+            del _open[key]
+    shared.database.close()
+
+
+class Scoped:
+    """An adapter's object that is closed at the end of its ``with`` block, whatever ends it."""
+
+    def close(self) -> None:
+        """Let go of what the object holds."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,180 @@
+"""What turns are made of, for an adapter: blocks, drafts, payloads, and messages in the words of an API.
+
+A *draft* is a turn that was checked and encoded, so that a transaction only has to place it: make it before, and
+``place`` it inside. ``make_plain_draft`` and ``make_checked_draft`` cost a third of ``make_draft``; what is given to
+the second is not checked again.
+
+A *form* is one API's way to write messages: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``. What
+``read_form`` read, ``write_form`` gives back equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.content.drafts import (
+    Draft,
+    make_checked_draft,
+    make_draft,
+    make_plain_draft,
+    make_read_draft,
+    with_reply,
+)
+from headish.content.encoding import decode_payload, decode_payloads, encode_payload, read_block, read_call
+from headish.content.forms.parts import FORM, Losses, arguments_of
+from headish.content.forms.reading import Read, read_turn
+from headish.content.forms.table import find_form
+from headish.content.forms.writing import is_form, write_turn
+from headish.content.secrecy import find_secret
+from headish.content.strictjson import check as check_json
+from headish.content.strictjson import encode as encode_json
+from headish.content.strictjson import plain as plain_json
+from headish.errors import CorruptTurn, InvalidContent
+from headish.limits import MAPPING_LIMIT_BYTES
+from headish.store.transactions.reading import SpokenTurn
+from headish.values.blocks import (
+    ContentBlock,
+    Document,
+    Erased,
+    KnownBlock,
+    Mark,
+    Other,
+    ProviderBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    Tools,
+    ToolUse,
+    erased_in,
+    to_mapping,
+)
+from headish.values.grammar import parse_headish
+from headish.values.ids import TurnId
+from headish.values.messages import NO_ATTRIBUTES, Kept, Message
+from headish.values.names import Absent, check_name
+
+__all__ = [
+    "FORM",
+    "MAPPING_LIMIT_BYTES",
+    "NO_ATTRIBUTES",
+    "ContentBlock",
+    "Document",
+    "Draft",
+    "Erased",
+    "Kept",
+    "KnownBlock",
+    "Mark",
+    "Message",
+    "Other",
+    "ProviderBlock",
+    "Read",
+    "SpokenTurn",
+    "Text",
+    "Thinking",
+    "ToolResult",
+    "ToolUse",
+    "Tools",
+    "TurnId",
+    "arguments_of",
+    "check_json",
+    "decode_json",
+    "decode_payload",
+    "decode_payloads",
+    "encode_json",
+    "encode_payload",
+    "erased_in",
+    "find_secret",
+    "is_form",
+    "is_plain",
+    "is_sayable",
+    "make_checked_draft",
+    "make_draft",
+    "make_plain_draft",
+    "make_read_draft",
+    "message_of",
+    "message_of_draft",
+    "place",
+    "plain_json",
+    "read_block",
+    "read_call",
+    "read_form",
+    "to_mapping",
+    "with_app",
+    "with_reply",
+    "write_form",
+]  # fmt: skip
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def decode_json(data: bytes | None) -> dict[str, Any]:
+    """The stored JSON of a turn's ``system`` or ``app``; empty where there is none."""
+    return {} if data is None else _decode(data)
+
+
+def message_of(turn: SpokenTurn) -> Kept:
+    """The message of a turn that was not erased, and headish's own keys beside it. Raises: CorruptTurn."""
+    try:
+        assert turn.payload is not None
+        message = Message(role=turn.role or None, content=decode_payload(turn.payload), turn=turn.id)
+        return Kept(message, decode_json(turn.system))
+    except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(turn.id, str(error)) from None
+
+
+def message_of_draft(draft: Draft) -> Kept:
+    """The message of a draft, as it will be read: whoever needs a message back as it was compares it with this."""
+    message = Message(role=draft.said.role, content=decode_payload(draft.payload))
+    return Kept(message, decode_json(draft.system))
+
+
+def is_plain(turns: Sequence[SpokenTurn]) -> bool:
+    """Whether turns are what a model sees: no overlay is among them, and none is hidden from it."""
+    return not any(
+        each.type == "overlay" or (each.attributes is not None and b'"hidden"' in each.attributes) for each in turns
+    )
+
+
+def is_sayable(block: ContentBlock) -> bool:
+    """Whether a form has words for a block: not for what was erased, or is a transcript's alone."""
+    return not isinstance(block, Erased | Mark | Tools | Other)
+
+
+def place(
+    draft: Draft,
+    *,
+    continues: str | int | None = None,
+    bookmark: str | None = None,
+    force: bool = False,
+    expect: TurnId | Absent | None = None,
+) -> Draft:
+    """A draft with its place: the headish that it continues, or the index of an earlier draft of the same call, and the
+    name that it moves. Raises: InvalidHeadish, InvalidName."""
+    behind = () if continues is None else (continues if isinstance(continues, int) else parse_headish(continues),)
+    name = None if bookmark is None else check_name(bookmark, is_new=True)
+    return replace(draft, continues=behind, bookmark=name, force=force, expect=expect)
+
+
+def with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
+    """The draft with an adapter's own keys in ``meta``. They are not looked through for what looks like a key of a
+    provider: they repeat a framework's words, which no run may fail for."""
+    return replace(draft, app=encode_json(app))
+
+
+def read_form(form: str, entry: Any) -> Read | None:
+    """An entry of a form as a turn: its role, its blocks and how it was written; None where it is none.
+
+    ``make_read_draft`` makes a draft of it. Raises: InvalidContent, UnknownFormat.
+    """
+    return read_turn(entry, {"form": form})
+
+
+def write_form(form: str, kept: Kept) -> list[Any]:
+    """A message in a form: the entry that it was read from, else those that say the same. What only another provider
+    understands is left out. Raises: Unmappable."""
+    found = find_form(form)
+    return write_turn(found, kept, Losses(found.name, found.provider))[0]

@@ -1,0 +1,98 @@
+"""The bookmark of a session: any text as a name that the rules take, and back.
+
+Escaped is each character that no name may hold, as ``%`` and the two hexadecimal digits of each byte of its UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from blake3 import blake3
+
+from headish.content.strictjson import check_text
+from headish.errors import InvalidArgument, InvalidContent, shown
+from headish.limits import BOOKMARK_LIMIT_BYTES, KEY_LIMIT_BYTES
+from headish.values.ids import is_id_shaped
+from headish.values.names import check_name as check_name
+from headish.values.names import new_refusal
+
+EMPTY = "%"
+"""The name of the empty text."""
+_HASH_DIGITS = 32
+_ESCAPED = re.compile(rb"%([0-9a-f]{2})")
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
+
+
+def safe_name(text: str) -> str:
+    """The bookmark for any text: a name that ``bookmarks.set`` takes, another one for each text.
+
+    ``text_of`` gives the text back. A text whose name would be longer than a name may be is cut, and its hash stands
+    behind: the conversation's ``app["id"]`` has it whole.
+    Raises: InvalidArgument for what is no text.
+    """
+    if not isinstance(text, str):
+        raise InvalidArgument(f"a session id is text, not {shown(text)}")
+    if _PLAIN.fullmatch(text) and not is_id_shaped(text):
+        return text
+    name = _escape(text, unicodedata.is_normalized("NFC", text))
+    if len(name.encode()) <= BOOKMARK_LIMIT_BYTES:
+        return name
+    # The end of an escaped text is no dot and no half of an escape: it is cut between characters.
+    digits = blake3(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    return f"{_beginning(name, BOOKMARK_LIMIT_BYTES - len('%-') - _HASH_DIGITS)}%-{digits}"
+
+
+def text_of(name: str) -> str | None:
+    """The text of a name that ``safe_name`` made; None for one that was cut, or that it did not make."""
+    if name == EMPTY:
+        return ""
+    try:
+        text = _unescape(name)
+    except UnicodeDecodeError:
+        return None
+    return text if safe_name(text) == name else None
+
+
+def key_of(text: str) -> str | None:
+    """The key of a session's conversation: its id; None for one that cannot be a key (empty, too long, halves of
+    characters)."""
+    try:
+        check_text(text, "key")
+    except InvalidContent:
+        return None
+    return text if 0 < len(text.encode()) <= KEY_LIMIT_BYTES else None
+
+
+def _escape(text: str, is_normal: bool) -> str:
+    """The text with what no name may hold escaped; where its form is not NFC, with all that is not ASCII escaped."""
+    if not text:
+        return EMPTY
+    made: list[str] = []
+    for character in text:
+        is_kept = character != "%" and (is_normal or character.isascii())
+        if is_kept and not (character == "." and made and made[-1] == "."):
+            is_kept = new_refusal(f"a{character}a") is None
+        else:
+            is_kept = False
+        made.append(character if is_kept else _percent(character))
+    if made[0] == "-" or is_id_shaped("".join(made)):
+        made[0] = _percent(made[0])
+    name = "".join(made)
+    return name if not is_normal or unicodedata.is_normalized("NFC", name) else _escape(text, False)
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02x}" for byte in character.encode(errors="surrogatepass"))
+
+
+def _unescape(name: str) -> str:
+    """Raises: UnicodeDecodeError."""
+    data = _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode(errors="surrogatepass"))
+    return data.decode(errors="surrogatepass")
+
+
+def _beginning(name: str, limit_bytes: int) -> str:
+    kept = name.encode()[:limit_bytes].decode(errors="ignore")
+    kept = unicodedata.normalize("NFC", kept)
+    return re.sub(r"%[0-9a-f]?$", "", kept)

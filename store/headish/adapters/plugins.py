@@ -1,0 +1,70 @@
+"""What other packages say of the conversations that their adapters keep, under the entry point group
+``headish.adapters``.
+
+A conversation names its adapter: ``record.app["adapter"]`` is the name of the entry point. Nothing is looked for where
+no conversation does, and nothing is imported but the package that is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from headish.errors import BrokenExtension, DatabaseError
+from headish.values.extensions import Extension, find_extension
+
+if TYPE_CHECKING:
+    from headish import ReadTransaction, Store
+    from headish.values.results.conversations import Conversation
+
+GROUP = "headish.adapters"
+ADAPTER = "adapter"
+"""The key of a conversation's ``app`` that names the entry point."""
+
+
+class Description(NamedTuple):
+    """How ``list`` calls a conversation that nobody gave a title, and what ``show`` says is kept beside it."""
+
+    title: str = ""
+    lines: Sequence[str] = ()
+
+
+class Describe(Protocol):
+    """What an entry point names: a function that describes a conversation, None where there is nothing to say."""
+
+    def __call__(self, read: ReadTransaction, conversation: Conversation) -> Description | None: ...
+
+
+class Descriptions:
+    """The descriptions of a store's conversations. A package that does not work is told once, and stops nothing."""
+
+    def __init__(self, store: Store, tell: Callable[[str], object]) -> None:
+        self._store, self._tell = store, tell
+        self._found: dict[str, tuple[Extension, Describe] | None] = {}
+
+    def of(self, conversation: Conversation) -> Description:
+        """The description of a conversation, an empty one where none is. Cost: reads what the adapter reads."""
+        name = conversation.record.app.get(ADAPTER)
+        if not isinstance(name, str):
+            return Description()
+        try:
+            if name not in self._found:
+                extension = find_extension(GROUP, name)
+                self._found[name] = None if extension is None else (extension, extension.load())
+            found = self._found[name]
+            return Description() if found is None else self._describe(*found, conversation)
+        except BrokenExtension as error:
+            self._found[name] = None
+            self._tell(str(error))
+            return Description()
+
+    def _describe(self, extension: Extension, describe: Describe, conversation: Conversation) -> Description:
+        """Raises: BrokenExtension."""
+        try:
+            given = self._store.read(lambda read: describe(read, conversation)) or Description()
+            title, lines = given
+            return Description(str(title), [str(each) for each in lines])
+        except DatabaseError:
+            raise
+        except Exception as error:
+            raise BrokenExtension(GROUP, extension.name, extension.package, error) from error

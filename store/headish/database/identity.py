@@ -1,0 +1,52 @@
+"""What tells databases apart before they are opened."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from headish.database.dialects import SQLITE
+from headish.database.file.files import Location, at_path, locate
+from headish.database.urls import parse_url
+from headish.errors import InvalidArgument
+
+
+class DatabaseIdentity(NamedTuple):
+    """A database as a process names it: its URL, or its path and the number of its file. A file that was removed and
+    made anew is another one."""
+
+    target: str
+    read_only: bool
+    file: tuple[int, int] | None
+
+
+def identify(target: str | os.PathLike[str]) -> DatabaseIdentity | None:
+    """The identity of a path or URL as the file stands now; None for one in memory, which nobody shares.
+
+    Raises: InvalidArgument for what is neither.
+    """
+    text = os.fspath(target) if isinstance(target, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise InvalidArgument(f"db is a path, a URL or an open Database, not {type(target).__name__}")
+    if "://" not in text:
+        return _identify_file(at_path(os.path.expanduser(text)))
+    try:
+        url = parse_url(text)
+    except ValueError:
+        return _of_url(text)  # refused where it is opened
+    return _identify_file(locate(url)) if url.driver in SQLITE else _of_url(text)
+
+
+def _of_url(text: str) -> DatabaseIdentity:
+    return DatabaseIdentity(text, False, None)
+
+
+def _identify_file(found: Location) -> DatabaseIdentity | None:
+    if found.in_memory or found.is_foreign:
+        return None
+    path = os.path.realpath(found.path)
+    try:
+        file = os.stat(path)
+    except OSError:
+        return DatabaseIdentity(path, found.read_only, None)
+    return DatabaseIdentity(path, found.read_only, (file.st_dev, file.st_ino))

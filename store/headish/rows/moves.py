@@ -1,0 +1,231 @@
+"""The log of the names: where they were, and how they are renamed (rule I6, every move is logged).
+
+Whoever renames has locked the space. What takes a name out of every row but those of turns stands here, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from headish.content.hashes import MOVE_LOG, run_on
+from headish.database.query import Connection, Query, Row
+from headish.rows.bookmarks import ADD_LOG, LAST_LOG, Named, find_named
+from headish.rows.conversations import rename_record
+from headish.rows.counters import take_change
+from headish.rows.turns import ParentTurn, parent_at
+from headish.values.places import Place
+
+RENAME = Query(
+    "rename bookmark",
+    """
+    UPDATE bookmark SET name = :to_name, move = :to_move, own = :to_own, running = :to_running
+    WHERE space = :space AND name = :name
+    """,
+)
+RENAME_LOG = Query(
+    "rename the log of a bookmark",
+    "UPDATE bookmark_log SET name = :to_name WHERE space = :space AND name = :name",
+)
+
+
+def rename_bookmark(connection: Connection, space: int, old: bytes, new: bytes, before: Named, turn: ParentTurn) -> int:
+    """Give a name another one that never was: its log, and what is said of it, go with it. The number of the move.
+
+    Cost: five statements, seven where something is said of it.
+    """
+    seq, change = take_change(connection, space)
+    number, now = before.move + 1, time.time_ns() // 1_000_000
+    running = run_on(MOVE_LOG, before.running, number, turn.digest.hex().encode(), now)
+    own = int(turn.head == new)  # the turn goes on saying the old name: under the new one it is found by its place
+    connection.run(RENAME_LOG, space=space, name=old, to_name=new)
+    connection.run(RENAME, space=space, name=old, to_name=new, to_move=number, to_own=own, to_running=running)
+    connection.run_rows(ADD_LOG, [(space, new, number, *before.place, now, seq, change, running, old)])
+    rename_record(connection, space, old, new)
+    return number
+
+
+def has_log(connection: Connection, space: int, name: bytes) -> bool:
+    """Whether there ever was such a name."""
+    return connection.row(LAST_LOG, space=space, name=name) is not None
+
+
+AHEAD = Query(
+    "a bookmark whose log goes on behind its last move",
+    """
+    SELECT b.name FROM bookmark AS b
+    WHERE b.space = :space
+      AND EXISTS (SELECT 1 FROM bookmark_log AS m WHERE m.space = :space AND m.name = b.name AND m.move > b.move)
+    ORDER BY b.name LIMIT 1
+    """,
+)
+
+
+def find_overtaken(connection: Connection, space: int) -> bytes | None:
+    """A name whose row is damaged: its log has later moves, so that it cannot move any more."""
+    row = connection.row(AHEAD, space=space)
+    return None if row is None else bytes(row[0])
+
+
+LOG_AT_MOVE = Query(
+    "log of a bookmark at a move",
+    "SELECT move, chain, pos, milliseconds FROM bookmark_log WHERE space = :space AND name = :name AND move = :move",
+)
+
+
+def logged_place(connection: Connection, space: int, name: bytes, move: int) -> tuple[bool, Place | None]:
+    """Whether there is a move of this number, and where it led (None: the name was removed)."""
+    row = connection.row(LOG_AT_MOVE, space=space, name=name, move=move)
+    return row is not None, Place(row[1], row[2]) if row and row[1] is not None else None
+
+
+MOVE_NUMBER = Query("last move of a bookmark", "SELECT move FROM bookmark WHERE space = :space AND name = :name")
+LOG_AT_TIME = Query(
+    "log of a bookmark at a time",
+    """
+    SELECT move, chain, pos, milliseconds FROM bookmark_log
+    WHERE space = :space AND name = :name AND milliseconds <= :milliseconds ORDER BY move DESC LIMIT 1
+    """,
+)
+
+
+def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:
+    """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float).
+
+    The moves of a removed name are counted from its removal, which is its last.
+    """
+    if isinstance(past, float):
+        row = connection.row(LOG_AT_TIME, space=space, name=name, milliseconds=int(past))
+    else:
+        last = connection.row(MOVE_NUMBER, space=space, name=name) or connection.row(LAST_LOG, space=space, name=name)
+        row = last and connection.row(LOG_AT_MOVE, space=space, name=name, move=last[0] - past)
+    return Place(row[1], row[2]) if row and row[1] is not None else None
+
+
+HISTORY = Query(
+    "history of a bookmark",
+    """
+    SELECT m.move, t.id, m.milliseconds FROM bookmark_log AS m
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
+    WHERE m.space = :space AND m.name = :name ORDER BY m.move DESC
+    """,
+)
+
+
+def bookmark_history(connection: Connection, space: int, name: bytes) -> Sequence[Row]:
+    """``(move, id or None, milliseconds)``, the last move first."""
+    return connection.rows(HISTORY, space=space, name=name)
+
+
+REACHED = Query(
+    "where a bookmark ever pointed, the last place in each chain",
+    """
+    SELECT chain, max(pos) FROM bookmark_log WHERE space = :space AND name = :name AND chain IS NOT NULL
+    GROUP BY chain ORDER BY chain
+    """,
+)
+
+
+def places_reached(connection: Connection, space: int, name: bytes) -> list[Place]:
+    """Where a name ever pointed: in each chain the last place. Cost: reads its log once."""
+    return [Place(int(chain), int(pos)) for chain, pos in connection.rows(REACHED, space=space, name=name)]
+
+
+FORMER = Query(
+    "names that a bookmark had before",
+    "SELECT DISTINCT was FROM bookmark_log WHERE space = :space AND name = :name AND was IS NOT NULL ORDER BY was",
+)
+
+
+def former_names(connection: Connection, space: int, name: bytes) -> list[bytes]:
+    """The names that a bookmark had before, in the order of their bytes."""
+    return [row[0] for row in connection.rows(FORMER, space=space, name=name)]
+
+
+# Only moves that no turn made can be renames, and a sparse index has those.
+RENAMED_FROM = Query(
+    "bookmarks that had a name before",
+    "SELECT DISTINCT name FROM bookmark_log WHERE space = :space AND change IS NOT NULL AND was = :was ORDER BY name",
+)
+
+
+def renamed_from(connection: Connection, space: int, name: bytes) -> list[bytes]:
+    """The bookmarks that had this name before. Cost: reads the moves that no turn made."""
+    return [row[0] for row in connection.rows(RENAMED_FROM, space=space, was=name)]
+
+
+FIRST_MOVE = Query(
+    "first move of a bookmark",
+    "SELECT running FROM bookmark_log WHERE space = :space AND name = :name AND move = 1",
+)
+
+
+def first_move(connection: Connection, space: int, name: bytes) -> bytes:
+    """The running hash of the first move of a bookmark; empty where it is missing."""
+    row = connection.row(FIRST_MOVE, space=space, name=name)
+    return b"" if row is None else row[0]
+
+
+FIRST_MOVES = Query(
+    "first moves of all bookmarks",
+    "SELECT name, running FROM bookmark_log WHERE space = :space AND move = 1 ORDER BY name",
+)
+
+
+def first_moves(connection: Connection, space: int) -> list[tuple[bytes, bytes]]:
+    """Each bookmark, removed ones too, with the running hash of its first move."""
+    return [(name, running) for name, running in connection.rows(FIRST_MOVES, space=space)]
+
+
+COUNT_MOVES = Query(
+    "how many moves a bookmark has",
+    "SELECT count(*) FROM bookmark_log WHERE space = :space AND name = :name",
+)
+
+
+def count_moves(connection: Connection, space: int, name: bytes) -> int:
+    """How many moves the log of a bookmark has."""
+    [(count,)] = connection.rows(COUNT_MOVES, space=space, name=name)
+    return int(count)
+
+
+COUNT_SAYING = Query(
+    "how many turns say that they moved a name",
+    "SELECT count(*) FROM turn WHERE space = :space AND head = :name",
+)
+
+
+def count_saying(connection: Connection, space: int, names: list[bytes]) -> int:
+    """How many turns say that they moved one of these names. Cost: reads the space once for each."""
+    return sum(int(row[0]) for name in names for row in connection.rows(COUNT_SAYING, space=space, name=name))
+
+
+FORGET_FORMER = Query(
+    "forget that bookmarks had a name before",
+    "UPDATE bookmark_log SET was = NULL WHERE space = :space AND change IS NOT NULL AND was = :was",
+)
+MOVE_RECORD_LOG = Query(
+    "give what was said of a conversation another subject in its log",
+    "UPDATE record_log SET subject = :to_subject WHERE space = :space AND subject = :subject",
+)
+
+
+def replace_name(connection: Connection, space: int, name: bytes, others: list[bytes], became: bytes) -> None:
+    """Give a bookmark a name in place of its own and of those that it had before, which then stand in no row but those
+    of turns. A bookmark that was removed has only its log.
+
+    Cost: about eight statements, and two for each of the others.
+    """
+    for each in (name, *others):
+        connection.run(FORGET_FORMER, space=space, was=each)
+    now = find_named(connection, space, name)
+    turn = None if now is None else parent_at(connection, space, now.place)
+    if now is None or turn is None:
+        connection.run(RENAME_LOG, space=space, name=name, to_name=became)
+        rename_record(connection, space, name, became)
+    else:
+        rename_bookmark(connection, space, name, became, now, turn)
+        connection.run(FORGET_FORMER, space=space, was=name)
+    for each in (name, *others):
+        if not has_log(connection, space, each):  # else the name is that of another bookmark by now
+            connection.run(MOVE_RECORD_LOG, space=space, subject=each, to_subject=became)

@@ -1,0 +1,255 @@
+"""Turns that may match a search, and what of them is searched: with their payloads, by commit number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headish.database.query import Connection, Query, Row
+from headish.rows.payloads import WANTED, in_portions
+from headish.rows.threads.places import LISTED, as_list
+from headish.rows.turns import T_COLUMNS, StoredTurn
+from headish.rows.upkeep.searches import LAST, ROWS_OF_SPACE
+from headish.values.ids import TurnId
+from headish.values.places import Place
+
+
+class SearchedTurn(NamedTuple):
+    """What of a turn is searched. ``data`` is null where its payload is large, erased or missing."""
+
+    seq: int
+    chain: int
+    pos: int
+    id: TurnId
+    role: str
+    type: str | None
+    content_type: str | None
+    system: bytes | None
+    erased: int | None
+    data: bytes | None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chain, self.pos)
+
+
+class Shown(NamedTuple):
+    """A turn, the turn before it in its chain, and whether it is the first of a chain that grew from other turns."""
+
+    turn: StoredTurn
+    before: TurnId | None
+    is_linked: bool
+
+
+_MATCHING = {
+    "sqlite": f"""
+    SELECT rowid & {LAST} AS seq FROM search_text
+    WHERE search_text MATCH :question AND rowid > {ROWS_OF_SPACE} + :low AND rowid < {ROWS_OF_SPACE} + :high
+    ORDER BY rowid DESC LIMIT :limit
+    """,
+    # OFFSET keeps the server from reading the space backwards until enough turns match.
+    "postgresql": """
+    SELECT seq FROM (
+      SELECT seq FROM search_text
+      WHERE space = :space AND seq > :low AND seq < :high AND words @@ CAST(replace(replace(replace(replace(
+        CAST(:question AS text), ' AND ', ' & '), ' OR ', ' | '), '" *', ''':*'), '"', '''') AS tsquery)
+      OFFSET 0
+    ) AS found
+    ORDER BY seq DESC LIMIT :limit
+    """,
+}
+MATCHING = Query("turns that may match, the newest first", **_MATCHING)
+
+
+def matching(connection: Connection, space: int, question: str, low: int, high: int, limit: int) -> list[int]:
+    """The commit numbers between two, both left out, of turns that may match, the highest first."""
+    rows = connection.rows(MATCHING, space=space, question=question, low=low, high=high, limit=limit)
+    return [int(seq) for (seq,) in rows]
+
+
+_FOUND = """
+    SELECT f.seq, {columns} FROM ({matching}) AS f LEFT JOIN turn AS t ON t.space = :space AND t.seq = f.seq
+"""
+FOUND = Query(
+    "turns that may match, the newest first, with what of them is searched",
+    **{
+        database: _FOUND.format(columns=", ".join(f"t.{name}" for name in SearchedTurn._fields), matching=matching)
+        for database, matching in _MATCHING.items()
+    },
+)
+
+
+def found_before(
+    connection: Connection, space: int, question: str, low: int, high: int, limit: int
+) -> tuple[list[SearchedTurn], int | None]:
+    """Turns between two commit numbers that may match, the newest first; and before which to go on, None at the end."""
+    rows = connection.rows(FOUND, space=space, question=question, low=low, high=high, limit=limit)
+    # A turn that an index holds and nobody has is verify's to name.
+    sources = sorted((SearchedTurn._make(row[1:]) for row in rows if row[1] is not None), reverse=True)
+    return sources, min(row[0] for row in rows) if len(rows) == limit else None
+
+
+COUNT_MATCHING = Query(
+    "how many turns may match, the newest up to a limit",
+    **{
+        database: f"SELECT count(*), coalesce(min(seq), 0) FROM ({matching}) AS counted"
+        for database, matching in _MATCHING.items()
+    },
+)
+
+
+def count_matching(connection: Connection, space: int, question: str, limit: int) -> tuple[int, int]:
+    """How many turns may match, the newest up to a limit, and the commit number of the first of these."""
+    row = connection.row(COUNT_MATCHING, space=space, question=question, low=0, high=LAST, limit=limit)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+_SOURCE = ", ".join(SearchedTurn._fields)
+AFTER = Query(
+    "what of turns after a commit number is searched",
+    f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq > :seq ORDER BY seq LIMIT :limit",
+)
+
+
+def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[SearchedTurn]:
+    """Turns behind a commit number, in commit order."""
+    return list(map(SearchedTurn._make, connection.rows(AFTER, space=space, seq=seq, limit=limit)))
+
+
+BEFORE = Query(
+    "what of turns before a commit number is searched",
+    f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq > :low AND seq < :high ORDER BY seq DESC LIMIT :limit",
+)
+
+
+def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SearchedTurn]:
+    """Turns between two commit numbers, both left out, the newest first."""
+    return list(map(SearchedTurn._make, connection.rows(BEFORE, space=space, low=low, high=high, limit=limit)))
+
+
+AT = Query(
+    "what of turns with these commit numbers is searched",
+    f"SELECT {_SOURCE} FROM turn WHERE space = :space AND seq IN ({WANTED})",
+)
+
+
+def sources_at(connection: Connection, space: int, seqs: Iterable[int]) -> list[SearchedTurn]:
+    """Turns by their commit numbers, the newest first. Cost: one statement for each ``LOOKED_UP``."""
+    rows = [row for portion in in_portions(seqs) for row in connection.rows(AT, space=space, **portion)]
+    return sorted(map(SearchedTurn._make, rows), reverse=True)
+
+
+# What is compared are columns, and none is computed there: under a policy an index answers nothing else. The outer
+# joins fix the order: left to itself, SQLite begins with every turn of the space.
+_PAGE = f"""
+    WITH w(seq) AS MATERIALIZED (%s),
+    t AS MATERIALIZED (
+      SELECT {T_COLUMNS.replace("t.", "o.")}, o.pos - 1 AS earlier
+      FROM w LEFT JOIN turn AS o ON o.space = :space AND o.seq = w.seq
+    )
+    SELECT {T_COLUMNS}, before.id,
+      t.pos = 0 AND EXISTS (SELECT 1 FROM link AS l WHERE l.space = :space AND l.chain = t.chain)
+    FROM t LEFT JOIN turn AS before ON before.space = :space AND before.chain = t.chain AND before.pos = t.earlier
+"""
+PAGE = Query(
+    "turns of a page of hits, with what they continue",
+    **{database: _PAGE % (each % "seqs") for database, each in LISTED.items()},
+)
+
+
+def page_of(connection: Connection, space: int, seqs: Sequence[int]) -> dict[int, Shown]:
+    """The turns with these commit numbers, by these. One statement."""
+    rows = connection.rows(PAGE, space=space, seqs=as_list(seqs))
+    shown = (Shown(StoredTurn._make(row[:-2]), row[-2], bool(row[-1])) for row in rows if row[0] is not None)
+    return {each.turn.seq: each for each in shown}
+
+
+LARGE = Query(
+    "large payload of a turn",
+    """
+    SELECT p.data FROM turn AS t JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL
+    WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos
+    """,
+)
+
+
+def large_payload(connection: Connection, space: int, place: Place) -> bytes | None:
+    """The payload of a turn that does not stand in its row."""
+    row = connection.row(LARGE, space=space, chain=place.chain, pos=place.pos)
+    return None if row is None else row[0]
+
+
+SUBJECTS = Query(
+    "conversations that have tags, a page",
+    "SELECT subject, data FROM conversation WHERE space = :space AND subject > :after ORDER BY subject LIMIT :limit",
+)
+
+
+def subjects_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
+    """``(subject, data)`` of what is said of conversations, by subject."""
+    return connection.rows(SUBJECTS, space=space, after=after, limit=limit)
+
+
+SPACES = Query("numbers of all spaces", "SELECT id FROM space ORDER BY id")
+
+
+def all_spaces(connection: Connection) -> list[int]:
+    """The numbers of all spaces, those of the removed ones too."""
+    return [number for (number,) in connection.rows(SPACES)]
+
+
+class IndexWord(NamedTuple):
+    """A word of the index, with its sign, and how many turns of the space have it."""
+
+    word: str
+    turns: int
+
+
+WORDS = Query(
+    "words of the search index, a page",
+    sqlite="SELECT term, doc FROM search_word WHERE term > :after AND term < :end ORDER BY term LIMIT :limit",
+    postgresql="""
+    SELECT w.lexeme, count(*) FROM search_text AS s, unnest(s.words) AS w
+    WHERE s.space = :space AND w.lexeme COLLATE "C" > :after AND w.lexeme COLLATE "C" < :end GROUP BY w.lexeme
+    ORDER BY w.lexeme COLLATE "C" LIMIT :limit
+    """,
+)
+
+
+def words_page(connection: Connection, space: int, after: str, end: str, limit: int) -> list[IndexWord]:
+    """Words of a space between two, by their bytes."""
+    rows = connection.rows(WORDS, space=space, after=after, end=end, limit=limit)
+    return [IndexWord(word, int(count)) for word, count in rows]
+
+
+SUMS = Query(
+    "how many words the search index has, and of which turns",
+    sqlite=f"""
+    SELECT count(*), coalesce(sum(doc & {LAST}), 0) FROM search_entry
+    WHERE term > :after AND term < :end AND doc > {ROWS_OF_SPACE} AND doc < {ROWS_OF_SPACE} + {LAST}
+    """,
+    postgresql="""
+    SELECT coalesce(sum(length(words)), 0), coalesce(sum(length(words) * seq), 0) FROM search_text
+    WHERE space = :space
+    """,
+)
+
+
+def sums(connection: Connection, space: int, after: str, end: str) -> tuple[int, int]:
+    """How many words all turns have together, each of a turn once, and the sum of the turns' numbers over them."""
+    row = connection.row(SUMS, space=space, after=after, end=end)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+# Meant for the whole database, as what it finds belongs to no space.
+FIRST_WORD = Query(
+    "the next space with words in the search index",
+    sqlite="SELECT term FROM search_word WHERE term > :after ORDER BY term LIMIT 1",
+    postgresql="SELECT min(space) || '.' FROM search_text WHERE space > CAST(:number AS bigint)",
+)
+
+
+def next_space(connection: Connection, number: int) -> str | None:
+    """The first word of the next space behind a number that has any, in the order of the words."""
+    row = connection.row(FIRST_WORD, after=f"{number}/" if number else "", number=number)
+    return None if row is None else row[0]

@@ -1,0 +1,184 @@
+"""Rows of ``erasure``: receipts, and what they say of the turns that were erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from headish.content.hashes import chain_receipt
+from headish.content.receipts import Told, decode_receipt, decode_told, encode_receipt
+from headish.database.query import Connection, Query
+from headish.errors import CorruptRecord
+from headish.rows.threads.places import WANTED_PLACES, place_portions
+from headish.values.blocks import Erased
+from headish.values.ids import TurnId
+from headish.values.places import Place
+from headish.values.results.erasures import SCRUB, SPACE, Receipt
+
+PAGE_RECEIPTS = 100
+
+
+class Logged(NamedTuple):
+    """A row of ``erasure``; ``receipt`` and the hashes as stored bytes. Fields in column order, without the space."""
+
+    number: int
+    change: int
+    seq: int
+    id: TurnId
+    receipt: bytes
+    before: bytes
+    hash: bytes
+    milliseconds: int
+
+
+LAST_RECEIPT = Query(
+    "last receipt",
+    "SELECT number, hash, receipt FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1",
+)
+
+
+def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Told | None]:
+    """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
+    row = connection.row(LAST_RECEIPT, space=space)
+    return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
+
+
+LAST_SEQ = Query(
+    "commit number of the last receipt",
+    "SELECT seq FROM erasure WHERE space = :space ORDER BY number DESC LIMIT 1",
+)
+
+
+def last_seq(connection: Connection, space: int) -> int:
+    """How far the turns of a space were at its last receipt; 0 where there is none."""
+    row = connection.row(LAST_SEQ, space=space)
+    return 0 if row is None else int(row[0])
+
+
+def is_scrubbed(connection: Connection, space: int) -> bool:
+    """Whether nothing was erased since the last time that it was taken off the disk."""
+    _, _, told = last_receipt(connection, space)
+    return told is None or told.scope == SCRUB
+
+
+ADD_RECEIPT = Query(
+    "add receipt",
+    """
+    INSERT INTO erasure (space, number, change, seq, id, receipt, before, hash, milliseconds)
+    VALUES (:space, :number, :change, :seq, :id, :receipt, :before, :hash, :milliseconds)
+    """,
+)
+
+
+def add_receipt(connection: Connection, space: int, receipt: Receipt, before: bytes) -> None:
+    """Store a receipt behind the one whose hash is ``before``."""
+    data = encode_receipt(receipt)
+    connection.run(
+        ADD_RECEIPT,
+        space=space,
+        number=receipt.number,
+        change=receipt.change,
+        seq=receipt.seq,
+        id=receipt.id,
+        receipt=data,
+        before=before,
+        hash=chain_receipt(before, data),
+        milliseconds=int(receipt.time.timestamp() * 1000),
+    )
+
+
+HAS_RECEIPTS = Query("whether anything was ever erased", "SELECT number FROM erasure WHERE space = :space LIMIT 1")
+
+
+def has_erasures(connection: Connection, space: int) -> bool:
+    """Whether anything was ever erased."""
+    return connection.row(HAS_RECEIPTS, space=space) is not None
+
+
+def was_erased(connection: Connection, space: int) -> bool:
+    """Whether a receipt says that the whole space was erased; one that does not decode says nothing."""
+    return any(map(_says_all, all_receipts(connection, space)))
+
+
+def _says_all(logged: Logged) -> bool:
+    try:
+        return decode_told(logged.receipt, logged.number).scope == SPACE
+    except CorruptRecord:
+        return False  # reported by ``verify``
+
+
+RECEIPT_BY_ID = Query("receipt by id", "SELECT number FROM erasure WHERE space = :space AND id = :id")
+
+
+def has_receipt(connection: Connection, space: int, id: TurnId) -> bool:
+    """Whether a receipt is stored: what is asked if the answer to its commit was lost."""
+    return connection.row(RECEIPT_BY_ID, space=space, id=id) is not None
+
+
+RECEIPT_AT = Query("receipt of an erasure", "SELECT receipt FROM erasure WHERE space = :space AND number = :number")
+
+
+def read_receipt(connection: Connection, space: int, number: int) -> Receipt | None:
+    """The receipt of an erasure. Raises: CorruptRecord."""
+    row = connection.row(RECEIPT_AT, space=space, number=number)
+    return None if row is None else decode_receipt(row[0], number)
+
+
+RECEIPTS_AFTER = Query(
+    "receipts after a number",
+    """
+    SELECT space, number, change, seq, id, receipt, before, hash, milliseconds FROM erasure
+    WHERE space = :space AND number > :number ORDER BY number LIMIT :limit
+    """,
+)
+
+
+def receipts_after(connection: Connection, space: int, number: int, limit: int = PAGE_RECEIPTS) -> list[Logged]:
+    """A page of receipts, in their order."""
+    rows = connection.rows(RECEIPTS_AFTER, space=space, number=number, limit=limit)
+    return [Logged._make(row[1:]) for row in rows]
+
+
+def all_receipts(connection: Connection, space: int, after: int = 0) -> Iterator[Logged]:
+    """All receipts behind a number, in their order, read in pages."""
+    while page := receipts_after(connection, space, after):
+        yield from page
+        after = page[-1].number
+
+
+def marks_of(connection: Connection, space: int, numbers: Iterable[int]) -> dict[int, Erased]:
+    """What stands in place of content, by the number of the erasure. Cost: one statement for each number.
+
+    Raises: CorruptRecord.
+    """
+    found: dict[int, Erased] = {}
+    for number in dict.fromkeys(numbers):
+        row = connection.row(RECEIPT_AT, space=space, number=number)
+        if row is not None:
+            told = decode_told(row[0], number)
+            found[number] = Erased(number, told.time, told.reason)
+    return found
+
+
+ERASED_AT = Query(
+    "erasures of turns at places",
+    f"""
+    WITH wanted AS ({WANTED_PLACES})
+    SELECT wanted.chain, wanted.pos, t.erased FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos
+    """,
+)
+
+
+def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, Erased]:
+    """What stands in place of the content of the turns at some places, of those that are erased.
+
+    Cost: one statement for each ``LOOKED_UP`` places, and one for each erasure.
+    """
+    numbers: dict[Place, int] = {}
+    for portion in place_portions(places):
+        for chain, pos, number in connection.rows(ERASED_AT, space=space, **portion):
+            if number is not None:
+                numbers[Place(chain, pos)] = number
+    marks = marks_of(connection, space, numbers.values())
+    return {place: marks[number] for place, number in numbers.items() if number in marks}

@@ -1,1 +1,0 @@
-"""The statements of ``rows/threads``."""

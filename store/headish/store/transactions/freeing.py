@@ -1,0 +1,72 @@
+"""Which turns may be erased: those that lead to nothing which stays. The space is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import takewhile
+
+from headish.database.query import Connection
+from headish.history.reading.order import arrange
+from headish.rows.bookmarks import ALL
+from headish.rows.conversations import names_in
+from headish.rows.threads.listings import children
+from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.ranges import turns_of
+from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.erasures import names_logged
+from headish.values.places import Place, Segment
+
+
+def free_turns(
+    connection: Connection, space: int, ends: Sequence[Place], keepers: Sequence[Place], own: bytes | None
+) -> list[Place]:
+    """The turns that lead to ``ends``, and neither to ``keepers`` nor to a branch, a name or a remembered move that is
+    not ``own``. Cost: two statements for each turn."""
+    going = _turns_leading(connection, space, ends)
+    for place in _turns_leading(connection, space, keepers):
+        going.pop(place, None)
+    stays: set[Place] = set()
+    named = _foreign_names(connection, space, going.keys(), own)
+    for place, _ in sorted(going.items(), key=lambda each: each[1].seq, reverse=True):
+        after = [each.place for each in children(connection, space, place, after=0, limit=ALL)]
+        if place in named or any(each not in going or each in stays for each in after):
+            stays.add(place)
+    return [place for place in going if place not in stays]
+
+
+def free_end(connection: Connection, space: int, places: Sequence[Place], name: bytes) -> list[Place]:
+    """Of the last turns of a name, the last one first, those up to the first that something else leads to: another
+    name, one that was there once, or a turn that continues it and never was this name's."""
+    return [*takewhile(lambda each: not _leads_on(connection, space, each, name), places)]
+
+
+def _turns_leading(connection: Connection, space: int, ends: Sequence[Place]) -> dict[Place, StoredTurn]:
+    if not ends:
+        return {}
+    segments = arrange(ends, read_links_of(connection, space, ends))
+    return {turn.place: turn for each in segments for turn in turns_of(connection, space, each)}
+
+
+def _foreign_names(connection: Connection, space: int, places: Collection[Place], own: bytes | None) -> set[Place]:
+    """Those of places where another name than ``own`` points, or pointed once."""
+    found: set[Place] = set()
+    for chain in {place.chain for place in places}:
+        top = max(place.pos for place in places if place.chain == chain)
+        now = names_of_segments(connection, space, [Segment(chain, 0, top)])
+        found |= {place for place, names in now.items() if any(name != own for name in names)}
+        found |= {Place(chain, pos) for name, pos in names_logged(connection, space, Place(chain, top)) if name != own}
+    return found & set(places)
+
+
+def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> bool:
+    if any(other != name for other in names_in(connection, space, place, 2)):
+        return True
+    logged = names_logged(connection, space, Place(place.chain, ALL))
+    if any(other != name and pos >= place.pos for other, pos in logged):
+        return True
+    reached = max((pos for other, pos in logged if other == name), default=-1)
+    return any(
+        each.erased is None and not (each.chain == place.chain and each.pos <= reached)
+        for each in children(connection, space, place, after=0, limit=ALL)
+    )

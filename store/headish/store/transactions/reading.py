@@ -1,0 +1,335 @@
+"""``ReadTransaction``: one moment of a space, for a function that ``Store.read`` or ``Store.write`` runs."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Collection, Iterable
+from functools import wraps
+from itertools import islice, takewhile
+from typing import Concatenate, ParamSpec, TypeVar
+
+from headish.content.hashes import hash_payload
+from headish.database.query import Connection
+from headish.errors import Closed, CorruptTurn, InvalidArgument, UnknownTurn
+from headish.history.conversations import read_record
+from headish.history.reading.documents import with_documents
+from headish.history.reading.find import find_turn
+from headish.history.reading.order import arrange
+from headish.history.reading.walk import walk, walk_first_parents
+from headish.history.windows.transcripts import kept_thread
+from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
+from headish.rows.conversations import find_record, names_in, record_by_key
+from headish.rows.moves import has_log
+from headish.rows.objects import find_object, list_objects, list_objects_backwards
+from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
+from headish.rows.threads.walks import read_links
+from headish.rows.turns import StoredTurn, turn_at, turn_by_id, turn_by_key
+from headish.store.keeping.objects import read_object
+from headish.store.space import STUMBLING, Space
+from headish.values.grammar import parse_headish
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.messages import Kept
+from headish.values.names import check_name, stored_name
+from headish.values.places import Place, Segment
+from headish.values.results.objects import Object, check_key, check_kind, encode_key
+
+__all__ = ["ReadTransaction", "SpokenTurn", "step"]
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S", bound="ReadTransaction")
+PAGE = 100
+"""How many names or objects a list gives unless it is asked for more."""
+
+
+def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A method of a transaction: refused once the function has ended, and what goes wrong inside is remembered."""
+
+    @wraps(method)
+    def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._is_over:
+            raise Closed("this transaction, which ended with the function that it was made for,")
+        try:
+            return method(self, *args, **kwargs)
+        except STUMBLING as error:
+            # What the caller's own code raises is no sign of damage, and nobody has to look for any.
+            self._stumbled = error
+            raise
+
+    return run
+
+
+class ReadTransaction:
+    """One moment of a space, however many reads it has. Valid inside the function that it was given to.
+
+    An *end* names where a thread ends: a bookmark, or the whole id of a turn. Nothing is guessed: an end is no prefix,
+    handle or suffix; ``turn`` takes those.
+    """
+
+    _is_over = False
+    _stumbled: Exception | None = None
+
+    def __init__(self, connection: Connection, space: Space) -> None:
+        self._open, self._space, self._number = connection, space, space._number
+        # A turn keeps its place, and a name keeps its turn until this transaction moves it.
+        self._places: dict[str, Place] = {}
+
+    @property
+    def _connection(self) -> Connection:
+        return self._open
+
+    # Turns
+
+    @step
+    def turn(self, headish: str) -> TurnId:
+        """The id of the turn that a headish names. Raises: UnknownTurn, Ambiguous, InvalidHeadish."""
+        return self._seen(find_turn(self._connection, self._number, parse_headish(headish)))
+
+    @step
+    def turn_of_key(self, key: str) -> TurnId | None:
+        """The turn that has a key; None where there is none, or it was erased."""
+        stored = turn_by_key(self._connection, self._number, key.encode())
+        return None if stored is None or stored.erased is not None else self._seen(stored)
+
+    @step
+    def first(self, end: str, turns: int = 1) -> TurnId | None:
+        """The turn with which the first ``turns`` turns of a thread end; None where there are none."""
+        place, left = self._end(end), turns
+        for chain, low, high in [] if place is None else self._segments(place):
+            place = Place(chain, high)
+            if left <= high - low + 1:
+                place = Place(chain, low + left - 1)
+                break
+            left -= high - low + 1
+        if place is None or turns < 1:
+            return None
+        return self._seen(self._stored(place))
+
+    @step
+    def last(self, end: str, turns: int) -> builtins.list[TurnId]:
+        """The last ``turns`` turns along first parents, oldest first. Cost: a statement for each chain."""
+        place = self._end(end)
+        walked = () if place is None else walk_first_parents(self._connection, self._number, place)
+        return [self._seen(each) for each in islice(walked, turns)][::-1]
+
+    @step
+    def thread(self, end: str, limit: int | None = None) -> builtins.list[SpokenTurn]:
+        """The turns that lead to an end, or the last ``limit`` of them, parents first; empty where there is none.
+
+        A turn that was erased has ``erased``, and no payload. Overlays are turns as any other; ``window`` shows what
+        they do.
+        Cost: two statements for turns of the last chain; otherwise one more, and one for each chain.
+        Raises: CorruptTurn where a payload is not what was stored; UnknownTurn for an id that is none.
+        """
+        return [each for each in self._thread(end, limit, ()) if not isinstance(each, str)]
+
+    @step
+    def thread_unless_known(
+        self, end: str, known: Collection[TurnId], limit: int | None = None
+    ) -> builtins.list[SpokenTurn | TurnId]:
+        """``thread`` for a caller that remembers turns, which never change: of those that are ``known``, up to the
+        first in each chain that is not or was erased, the id alone is read.
+
+        Cost: one statement where all are known, and of one chain.
+        """
+        if limit is not None and limit <= len(known):
+            ids = self._known_end(end, limit, known)
+            if ids is not None:
+                return [*ids]
+        return self._thread(end, limit, known)
+
+    @step
+    def window(self, end: str) -> builtins.list[Kept]:
+        """The messages of a thread as a model sees them, each with headish's own keys beside it (``system``): overlays
+        have their effect, and what is hidden is left out. Cost: a walk of the thread."""
+        place = self._end(end)
+        if place is None:
+            return []
+        kept = kept_thread(walk(self._connection, self._number, [place]))
+        filled = with_documents(self._connection, self._number, [message for message, _ in kept])
+        return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
+
+    # Names
+
+    @step
+    def bookmark(self, name: str) -> TurnId | None:
+        """The turn that a name points to; None where there is no such name."""
+        place = self._named(name)
+        return None if place is None else self._seen(self._stored(place))
+
+    @step
+    def has_bookmark(self, name: str) -> bool:
+        """Whether there is such a name. Cost: one statement."""
+        return self._named(name) is not None
+
+    @step
+    def conversation(self, name: str, key: str | None = None, *, removed: bool = False) -> str | None:
+        """The bookmark of a conversation: ``name``, or that of whatever has the key. None where there is none.
+
+        So a conversation is found after a rename, and an import is found by its key. ``removed`` finds a name that was
+        removed, too.
+        """
+        if self._named(name) is not None:
+            return name
+        record = None if key is None else record_by_key(self._connection, self._number, key.encode())
+        found = None if record is None else stored_name(record.subject)
+        if found is not None and as_turn_id(found) is None and (removed or self._named(found) is not None):
+            return found if self._was_named(found) else None
+        return name if removed and self._was_named(name) else None
+
+    @step
+    def key_of(self, name: str) -> str | None:
+        """The key of the conversation that has a name. Raises: CorruptRecord."""
+        stored = find_record(self._connection, self._number, name.encode())
+        return None if stored is None else read_record(stored.data).key
+
+    @step
+    def names_at(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
+        """The names that point to a turn."""
+        stored = turn_by_id(self._connection, self._number, turn)
+        if stored is None:
+            return []
+        found = bookmarks_at(self._connection, self._number, stored.place, stored.head, limit)
+        return [stored_name(each) for each in found]
+
+    @step
+    def names_through(self, turn: TurnId, limit: int = PAGE) -> builtins.list[str]:
+        """The names whose threads hold a turn. Cost: looks at every name of the space."""
+        place = self._end(turn)
+        found = [] if place is None else names_in(self._connection, self._number, place, limit)
+        return [stored_name(each) for each in found]
+
+    # Objects
+
+    @step
+    def object(self, kind: str, key: str) -> Object | None:
+        """The object of a kind that has this key; None where there is none."""
+        row = find_object(self._connection, self._number, check_kind(kind), check_key(key))
+        return None if row is None else read_object(row)
+
+    @step
+    def objects(
+        self,
+        kind: str,
+        prefix: str = "",
+        *,
+        after: str | None = None,
+        before: str | None = None,
+        backwards: bool = False,
+        limit: int | None = None,
+    ) -> builtins.list[Object]:
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; all of them unless
+        there is a ``limit``.
+
+        Forwards those behind the key ``after``, ``backwards`` those before the key ``before``. Cost: one statement.
+        """
+        kind, begins, most = check_kind(kind), encode_key(prefix), ALL if limit is None else limit
+        if (before is not None) > backwards or (after is not None and backwards):
+            raise InvalidArgument("after goes with a list forwards, and before with one backwards")
+        if backwards:
+            behind = None if before is None else encode_key(before)
+            rows = list_objects_backwards(
+                self._connection, self._number, kind, prefix=begins, before=behind, limit=most
+            )
+        else:
+            behind = b"" if after is None else encode_key(after)
+            rows = list_objects(self._connection, self._number, kind, prefix=begins, after=behind, limit=most)
+        return [read_object(row) for row in rows]
+
+    # How
+
+    def _seen(self, stored: StoredTurn) -> TurnId:
+        self._places[stored.id] = stored.place
+        return stored.id
+
+    def _stored(self, place: Place) -> StoredTurn:
+        stored = turn_at(self._connection, self._number, place)
+        if stored is None:
+            raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
+        return stored
+
+    def _named(self, name: str) -> Place | None:
+        encoded = check_name(name)
+        if name not in self._places:
+            place = find_bookmark(self._connection, self._number, encoded)
+            if place is None:
+                return None
+            self._places[name] = place
+        return self._places[name]
+
+    def _was_named(self, name: str) -> bool:
+        return has_log(self._connection, self._number, name.encode())
+
+    def _end(self, end: str) -> Place | None:
+        """Where a thread ends; None where there is no such bookmark. Raises: UnknownTurn."""
+        place = self._places.get(end)
+        if place is not None:
+            return place
+        turn_id = as_turn_id(end)
+        if turn_id is None:
+            return self._named(end)
+        stored = turn_by_id(self._connection, self._number, turn_id)
+        if stored is None:
+            raise UnknownTurn(end)
+        return self._places.setdefault(end, stored.place)
+
+    def _ends(self, ends: Iterable[str]) -> builtins.list[Place]:
+        return [place for place in map(self._end, dict.fromkeys(ends)) if place is not None]
+
+    def _thread(self, end: str, limit: int | None, known: Collection[TurnId]) -> builtins.list[SpokenTurn | TurnId]:
+        place = None if limit == 0 else self._end(end)
+        found: builtins.list[SpokenTurn | TurnId] = []
+        for each in [] if place is None else self._last_segments(place, limit):
+            ids = self._known_ids(each, known) if known else []
+            found += ids
+            if len(ids) <= each.high - each.low:
+                found += self._read(each._replace(low=each.low + len(ids)))
+        return found
+
+    def _segments(self, end: Place) -> builtins.list[Segment]:
+        return [*arrange([end], read_links(self._connection, self._number, end))]
+
+    def _last_segments(self, end: Place, limit: int | None) -> builtins.list[Segment]:
+        """The ranges of the last ``limit`` turns that lead to ``end``, or of all, in walk order."""
+        # A walk ends with the chain of its end (rule I7, parents first): if that has as many turns, nothing is read.
+        if limit is not None and limit <= end.pos + 1:
+            return [Segment(end.chain, end.pos + 1 - limit, end.pos)]
+        segments = self._segments(end)
+        left, last = sum(high - low + 1 for _, low, high in segments) if limit is None else limit, list[Segment]()
+        for chain, low, high in reversed(segments):
+            if left <= 0:
+                break
+            last.append(Segment(chain, max(low, high - left + 1), high))
+            left -= high - low + 1
+        return last[::-1]
+
+    def _known_end(self, end: str, count: int, known: Collection[TurnId]) -> builtins.list[TurnId] | None:
+        """The ids of the last ``count`` turns of a name, if its last chain has as many, all are known and none was
+        erased. Cost: one statement."""
+        if as_turn_id(end) is not None:
+            return None
+        rows = last_ids(self._connection, self._number, check_name(end), count)
+        ids: builtins.list[TurnId] = [turn for turn, erased in rows if erased is None]
+        return ids if len(ids) == count and all(map(known.__contains__, ids)) else None
+
+    def _known_ids(self, segment: Segment, known: Collection[TurnId]) -> builtins.list[TurnId]:
+        """The ids of the turns of a range up to the first that is not known, or was erased."""
+        found = ids_of_range(self._connection, self._number, segment)
+        if len(found) != segment.high - segment.low + 1:
+            raise _missing(segment)
+        ids: builtins.list[TurnId] = [turn for turn, erased in found if erased is None]
+        if len(ids) == len(found) and all(map(known.__contains__, ids)):  # nearly always
+            return ids
+        return [turn for turn, _ in takewhile(lambda each: each[1] is None and each[0] in known, found)]
+
+    def _read(self, segment: Segment) -> builtins.list[SpokenTurn]:
+        turns = said_range(self._connection, self._number, segment)
+        if len(turns) != segment.high - segment.low + 1:
+            raise _missing(segment)
+        for turn in turns:
+            if turn.erased is None and (turn.payload is None or hash_payload(turn.payload) != turn.hash):
+                raise CorruptTurn(turn.id, "its payload disagrees with its hash, or is missing")
+        return turns
+
+
+def _missing(segment: Segment) -> CorruptTurn:
+    return CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")

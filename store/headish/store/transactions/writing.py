@@ -1,0 +1,296 @@
+"""``WriteTransaction``: what a function that ``Store.write`` runs may change, all of it together or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft, make_draft
+from headish.content.facts import NO_FACTS
+from headish.database.query import Connection
+from headish.erasing.choosing import Wish
+from headish.erasing.erase import Said as Reason
+from headish.erasing.erase import erase as erase_turns
+from headish.errors import InvalidContent, KeyTaken
+from headish.history.conversations import Found, change_record, check_changes, read_record
+from headish.history.reading.walk import walk_first_parents
+from headish.history.writing.append import Written, append_batch
+from headish.history.writing.batches import read_item
+from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
+from headish.history.writing.tips import NOTHING, append_all_remembered
+from headish.limits import INLINE_BYTES
+from headish.rows.bookmarks import set_bookmark
+from headish.rows.conversations import find_record
+from headish.rows.counters import lock_space
+from headish.rows.moves import places_reached
+from headish.rows.objects import find_object, object_is, put_object, remove_object, remove_objects
+from headish.rows.turns import turn_by_id
+from headish.store.keeping.objects import make_put
+from headish.store.space import Space
+from headish.store.transactions.freeing import free_end, free_turns
+from headish.store.transactions.reading import ReadTransaction, SpokenTurn, step
+from headish.values.grammar import parse_headish
+from headish.values.ids import KeptIds, TurnId
+from headish.values.names import ABSENT, Absent, check_name
+from headish.values.places import Place, Segment
+from headish.values.results.conversations import Record
+from headish.values.results.objects import check_key, check_kind, encode_key
+
+Turns = Iterable[Draft | Mapping[str, Any] | str]
+
+
+class WriteTransaction(ReadTransaction):
+    """One transaction that has the space to itself: what it reads stays so until it is stored. It reads as a
+    ``ReadTransaction`` does, and sees what it wrote.
+
+    Nobody sees a part of what it does. It may be run again, so a function that is given one must have no other effect.
+    """
+
+    def __init__(self, connection: Connection, space: Space, mint: KeptIds) -> None:
+        super().__init__(connection, space)
+        self._mint, self._is_locked = mint, False
+        self._failed: Exception | None = None
+        """What left a half-made change behind: nothing may be stored then."""
+        self._written: list[Written] = []
+        """The appends of turns, to be remembered once they are stored."""
+        self._is_stored: Callable[[Connection], bool] | None = None
+        """Tells from a new transaction whether this one was stored; None where it changed nothing."""
+
+    @property
+    def _connection(self) -> Connection:
+        # As late as can be: an append to a remembered name locks the space by itself.
+        if not self._is_locked:
+            lock_space(self._open, self._number)
+            self._is_locked = True
+        return self._open
+
+    # Turns
+
+    @step
+    def add_turns(self, turns: Turns) -> list[TurnId]:
+        """Store turns; their ids. A turn is an item of ``Store.add_turns``, or a draft (``headish.adapters.messages``).
+
+        One may continue an earlier one of the same call by index. No name moves but those that a turn gives.
+        Cost, Raises: as ``Store.add_turns``, but nothing of the transaction is stored then.
+        """
+        drafts = self._drafts(turns)
+        return self._added(self._append(drafts)) if drafts else []
+
+    @step
+    def extend(
+        self, name: str, turns: Turns, *, key: str | None = None, app: Mapping[str, Any] | None = None
+    ) -> list[TurnId]:
+        """Store turns one behind the other at the end of a conversation, and move its name there, once; their ids.
+
+        The conversation is the one that ``conversation(name, key)`` finds. Where there is none it is made under
+        ``name``, and gets the key and ``app``, unless something is said of it already, or another one has the key.
+        Cost: three statements and one for each turn, if this comes first, this store moved the name last, and the turns
+        are small; otherwise those of ``add_turns`` and four more.
+        Raises: as ``add_turns``.
+        """
+        drafts = self._drafts(turns)
+        if not drafts:
+            return []
+        written = self._extend_remembered(name, drafts)
+        if written is None:
+            found = self.conversation(name, key)
+            written = self._append(_linked(drafts, found, name))
+            if found is None:
+                self._say_first(name, key, app, written.built[-1].turn.id)
+        return self._added(written)
+
+    @step
+    def undo(self, name: str, turns: int = 1, *, erase: str | None = None) -> list[SpokenTurn]:
+        """Move a name back by some turns along first parents; what they say, oldest first. Past the root it goes.
+
+        ``erase`` is the reason to erase them for; those stay that something else leads to.
+        Raises: UnknownBookmark.
+        """
+        encoded, place = check_name(name), self._named(name)
+        walked = () if place is None else walk_first_parents(self._connection, self._number, place)
+        places = [each.place for each in islice(walked, turns)]
+        said = [self._read(Segment(chain, pos, pos))[0] for chain, pos in places]
+        going = free_end(self._connection, self._number, places, encoded) if erase is not None else []
+        moved, _ = undo_name(self._connection, self._number, encoded, turns, None)
+        self._note_move(name, moved)
+        self._erase(going, Wish("turn", meta=True), erase or "")
+        return said[::-1]
+
+    # Names
+
+    @step
+    def set_bookmark(self, name: str, headish: str) -> TurnId:
+        """Set a name, or move it anywhere; the turn that it points to then. Nothing happens if it is there."""
+        encoded, turn = check_name(name, is_new=True), self.turn(headish)
+        place = self._places[turn]
+        if self._named(name) != place:
+            number = set_bookmark(self._connection, self._number, encoded, self._stored(place))
+            self._note_move(name, Moved(number, place, turn))
+        return turn
+
+    @step
+    def begin(self, name: str, headish: str, *, key: str | None = None, app: Mapping[str, Any] | None = None) -> TurnId:
+        """``set_bookmark`` of a new conversation, which gets a key and ``app`` as by ``extend``."""
+        turn = self.set_bookmark(name, headish)
+        self._say_first(name, key, app, turn)
+        return turn
+
+    @step
+    def remove_bookmark(self, name: str) -> bool:
+        """Remove a name; whether there was one. Its turns and its history stay."""
+        if self._named(name) is None:
+            return False
+        self._note_move(name, remove_name(self._connection, self._number, check_name(name), None))
+        return True
+
+    # Objects
+
+    @step
+    def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
+        """As ``store.objects.put``. A refusal may be caught: it changed nothing."""
+        put, space = make_put(kind, key, data, expect, self._space._payload_limit_bytes), self._number
+        revision = put_object(self._connection, space, put)
+        self._note_object(lambda connection: object_is(connection, space, put, revision))
+        return revision
+
+    @step
+    def remove(self, kind: str, key: str) -> bool:
+        """Remove an object; whether there was one."""
+        kind, encoded, space = check_kind(kind), check_key(key), self._number
+        if find_object(self._connection, space, kind, encoded) is None:
+            return False
+        revision = remove_object(self._connection, space, kind, encoded, None)
+
+        def is_gone(connection: Connection) -> bool:
+            row = find_object(connection, space, kind, encoded)
+            return row is None or row[2] > revision
+
+        self._note_object(is_gone)
+        return True
+
+    @step
+    def remove_all(self, kind: str, prefix: str) -> int:
+        """Remove the objects of a kind whose keys begin so; how many there were. Cost: three statements."""
+        return remove_objects(self._connection, self._number, check_kind(kind), encode_key(prefix))
+
+    # Erasing
+
+    @step
+    def erase_unshared(
+        self, ends: Iterable[str], reason: str, *, keeping: Iterable[str] = (), name: str | None = None
+    ) -> int:
+        """Erase the turns that lead to ``ends`` and to nothing else; how many there were.
+
+        Those stay that lead to one of ``keeping``, to another branch, or to another bookmark than ``name``, also one
+        that was moved on. Cost: two statements for each turn; then as ``Store.erase``.
+        """
+        own = None if name is None else name.encode()
+        places = free_turns(self._connection, self._number, self._ends(ends), self._ends(keeping), own)
+        self._erase(places, Wish("turn", meta=True), reason)
+        return len(places)
+
+    @step
+    def erase_conversation(self, name: str, reason: str) -> None:
+        """Erase what a name ever led to and nothing else leads to, and what is said of the conversation: title, tags,
+        key, ``app``. The name is removed. Cost: reads the space a few times; a row for each turn."""
+        encoded, number = check_name(name), self._number
+        ends, place = places_reached(self._connection, number, encoded), self._named(name)
+        if place is not None:
+            ends.append(place)
+        elif ends:
+            # What the names of the ends remember is no reason for turns to stay: it is laid there once more.
+            set_bookmark(self._connection, number, encoded, self._stored(ends[-1]))
+        if not ends:
+            return
+        self._erase(ends, Wish("branch", meta=True), reason)
+        if find_record(self._connection, number, encoded) is not None:
+            blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
+            change_record(self._connection, number, Found(encoded, None, TurnId("")), blank, None)
+        self._note_move(name, remove_name(self._connection, number, encoded, None))
+
+    # How
+
+    def _drafts(self, turns: Turns) -> list[Draft]:
+        limit_bytes, author = self._space._payload_limit_bytes, self._space._author
+        return [
+            each if isinstance(each, Draft) else make_draft(*read_item(each), limit_bytes, author) for each in turns
+        ]
+
+    def _append(self, drafts: Sequence[Draft]) -> Written:
+        try:
+            return append_batch(self._connection, self._number, drafts, self._mint, carries_names=False)
+        except Exception as error:
+            self._failed = error
+            raise
+
+    def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
+        """The plainest way, which locks the space itself; None, and nothing is changed, where that is not open."""
+        known, encoded = self._space._remembered or NOTHING, check_name(name)
+        if self._is_locked or encoded not in known.names or not all(map(_is_small, drafts)):
+            return None
+        written = append_all_remembered(self._open, self._number, drafts, encoded, known, self._mint)
+        self._is_locked = written is not None
+        return written
+
+    def _added(self, written: Written) -> list[TurnId]:
+        self._written.append(written)
+        for name, named in written.moved.items():
+            self._places[name.decode()] = named.place
+        ids = [self._seen(each.turn) for each in written.built]
+        first, space = ids[0], self._number
+        self._is_stored = lambda connection: turn_by_id(connection, space, first) is not None
+        return ids
+
+    def _note_move(self, name: str, moved: Moved) -> None:
+        self._places.pop(name, None)
+        if moved.place is not None:
+            self._places[name] = moved.place
+        space, encoded = self._number, name.encode()
+        if not self._written:
+            self._is_stored = lambda connection: is_logged(connection, space, encoded, moved)
+
+    def _note_object(self, is_stored: Callable[[Connection], bool]) -> None:
+        if not self._written:
+            self._is_stored = is_stored
+
+    def _erase(self, places: Sequence[Place], wish: Wish, why: str) -> None:
+        if not places:
+            return
+        reason = Reason(why, None, self._space._backend.not_reached)
+        try:
+            erase_turns(self._connection, self._number, places, wish, reason, self._mint)
+        except Exception as error:
+            self._failed = error
+            raise
+
+    def _say_first(self, name: str, key: str | None, app: Mapping[str, Any] | None, turn: TurnId) -> None:
+        """Say of a conversation that was made what it was made with."""
+        encoded = name.encode()
+        stored = find_record(self._connection, self._number, encoded)
+        said = {field: value for field, value in (("key", key), ("app", app)) if value is not None}
+        if not said or (stored is not None and read_record(stored.data) != Record()):
+            return  # it was removed, and goes on
+        try:
+            change_record(self._connection, self._number, Found(encoded, None, turn), check_changes(said), None)
+        except (KeyTaken, InvalidContent):
+            return  # a conversation without a name has the key, or ``app`` is too large: its name is enough
+
+
+def _linked(drafts: Sequence[Draft], found: str | None, name: str) -> list[Draft]:
+    """The drafts, each behind the one before, the first behind the name. The name moves once, with the last of them,
+    or is made there: its log has one line for what was added together."""
+    begins = () if found is None else (parse_headish(found),)
+    linked = [
+        replace(draft, continues=(index - 1,) if index else begins, moves=False) for index, draft in enumerate(drafts)
+    ]
+    is_new = found is None
+    linked[-1] = replace(linked[-1], bookmark=(found or name).encode(), expect=ABSENT if is_new else None)
+    return linked
+
+
+def _is_small(draft: Draft) -> bool:
+    """Whether the row of a draft holds all of it."""
+    return len(draft.payload) <= INLINE_BYTES and (draft.facts is NO_FACTS or not draft.facts.is_looked_up)

@@ -1,0 +1,260 @@
+"""``Store.read`` and ``Store.write``: one transaction that a caller's function fills."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from headish import ABSENT, ReadTransaction, Store, WriteTransaction
+from headish.adapters.messages import make_draft, place
+from headish.errors import (
+    BarredContent,
+    Closed,
+    InvalidArgument,
+    InvalidName,
+    RecordChanged,
+    TooLarge,
+    UnknownBookmark,
+    UnknownTurn,
+)
+from support.growing import grow
+from support.insides import counted_statements
+from support.places import Place
+
+
+def extend(store: Store, *texts: str, name: str = "main", **said: Any) -> list[str]:
+    return [*store.write(lambda write: write.extend(name, texts, **said))]
+
+
+def texts_of(store: Store, name: str = "main") -> list[str]:
+    return [store.text(each.id) for each in reversed(store.log(name))]
+
+
+class TestAWrite:
+    def test_stores_turns_names_and_objects_together(self, store: Store) -> None:
+        def work(write: WriteTransaction) -> int:
+            [first, _] = write.extend("main", ["a", {"content": "b", "role": "assistant"}])
+            write.set_bookmark("start", first)
+            return write.put("x/state", "main", b"1", expect=ABSENT)
+
+        assert store.write(work) == 1
+        assert (texts_of(store), texts_of(store, "start")) == (["a", "b"], ["a"])
+        assert store.objects.get("x/state", "main").data == b"1"
+        assert store.verify().problems == ()
+
+    def test_that_raises_stores_nothing_and_raises_the_same(self, store: Store) -> None:
+        class OwnError(ValueError):
+            pass
+
+        def work(write: WriteTransaction) -> None:
+            write.extend("main", ["a"])
+            write.put("x/state", "main", b"1")
+            raise OwnError("no")
+
+        with pytest.raises(OwnError, match="no"):
+            store.write(work)
+        assert (list(store.turns()), list(store.bookmarks), store.objects.list("x/state")) == ([], [], [])
+
+    def test_sees_what_it_wrote(self, store: Store) -> None:
+        def work(write: WriteTransaction) -> list[Any]:
+            write.extend("main", ["a"])
+            write.put("x/state", "k", b"1")
+            found = write.object("x/state", "k")
+            write.extend("main", ["b"])
+            write.undo("main")
+            return [found and found.data, len(write.thread("main")), write.remove("x/state", "k")]
+
+        assert store.write(work) == [b"1", 1, True]
+        assert texts_of(store) == ["a"]
+
+    def test_that_caught_the_failure_of_an_append_stores_nothing(self, store: Store) -> None:
+        store.add_turn("secret word", bookmark="main")
+        store.erase("main", reason="asked", content=True)
+
+        def work(write: WriteTransaction) -> None:
+            write.put("x/state", "k", b"1")
+            try:
+                write.extend("other", ["secret word"])
+            except BarredContent:
+                pass  # a part of what it did stands there now
+
+        with pytest.raises(BarredContent):
+            store.write(work)
+        assert store.objects.list("x/state") == []
+        assert store.verify().problems == ()
+
+    def test_may_catch_the_refusal_of_an_object(self, store: Store) -> None:
+        store.objects.put("x/state", "k", b"old")
+
+        def work(write: WriteTransaction) -> bytes:
+            try:
+                write.put("x/state", "k", b"new", expect=ABSENT)
+            except RecordChanged:
+                write.extend("main", ["went on"])
+            found = write.object("x/state", "k")
+            assert found is not None
+            return found.data
+
+        assert (store.write(work), texts_of(store)) == (b"old", ["went on"])
+
+    def test_is_over_with_its_function(self, store: Store) -> None:
+        held: list[WriteTransaction] = []
+        store.write(held.append)
+        for use in (lambda: held[0].put("x/y", "k", b""), lambda: held[0].thread("main")):
+            with pytest.raises(Closed, match="this transaction"):
+                use()
+
+    def test_refuses_what_the_verbs_refuse(self, store: Store) -> None:
+        refused: list[tuple[Any, type[Exception]]] = [
+            (lambda write: write.put("Bad Kind", "k", b""), InvalidArgument),
+            (lambda write: write.put("x/y", "", b""), InvalidArgument),
+            (lambda write: write.put("x/y", "k", bytes(store.payload_limit_bytes + 1)), TooLarge),
+            (lambda write: write.set_bookmark("a..b", "@"), InvalidName),
+            (lambda write: write.undo("none"), UnknownBookmark),
+            (lambda write: write.set_bookmark("name", "none"), UnknownTurn),
+            (lambda write: write.add_turns([{"content": "a", "rolle": "user"}]), InvalidArgument),
+        ]
+        for work, error in refused:
+            with pytest.raises(error):
+                store.write(work)
+        assert list(store.turns()) == []
+
+    def test_of_many_writers_loses_nothing(self, store: Store) -> None:
+        def add(at: int) -> None:
+            def work(write: WriteTransaction) -> None:
+                found = write.object("x/count", "all")
+                write.extend("main", [str(at)])
+                write.put("x/count", "all", str(int(found.data if found else 0) + 1).encode())
+
+            store.write(work)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(add, range(40)))
+        assert sorted(map(int, texts_of(store))) == list(range(40))
+        assert store.objects.get("x/count", "all").data == b"40"
+
+
+class TestExtending:
+    def test_a_remembered_name_takes_four_statements(self, store: Store) -> None:
+        extend(store, "a")
+        with counted_statements() as statements:
+            extend(store, "b")
+        assert statements.count == 4
+
+    def test_gives_a_new_conversation_its_key_once(self, store: Store) -> None:
+        extend(store, "a", key="system:1", app={"id": 1})
+        extend(store, "b", key="system:2")
+        record = store.conversations.get("main").record
+        assert (record.key, record.app) == ("system:1", {"id": 1})
+
+    def test_finds_a_conversation_by_its_key(self, store: Store) -> None:
+        extend(store, "a", key="system:1")
+        store.bookmarks.rename("main", "renamed")
+        extend(store, "b", key="system:1")
+        assert (texts_of(store, "renamed"), [*store.bookmarks]) == (["a", "b"], ["renamed"])
+
+    def test_keeps_the_name_where_another_conversation_has_the_key(self, store: Store) -> None:
+        first = store.add_turn("nameless")
+        store.conversations.set(first.id, key="system:1")
+        extend(store, "a", key="system:1")
+        assert store.conversations.get("main").record.key is None
+
+    def test_moves_the_name_once(self, store: Store) -> None:
+        extend(store, *"abc")
+        assert len(store.bookmarks.history("main")) == 1
+
+    def test_nothing_changes_nothing(self, store: Store) -> None:
+        assert extend(store) == []
+        assert list(store.bookmarks) == []
+
+
+class TestPlaces:
+    def test_a_draft_continues_what_it_names(self, store: Store) -> None:
+        first = store.add_turn("a", bookmark="main")
+        limit = store.payload_limit_bytes
+
+        def work(write: WriteTransaction) -> list[str]:
+            drafts = [make_draft(text, {}, limit) for text in "bc"]
+            return [*write.add_turns([
+                place(drafts[0], continues=first.id), place(drafts[1], continues=0, bookmark="side", expect=ABSENT),
+            ])]  # fmt: skip
+
+        ids = store.write(work)
+        assert [each.id for each in store.log("side")] == [*ids[::-1], first.id]
+        assert store.bookmarks["main"] == first.id  # nothing moves but what is named
+
+
+class TestARead:
+    def test_is_of_one_moment(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        grow(store, "a")
+        store.bookmarks.set("main", "@")
+
+        def work(read: ReadTransaction) -> tuple[int, int]:
+            before = len(read.thread("main"))
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(extend, store, "b").result()
+            return before, len(read.thread("main"))
+
+        assert store.read(work) == (1, 1)
+
+    def test_takes_no_prefix_for_a_name(self, store: Store) -> None:
+        turn = store.add_turn("a")
+        assert store.read(lambda read: read.thread(turn.id[:8])) == []
+        assert store.read(lambda read: read.bookmark(turn.id[:8])) is None
+        with pytest.raises(UnknownTurn):
+            store.read(lambda read: read.thread("0" * 25))
+
+    def test_finds_the_first_and_the_last_turns(self, store: Store) -> None:
+        ids = extend(store, *"abcd")
+        store.add_turn("e", continues="main~2", bookmark="side")
+        assert store.read(lambda read: [read.first("side"), read.first("main", 3), read.first("main", 9)]) == [
+            ids[0], ids[2], ids[3],
+        ]  # fmt: skip
+        assert store.read(lambda read: read.first("none")) is None
+        assert store.read(lambda read: read.last("main", 2)) == ids[2:]
+        assert store.read(lambda read: sorted(read.names_through(ids[1]))) == ["main", "side"]
+        assert store.read(lambda read: read.names_at(ids[3])) == ["main"]
+
+    def test_lists_objects_both_ways(self, store: Store) -> None:
+        for key in ("a/1", "a/2", "a/3", "b/1"):
+            store.objects.put("x/y", key, key.encode())
+
+        def keys(**options: Any) -> list[str]:
+            return store.read(lambda read: [each.key for each in read.objects("x/y", "a/", **options)])
+
+        assert keys() == ["a/1", "a/2", "a/3"]
+        assert keys(after="a/1", limit=1) == ["a/2"]
+        assert keys(backwards=True, before="a/3") == ["a/2", "a/1"]
+        with pytest.raises(InvalidArgument):
+            keys(before="a/3")
+
+    def test_shows_a_window_with_its_overlays(self, store: Store) -> None:
+        extend(store, *"abc")
+        store.hide("main~1", "main")
+        said = store.read(lambda read: [kept.message.text for kept in read.window("main")])
+        assert said == [message.text for message in store.resolve("main").messages]
+
+
+class TestErasing:
+    def test_takes_a_conversation_with_what_is_said_of_it(self, store: Store) -> None:
+        extend(store, "a", "b", key="system:1")
+        store.conversations.set("main", title="private")
+        store.write(lambda write: write.erase_conversation("main", "asked"))
+        assert all(each.erased for each in store.turns())
+        assert list(store.bookmarks) == []
+        assert store.verify().problems == ()
+
+    def test_leaves_what_something_else_leads_to(self, store: Store) -> None:
+        ids = extend(store, *"abc")
+        store.bookmarks.set("other", ids[1])
+        assert store.write(lambda write: write.erase_unshared([ids[2]], "asked", name="main")) == 1
+        assert [each.erased is not None for each in store.turns()] == [False, False, True]
+
+    def test_undoes_and_erases(self, store: Store) -> None:
+        extend(store, *"abc")
+        said = store.write(lambda write: write.undo("main", 2, erase="asked"))
+        assert [each.payload for each in said] == [b'[{"type":"text","text":"b"}]', b'[{"type":"text","text":"c"}]']
+        assert (texts_of(store), sum(each.erased is not None for each in store.turns())) == (["a"], 2)
