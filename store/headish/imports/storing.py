@@ -18,7 +18,7 @@ from headish.content.drafts import Draft, with_key
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
-from headish.history.reading.outgrown import outgrown_by
+from headish.history.reading.versions import outgrown_by
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.conversation_names import find_named, name_conversation

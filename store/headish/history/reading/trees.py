@@ -6,8 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from headish.database.query import Connection
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
-from headish.history.reading.outgrown import hidden_in, outgrown_among, outgrown_by
-from headish.history.reading.versions import Seen, Version, number_tree, number_versions
+from headish.history.reading.versions import (
+    Seen,
+    Version,
+    hidden_in,
+    number_tree,
+    number_versions,
+    outgrown_among,
+    outgrown_by,
+)
 from headish.history.reading.walk import superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
 from headish.rows.threads.places import count_continuing, parents_of_turns

@@ -13,9 +13,9 @@ from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
 from headish.history.edits.ranges import find_segments, parse_range
 from headish.history.reading.decode import complete_turn, complete_turns, read_blocks, read_payload, thread_records
 from headish.history.reading.handles import make_handles
-from headish.history.reading.outgrown import outgrown_among
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
+from headish.history.reading.versions import outgrown_among
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.bookmarks import ALL
 from headish.rows.threads import listings

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.history.reading.outgrown import outgrown_in_space
 from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.history.reading.versions import outgrown_in_space
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space

@@ -11,7 +11,7 @@ from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
-from headish.history.reading.outgrown import outgrown_among
+from headish.history.reading.versions import outgrown_among
 from headish.rows.upkeep.matches import page_of
 from headish.searching.candidates import Asked, state_of
 from headish.searching.hits import Match, Wanted, find_matches
