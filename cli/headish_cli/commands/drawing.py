@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings, versions_option
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import (
     counted,
     marks,
@@ -54,7 +54,7 @@ class Drawn(NamedTuple):
 @json_option
 @pass_settings
 def tree_command(
-    settings: Settings, headish: str, limit: int | None, full: bool, versions: bool, as_json: bool
+    settings: GlobalOptions, headish: str, limit: int | None, full: bool, versions: bool, as_json: bool
 ) -> None:
     """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 

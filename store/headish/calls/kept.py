@@ -35,7 +35,7 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 """A host, and the proxies and certificates that the environment names for it."""
 
 
-class Kept:
+class IdleClient:
     """A client of one connection. ``since``: when it was given back; ``socket`` is the connection's, once there is one.
 
     ``is_used``: whether it had a call before, whose connection may have been closed by the server meanwhile.
@@ -48,28 +48,28 @@ class Kept:
         self.is_used = False
 
 
-class _Process:
+class _Clients:
     """What this process keeps."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.idle: dict[Key, list[Kept]] = {}
+        self.idle: dict[Key, list[IdleClient]] = {}
         self.certificates: dict[Key, ssl.SSLContext] = {}
 
 
-_process = _Process()
-_left_to_the_parent: list[_Process] = []
+_process = _Clients()
+_left_to_the_parent: list[_Clients] = []
 """What a forked child has of its parent. Closing a TLS connection here would end it there."""
 
 
 @contextmanager
-def borrowed(address: Address, deadline: Deadline) -> Iterator[Kept]:
+def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
     """A client for a call to a host, whose connection the deadline cuts; given back when the call is over.
 
     Raises: what httpx2 raises for a proxy or a certificate that cannot be used; ImportError.
     """
     process, key = _process, _key_of(address)
-    kept = _take(process, key) or Kept(_make(process, key, address))
+    kept = _take(process, key) or IdleClient(_make(process, key, address))
     deadline.watch(kept.socket)
     is_sound = False
     try:
@@ -103,7 +103,7 @@ def _key_of(address: Address) -> Key:
     return address.origin, (*sorted(getproxies().items()), *files)
 
 
-def _take(process: _Process, key: Key) -> Kept | None:
+def _take(process: _Clients, key: Key) -> IdleClient | None:
     """The one that was given back last, and what is too old closed."""
     oldest = time.monotonic() - KEPT_SECONDS
     with process.lock:
@@ -118,7 +118,7 @@ def _take(process: _Process, key: Key) -> Kept | None:
     return taken
 
 
-def _give_back(process: _Process, key: Key, kept: Kept) -> None:
+def _give_back(process: _Clients, key: Key, kept: IdleClient) -> None:
     kept.since, kept.is_used = time.monotonic(), True
     with process.lock:
         idle = process.idle.setdefault(key, [])
@@ -128,7 +128,7 @@ def _give_back(process: _Process, key: Key, kept: Kept) -> None:
         surplus.client.close()
 
 
-def _make(process: _Process, key: Key, address: Address) -> httpx2.Client:
+def _make(process: _Clients, key: Key, address: Address) -> httpx2.Client:
     import httpx2
 
     in_the_clear = address.is_in_the_clear
@@ -139,7 +139,7 @@ def _make(process: _Process, key: Key, address: Address) -> httpx2.Client:
     return httpx2.Client(limits=limits, trust_env=not in_the_clear, verify=verify)
 
 
-def _certificates(process: _Process, key: Key) -> ssl.SSLContext:
+def _certificates(process: _Clients, key: Key) -> ssl.SSLContext:
     """Whom to trust: read once for a host, since it takes tens of milliseconds."""
     import httpx2
 
@@ -154,7 +154,7 @@ def _begin_anew() -> None:
     """In a forked child: two processes on one connection would read each other's answers."""
     global _process
     _left_to_the_parent.append(_process)
-    _process = _Process()
+    _process = _Clients()
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork

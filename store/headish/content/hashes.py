@@ -53,7 +53,7 @@ MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1",
 RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-rest-1", b"headish-name-1"
 
 
-class Said(Struct, frozen=True):
+class DigestFields(Struct, frozen=True):
     """What enters a digest beside the parents. JSON fields are stored bytes, None where absent."""
 
     role: str
@@ -69,7 +69,7 @@ def hash_payload(payload: bytes) -> bytes:
     return blake3(payload).digest()
 
 
-def digest_turn(said: Said, parents: Iterable[bytes]) -> bytes:
+def digest_turn(said: DigestFields, parents: Iterable[bytes]) -> bytes:
     """The digest of a turn, 32 bytes, from what it says and its parents' digests in order."""
     beginning = begin_digest(said.role, said.type, said.content_type, said.document_name)
     return digest_from(beginning, said.attributes or b"", said.hash, parents)

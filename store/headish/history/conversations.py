@@ -54,7 +54,7 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 NAMES_SHOWN = 5
 
 
-class Found(NamedTuple):
+class ListedConversation(NamedTuple):
     """A conversation: its name or its first turn, and what was said last."""
 
     name: bytes | None
@@ -66,7 +66,7 @@ class Found(NamedTuple):
         return self.name or str(self.first).encode()
 
 
-def find_conversation(connection: Connection, space: int, headish: Headish) -> Found:
+def find_conversation(connection: Connection, space: int, headish: Headish) -> ListedConversation:
     """The conversation of a bookmark, or of a turn: the one name that lies there, or what has none.
 
     Raises: UnknownTurn, Ambiguous, UnknownConversation; InvalidArgument where several names lie there.
@@ -85,10 +85,10 @@ def find_conversation(connection: Connection, space: int, headish: Headish) -> F
         shown = ", ".join(map(stored_name, names))
         raise InvalidArgument(f"several bookmarks lie in the conversation of {headish.text!r}: say which ({shown} …)")
     found = _find_named(connection, space, names[0]) if names else None
-    return found or Found(None, firsts[0].id, _newest(connection, space, firsts) or stored.id)
+    return found or ListedConversation(None, firsts[0].id, _newest(connection, space, firsts) or stored.id)
 
 
-def find_by_key(connection: Connection, space: int, key: bytes) -> Found:
+def find_by_key(connection: Connection, space: int, key: bytes) -> ListedConversation:
     """The conversation that has a key. Raises: UnknownConversation."""
     stored = record_by_key(connection, space, key)
     found = None if stored is None else _find_subject(connection, space, stored.subject)
@@ -97,13 +97,13 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> Found:
     return found
 
 
-def read_conversation(connection: Connection, space: int, found: Found) -> Conversation:
+def read_conversation(connection: Connection, space: int, found: ListedConversation) -> Conversation:
     """A conversation with what is said of it. Raises: CorruptRecord."""
     return _conversation(found, find_record(connection, space, found.subject))
 
 
 def change_record(
-    connection: Connection, space: int, found: Found, changes: Changes, expect: int | Absent | None
+    connection: Connection, space: int, found: ListedConversation, changes: Changes, expect: int | Absent | None
 ) -> Conversation:
     """Say something anew of a conversation; what is not among the changes stays.
 
@@ -167,17 +167,17 @@ def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> Turn
     return max(stored, key=lambda each: each.chain).id
 
 
-def _find_named(connection: Connection, space: int, name: bytes) -> Found | None:
+def _find_named(connection: Connection, space: int, name: bytes) -> ListedConversation | None:
     place = find_bookmark(connection, space, name)
     if place is None:
         return None
     turn = parent_at(connection, space, place)
     if turn is None:
         raise UnknownBookmark(stored_name(name))
-    return Found(name, None, turn.id)
+    return ListedConversation(name, None, turn.id)
 
 
-def _find_subject(connection: Connection, space: int, subject: bytes) -> Found | None:
+def _find_subject(connection: Connection, space: int, subject: bytes) -> ListedConversation | None:
     """The conversation that a row is about; None where its name was removed."""
     first = as_turn_id(stored_name(subject))
     if first is None:
@@ -185,7 +185,9 @@ def _find_subject(connection: Connection, space: int, subject: bytes) -> Found |
     stored = turn_by_id(connection, space, first)
     if stored is None:
         raise CorruptRecord(f"what is said of the conversation {first}", "its first turn is missing")
-    return Found(None, first, _newest(connection, space, find_firsts(connection, space, stored.place)) or first)
+    return ListedConversation(
+        None, first, _newest(connection, space, find_firsts(connection, space, stored.place)) or first
+    )
 
 
 def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:
@@ -212,7 +214,7 @@ def _write(connection: Connection, space: int, subject: bytes, revision: int, re
     return stored
 
 
-def _conversation(found: Found, stored: StoredRecord | None) -> Conversation:
+def _conversation(found: ListedConversation, stored: StoredRecord | None) -> Conversation:
     return Conversation(
         name=None if found.name is None else stored_name(found.name),
         first=found.first,
@@ -235,14 +237,14 @@ def read_record(data: bytes) -> Record:
     return _decode(data)
 
 
-def _found(listed: Listed) -> Found:
+def _found(listed: Listed) -> ListedConversation:
     if listed.last.id is None:
         raise CorruptTurn(f"of the conversation {stored_name(listed.name or b'')!r}", "it is missing")
     first = None if listed.start is None else TurnId(listed.start)
-    return Found(listed.name, first, TurnId(listed.last.id))
+    return ListedConversation(listed.name, first, TurnId(listed.last.id))
 
 
-def _entry(listed: Listed, found: Found, stored: StoredRecord | None) -> Entry:
+def _entry(listed: Listed, found: ListedConversation, stored: StoredRecord | None) -> Entry:
     conversation = _conversation(found, stored)
     moved = datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else time_of(found.turn)
     model = reply_of(_system(listed.last)).get("model")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import ROLES, Settings, json_option, pass_settings, read_time
+from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time
 from headish_cli.printing.output import (
     MODEL_COLUMNS,
     cells,
@@ -57,7 +57,7 @@ COLOURS: dict[str, dict[str, Any]] = {
 @json_option
 @pass_settings
 def list_command(
-    settings: Settings, limit: int, archived: bool, pinned: bool, everything: bool, since: str | None,
+    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, everything: bool, since: str | None,
     until: str | None, as_json: bool, **chosen: str | None,
 ) -> None:  # fmt: skip
     """List the conversations: bookmarks, the last moved first, then those without one, the newest first.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings, versions_option
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_turns
@@ -30,7 +30,7 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
 @json_option
 @pass_settings
 def heads_command(
-    settings: Settings, limit: int | None, after: str | None, by: Any, versions: bool, as_json: bool
+    settings: GlobalOptions, limit: int | None, after: str | None, by: Any, versions: bool, as_json: bool
 ) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
@@ -43,13 +43,15 @@ def heads_command(
 @_after
 @json_option
 @pass_settings
-def children_command(settings: Settings, headish: str, limit: int | None, after: str | None, as_json: bool) -> None:
+def children_command(
+    settings: GlobalOptions, headish: str, limit: int | None, after: str | None, as_json: bool
+) -> None:
     """List the turns that continue a HEADISH, the first stored first."""
     with settings.open() as store:
         _print(settings, store, store.children(headish, limit=limit, after=after), as_json)
 
 
-def _print(settings: Settings, store: Store, turns: Sequence[Turn], as_json: bool) -> None:
+def _print(settings: GlobalOptions, store: Store, turns: Sequence[Turn], as_json: bool) -> None:
     if as_json:
         print_json_lines(map(timed_record, turns))
         return

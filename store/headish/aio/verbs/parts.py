@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Front, MappingFront
 from msgspec import UNSET
-from headish.aio.streams import Stream
+from headish.aio.streams import AsyncStream
 
 if TYPE_CHECKING:
     import builtins
@@ -158,7 +158,7 @@ class AsyncErasures(Front["Erasures"]):
         """``await part[key]``."""
         return self._finish(self.sync.__getitem__, number=number)
 
-    def __aiter__(self) -> Stream[Receipt]:
+    def __aiter__(self) -> AsyncStream[Receipt]:
         return self._stream(self.sync.__iter__)
 
     async def count(self) -> int:
@@ -246,7 +246,7 @@ class AsyncSpaces(Front["Spaces"]):
         """Whether it is there: ``in``."""
         return await self._finish(lambda: item in self.sync)
 
-    def __aiter__(self) -> Stream[str]:
+    def __aiter__(self) -> AsyncStream[str]:
         return self._stream(self.sync.__iter__)
 
     async def count(self) -> int:
@@ -302,7 +302,7 @@ class AsyncSpaces(Front["Spaces"]):
 class AsyncStreams(Front["Streams"]):
     """For asyncio: the answers that are arriving; iterate over the ids of their streams."""
 
-    def __aiter__(self) -> Stream[TurnId]:
+    def __aiter__(self) -> AsyncStream[TurnId]:
         return self._stream(self.sync.__iter__)
 
     async def count(self) -> int:

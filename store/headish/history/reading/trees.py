@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from headish.database.query import Connection
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
 from headish.history.reading.versions import (
-    Seen,
     Version,
+    VersionLink,
     hidden_in,
     number_tree,
     number_versions,
@@ -92,7 +92,9 @@ def _without_halves(
 
 
 def _number(connection: Connection, space: int, walked: Sequence[Walked]) -> dict[TurnId, Version]:
-    return number_versions(connection, space, [Seen(each.id, each.place, superseded_of(each)) for each in walked])
+    return number_versions(
+        connection, space, [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
+    )
 
 
 def _build(

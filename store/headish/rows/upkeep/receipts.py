@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from headish.content.hashes import chain_receipt
-from headish.content.receipts import Told, decode_receipt, decode_told, encode_receipt
+from headish.content.receipts import ErasureNotice, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.errors import CorruptRecord
 from headish.rows.threads.places import WANTED_PLACES, place_portions
@@ -37,7 +37,7 @@ LAST_RECEIPT = Query(
 )
 
 
-def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, Told | None]:
+def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, ErasureNotice | None]:
     """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
     row = connection.row(LAST_RECEIPT, space=space)
     return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
 from headish.history.conversations import (
-    Found,
+    ListedConversation,
     change_record,
     check_changes,
     check_key,
@@ -178,7 +178,7 @@ class Conversations:
 
         return space._read(work)
 
-    def _read(self, find: Callable[[Connection, int], Found]) -> Conversation:
+    def _read(self, find: Callable[[Connection, int], ListedConversation]) -> Conversation:
         space = self._space
         return space._read(
             lambda connection: read_conversation(connection, space._number, find(connection, space._number))

@@ -12,10 +12,10 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
-from headish.erasing.erase import Said as Reason
+from headish.erasing.erase import ErasureGrounds as Reason
 from headish.erasing.erase import erase as erase_turns
 from headish.errors import InvalidContent, KeyTaken
-from headish.history.conversations import Found, change_record, check_changes, read_record
+from headish.history.conversations import ListedConversation, change_record, check_changes, read_record
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item
@@ -208,7 +208,7 @@ class WriteTransaction(ReadTransaction):
         self._erase(ends, Wish("branch", meta=True), reason)
         if find_record(self._connection, number, encoded) is not None:
             blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
-            change_record(self._connection, number, Found(encoded, None, TurnId("")), blank, None)
+            change_record(self._connection, number, ListedConversation(encoded, None, TurnId("")), blank, None)
         self._note_move(name, remove_name(self._connection, number, encoded, None))
 
     # How
@@ -274,7 +274,9 @@ class WriteTransaction(ReadTransaction):
         if not said or (stored is not None and read_record(stored.data) != Record()):
             return  # it was removed, and goes on
         try:
-            change_record(self._connection, self._number, Found(encoded, None, turn), check_changes(said), None)
+            change_record(
+                self._connection, self._number, ListedConversation(encoded, None, turn), check_changes(said), None
+            )
         except (KeyTaken, InvalidContent):
             return  # a conversation without a name has the key, or ``app`` is too large: its name is enough
 
