@@ -15,7 +15,7 @@ from headish.history.reading.decode import complete_turn, complete_turns, read_b
 from headish.history.reading.handles import make_handles
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
-from headish.history.reading.versions import outgrown_among
+from headish.history.reading.versions import outgrown_in_space
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.bookmarks import ALL
 from headish.rows.threads import listings
@@ -131,11 +131,11 @@ def heads(
 
     def work(connection: Connection) -> list[Turn]:
         before, found = start(connection, space._number), list[StoredTurn]()
+        halves = set() if versions else outgrown_in_space(connection, space._number)
         while len(found) < wanted:
             page = read(connection, space._number, before=before, limit=wanted - len(found))
-            halves = set() if versions else outgrown_among(connection, space._number, [each.id for each in page])
             found += [each for each in page if each.id not in halves]
-            if not halves:
+            if not halves or not page:
                 break
             before = page[-1].chain if by == "start" else page[-1].seq
         return complete_turns(connection, space._number, found, space._options_at)

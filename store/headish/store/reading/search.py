@@ -11,7 +11,7 @@ from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
-from headish.history.reading.versions import outgrown_among
+from headish.history.reading.versions import outgrown_in_space
 from headish.rows.upkeep.matches import page_of
 from headish.searching.candidates import Criteria, state_of
 from headish.searching.hits import HitFilter, Match, find_matches
@@ -66,7 +66,7 @@ def search(
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
     Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too. Of
     an answer that an import met again when it had grown, the last version alone is found; with ``versions`` all are.
-    Cost: five statements, and that of the turns that match, however many others there are. A ranked search weighs the
+    Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
     newest 1,000 matches.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
@@ -90,13 +90,13 @@ def search(
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
         sought = HitFilter(asked, *times, within, order, limit)
-        found = find_matches(connection, number, sought, state)
-        halves = set() if versions else _halves(connection, number, found)
-        if halves and len(found) == limit:  # others move up
-            sought = sought._replace(limit=min(LIMIT, limit + 2 * len(halves)))
-            found = find_matches(connection, number, sought, state)
-            halves = _halves(connection, number, found)
-        return _hits(connection, space, asked, [each for each in found if each.source.seq not in halves][:limit])
+        hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+        halves = outgrown_in_space(connection, number) if hits and not versions else set()
+        left_out = sum(hit.turn.id in halves for hit in hits)
+        if left_out and len(hits) == limit:  # others move up
+            sought = sought._replace(limit=min(LIMIT, limit + 2 * left_out))
+            hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+        return [hit for hit in hits if hit.turn.id not in halves][:limit]
 
     try:
         hits = space._read(work)
@@ -146,13 +146,6 @@ def bring_up_to_date_quietly(space: Space) -> None:
 def _advised(error: DatabaseCorrupt) -> DatabaseCorrupt:
     advice = "'headish verify --all' says where; if it is the search index alone, 'headish search --reindex' mends it"
     return DatabaseCorrupt(error.target, f"{error.reason}; {advice}")
-
-
-def _halves(connection: Connection, space: int, found: Sequence[Match]) -> set[int]:
-    """The commit numbers of matches in the halves of answers that grew."""
-    page = page_of(connection, space, [match.source.seq for match in found]) if found else {}
-    ids = {turn.id: seq for seq, (turn, *_) in page.items()}
-    return {ids[half] for half in outgrown_among(connection, space, ids)}
 
 
 def _hits(connection: Connection, space: Space, asked: Criteria, found: Sequence[Match]) -> list[Hit]:
