@@ -258,11 +258,11 @@ class StoreVerbs(StoreFront):
 
     async def heads(
         self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
-        versions: bool = False
+        erased: bool = False, versions: bool = False
     ) -> list[Turn]:
         """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
-        ``after``."""
-        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, versions=versions)
+        ``after``. ``erased`` shows those that were erased, too."""
+        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions)
 
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,

@@ -218,7 +218,7 @@ def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collectio
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
-def _with_ids(form: Form, thread: Sequence[Kept]) -> list[Kept]:
+def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
     """The thread with ids for the calls of other forms that have none: no other API takes such a call, and the next
     request makes the same ids."""
     from headish.content.forms.writing import is_own

@@ -114,9 +114,11 @@ def heads(
     limit: int | None = None,
     after: str | None = None,
     by: Literal["start", "tip"] = "start",
+    erased: bool = False,
     versions: bool = False,
 ) -> list[Turn]:
     """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile. An answer that an import met again when it had grown is
@@ -133,7 +135,7 @@ def heads(
         before, found = start(connection, space._number), list[StoredTurn]()
         halves = set() if versions else outgrown_in_space(connection, space._number)
         while len(found) < wanted:
-            page = read(connection, space._number, before=before, limit=wanted - len(found))
+            page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
             found += [each for each in page if each.id not in halves]
             if not halves or not page:
                 break
