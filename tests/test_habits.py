@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -235,28 +237,6 @@ def imported_by(path: Path) -> set[str]:
     return found - {name_of(path)}
 
 
-NAMED_TWICE = {
-    "Asked",
-    "Conversation",
-    "Found",
-    "Headish",
-    "Kept",
-    "Kind",
-    "Limit",
-    "Page",
-    "Plan",
-    "Said",
-    "Seen",
-    "Settings",
-    "Stored",
-    "Stream",
-    "Thread",
-    "Tools",
-    "Wanted",
-}
-"""Names that still stand for several classes."""
-
-
 def test_a_class_name_stands_for_one_class() -> None:
     """A private one may stand again in another module of its folder alone: nobody meets both."""
     places: dict[str, list[Path]] = {}
@@ -267,4 +247,21 @@ def test_a_class_name_stands_for_one_class() -> None:
     twice = {
         name for name, found in places.items() if len(found) > 1 and not (name.startswith("_") and len(set(found)) == 1)
     }
-    assert twice <= NAMED_TWICE
+    assert not twice
+
+
+def test_the_picture_of_the_floors_is_that_of_pyproject() -> None:
+    """``pyproject.toml`` says what is above what, and nothing else numbers a floor."""
+    contracts = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [layers] = [each["layers"] for each in contracts if each.get("containers") == ["headish"]]
+    page = (TESTS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    picture = page.partition("```text\nstore/headish/\n")[2].partition("```")[0]
+    drawn = [
+        {re.split(r"[/.\s]", line.strip())[0] for line in floor.splitlines()}
+        for floor in picture.strip("\n").split("\n\n")
+    ]
+    assert drawn == [set(floor.split(" | ")) for floor in layers]
+    numbered = [
+        path for root in PACKAGES for path in root.rglob("*.py") if re.search(r"\bFloor \d", path.read_text("utf-8"))
+    ]
+    assert not numbered

@@ -30,7 +30,7 @@ INTERRUPTED, CLOSED_PIPE = 130, 141
 """Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
 
 
-class Settings(NamedTuple):
+class GlobalOptions(NamedTuple):
     """The options before the command."""
 
     db: str | None
@@ -83,7 +83,7 @@ class Settings(NamedTuple):
             backend.close()
 
 
-pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
+pass_settings: Callable[[F], F] = click.make_pass_decorator(GlobalOptions)  # type: ignore[assignment]
 
 
 def selection_options(command: F) -> F:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.exporting import Notes, export_many, reporting
-from headish_cli.options import PLACE, Settings, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, pass_settings
 from headish_cli.printing.output import say, write
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ DROPPED = "the transcript does not say so"
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
-    settings: Settings,
+    settings: GlobalOptions,
     headish: str | None,
     target: str,
     takes_all: bool,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
-from headish_cli.options import INPUT, PLACE, Settings, force_option, input_path, json_option, pass_settings
+from headish_cli.options import INPUT, PLACE, GlobalOptions, force_option, input_path, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.unread import find_unread, say_unread
 
@@ -54,7 +54,7 @@ SECONDS = 2.0
 @json_option
 @pass_settings
 def import_command(
-    settings: Settings,
+    settings: GlobalOptions,
     files: tuple[str, ...],
     format: str | None,
     bookmark: str | None,

@@ -12,7 +12,7 @@ from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
     INPUT,
     CachingCommand,
-    Settings,
+    GlobalOptions,
     cache_option,
     expect_options,
     force_option,
@@ -83,7 +83,7 @@ def _read_given(
 @json_option
 @pass_settings
 def add_command(
-    settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings: GlobalOptions, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
     intent: str | None, said_at: str | None, expect: str | None, absent: bool, as_json: bool,
     attached: tuple[str, ...], **options: Any,
@@ -127,7 +127,7 @@ def add_command(
 @json_option
 @pass_settings
 def doc_command(
-    settings: Settings, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings: GlobalOptions, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""

@@ -12,7 +12,7 @@ import msgspec
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
-from headish.erasing.erase import Said, erase
+from headish.erasing.erase import ErasureGrounds, erase
 from headish.erasing.names import erase_marked
 from headish.errors import InvalidArgument, InvalidBackup, SpaceRestoring
 from headish.limits import IMPORT_LINE_BYTES
@@ -90,7 +90,7 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
 def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    said = Said(receipt.reason, receipt.by, not_reached)
+    said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
     names = erase_marked(connection, space, receipt.names, said, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:

@@ -24,8 +24,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
     erased_in,
 )
@@ -245,8 +245,8 @@ def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
                 yield Part("other", f"Document {name or source.media_type}", f"{source.media_type}, not shown")
             case Mark(token=token):
                 yield Part("other", "Token", token)
-            case Tools(raw=raw):
-                yield Part("call", "Tools", raw)
+            case ToolDefinitions(raw=raw):
+                yield Part("call", "ToolDefinitions", raw)
             case ProviderBlock(provider=provider):
                 yield Part("other", f"A block of {provider}'s own", "not shown")
             case Erased():

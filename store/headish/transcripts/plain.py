@@ -15,11 +15,11 @@ from headish.transcripts.openchatml.forms import FUNCTIONS, is_builtin
 from headish.transcripts.shared.jsontext import is_object
 from headish.transcripts.shared.native import BlockStep, Run, Taker, note_calls, take_runs
 from headish.transcripts.shared.transcript import KINDS, arguments_of, make_message
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.messages import Attributes, Message
 
 TAKERS = {
-    "v0.1": Taker("OpenChatML 0.1", keeps=(Mark, Tools), thoughts=KINDS),
+    "v0.1": Taker("OpenChatML 0.1", keeps=(Mark, ToolDefinitions), thoughts=KINDS),
     "rwkv": Taker("the RWKV template", thoughts=()),
 }
 _GROUPS = {"v0.1"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import PLACE, Settings, json_option, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.progress import counting_turns
 
@@ -15,7 +15,7 @@ from headish_cli.printing.progress import counting_turns
 @click.option("--quick", is_flag=True, help="Compare the sums of the file instead of reading everything back.")
 @json_option
 @pass_settings
-def backup_command(settings: Settings, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
+def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
     """Back up the database into the file DEST, as it stands at one moment. Writers go on meanwhile.
 
     \b

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish.values.checks.files import open_target, read_regular
-from headish_cli.options import PLACE, Settings, json_option, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import content_of, fit, lay_out, marks, one_line, print_json, say
 from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record
@@ -30,7 +30,7 @@ NOTED_EVERY = 0.25
 
 @click.command("position")
 @pass_settings
-def position_command(settings: Settings) -> None:
+def position_command(settings: GlobalOptions) -> None:
     """Print the cursor of what was stored last: for 'follow --after' and --at-least."""
     with settings.open() as store:
         click.echo(store.position())
@@ -51,7 +51,7 @@ def position_command(settings: Settings) -> None:
 @json_option
 @pass_settings
 def follow_command(
-    settings: Settings,
+    settings: GlobalOptions,
     after: str | None,
     new: bool,
     no_wait: bool,

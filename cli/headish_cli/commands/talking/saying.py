@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import INPUT, PLACE, Settings, parse_settings, read_file, read_text
+from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text
 
 if TYPE_CHECKING:
     from headish import Store
@@ -69,7 +69,7 @@ def read_said(
 
 
 def choose_model(
-    settings: Settings, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
+    settings: GlobalOptions, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
 ) -> str | None:
     """The model to ask, or the name of a pointer: the person's own (``HEADISH_PTR``, the configuration) where neither
     an option nor the thread says who.

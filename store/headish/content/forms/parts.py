@@ -18,8 +18,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
     kind_of,
 )
@@ -81,7 +81,7 @@ class Losses:
     def own(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
         """The blocks that the form can say. Raises: Unsupported for those that can neither be said nor left out."""
         for block in blocks:
-            if isinstance(block, Mark | Tools | Other):
+            if isinstance(block, Mark | ToolDefinitions | Other):
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
             if isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
                 if isinstance(block, Thinking):

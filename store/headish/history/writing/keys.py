@@ -17,7 +17,7 @@ from headish.database.query import Connection
 from headish.errors import KeyTaken, UnknownTurn
 from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import Appended, append
-from headish.history.writing.planning import ALONE, EARLIER_ITEM, Stream
+from headish.history.writing.planning import ALONE, EARLIER_ITEM, BatchPlace
 from headish.rows.keys import known_ids, superseding, turn_by_key, turns_by_keys
 from headish.rows.turns import StoredTurn
 from headish.values.ids import Mint
@@ -34,7 +34,7 @@ def append_once(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    stream: Stream = ALONE,
+    stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> list[Appended | StoredTurn]:
     """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.

@@ -20,7 +20,7 @@ from headish.adapters.holding import DatabaseHold, Db, Scoped
 from headish.adapters.naming import check_name
 from headish.aio.threads import WAITING_THREADS, finish_or_stop
 from headish.errors import HeadishError, InvalidArgument, shown
-from headish.integrations.litellm.open_calls import OpenCall, OpenCalls
+from headish.integrations.litellm.open_calls import OpenCalls, UnendedCall
 
 log = logging.getLogger("headish")
 
@@ -95,7 +95,7 @@ class HeadishLogger(CustomLogger, Scoped):
             except (HeadishError, TypeError, ValueError, AttributeError, LookupError) as error:
                 log.warning("a call of LiteLLM is not stored: %s", error)
 
-    def _store(self, kwargs: Mapping[str, Any], call: OpenCall | None, response: Any) -> None:
+    def _store(self, kwargs: Mapping[str, Any], call: UnendedCall | None, response: Any) -> None:
         given = kwargs.get("messages")
         asked = call.messages if call else [_plain(each) for each in given] if isinstance(given, list) else []
         if kwargs.get("call_type") not in CALLS or not asked:

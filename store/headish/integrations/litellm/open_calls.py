@@ -19,13 +19,13 @@ EARLIER_SECONDS = 2.0
 never comes where the program stopped reading its stream."""
 
 
-class OpenCall(NamedTuple):
+class UnendedCall(NamedTuple):
     """A call under way: its place in the order, and the list as it was asked."""
 
     number: int
     messages: list[dict[str, Any]]
 
-    def goes_on_from(self, earlier: OpenCall) -> bool:
+    def goes_on_from(self, earlier: UnendedCall) -> bool:
         """Whether the list begins with an earlier call's, and has an answer behind it."""
         behind = len(earlier.messages)
         return (
@@ -40,7 +40,7 @@ class OpenCalls:
     """The open calls by LiteLLM's ids. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[str, OpenCall] = OrderedDict()
+        self._open: OrderedDict[str, UnendedCall] = OrderedDict()
         self._latest: OrderedDict[str, int] = OrderedDict()
         self._count = 0
         self._changed = threading.Condition()
@@ -50,12 +50,12 @@ class OpenCalls:
         with self._changed:
             if id not in self._open:
                 self._count += 1
-                self._open[id] = OpenCall(self._count, messages)
+                self._open[id] = UnendedCall(self._count, messages)
             while len(self._open) > OPEN_CALLS:
                 self._open.popitem(last=False)
 
     @contextmanager
-    def ending(self, id: str) -> Iterator[OpenCall | None]:
+    def ending(self, id: str) -> Iterator[UnendedCall | None]:
         """A call ends: what the block stores comes behind the earlier calls that it goes on from.
 
         None for a call that is not known.
@@ -77,7 +77,7 @@ class OpenCalls:
             self._open.pop(id, None)
             self._changed.notify_all()
 
-    def may_move(self, name: str, call: OpenCall | None) -> bool:
+    def may_move(self, name: str, call: UnendedCall | None) -> bool:
         """Whether a call is the latest of those that moved a name: its own answer may be late."""
         with self._changed:
             if call is None:
@@ -90,5 +90,5 @@ class OpenCalls:
                 self._latest.popitem(last=False)
             return is_latest
 
-    def _earlier_of(self, call: OpenCall) -> Mapping[str, OpenCall]:
+    def _earlier_of(self, call: UnendedCall) -> Mapping[str, UnendedCall]:
         return {id: each for id, each in self._open.items() if call.goes_on_from(each)}

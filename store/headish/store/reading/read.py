@@ -25,7 +25,7 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ROLES, Kept, Message
+from headish.values.messages import ROLES, Message, TranscriptMessage
 from headish.values.threads import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
@@ -113,8 +113,10 @@ def heads(
     limit: int | None = None,
     after: str | None = None,
     by: Literal["start", "tip"] = "start",
+    erased: bool = False,
 ) -> list[Turn]:
     """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile.
@@ -127,7 +129,8 @@ def heads(
     read = listings.heads if by == "start" else listings.heads_by_tip
 
     def work(connection: Connection) -> list[Turn]:
-        found = read(connection, space._number, before=start(connection, space._number), limit=wanted)
+        number = space._number
+        found = read(connection, number, before=start(connection, number), limit=wanted, erased=erased)
         return complete_turns(connection, space._number, found, space._options_at)
 
     return space._read(work)
@@ -222,13 +225,13 @@ def messages(
     from headish.history.windows.transcripts import kept_thread
     from headish.transcripts.drops import drop_words
 
-    def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
+    def work(connection: Connection, stored: StoredTurn) -> list[TranscriptMessage]:
         if holds_overlays(connection, space._number, stored.place):
             kept = kept_thread(walk(connection, space._number, [stored.place]))
             kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
         else:
             found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
-            kept = [Kept(message, turn.meta.system) for turn, message in found]
+            kept = [TranscriptMessage(message, turn.meta.system) for turn, message in found]
         filled = with_documents(connection, space._number, [message for message, _ in kept])
         return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
 

@@ -15,10 +15,10 @@ from headish.errors import (
 )
 from headish.history.definitions import find_pointer
 from headish.history.overlays.covering import put_in_place, read_covered
-from headish.history.overlays.laying import Blocks, Covering, Wanted, Write, find_covered, lay
+from headish.history.overlays.laying import Blocks, Covering, OverlayPlan, Write, find_covered, lay
 from headish.history.reading.decode import complete_turn
 from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
-from headish.history.windows.view import Thread
+from headish.history.windows.view import SeenThread
 from headish.rows.turns import StoredTurn
 from headish.store.reading.tokens import Count, max_tokens_of, measure_thread, room_for_request
 from headish.store.space import Space
@@ -109,7 +109,7 @@ def replace(space: Space, headish: str, content: Content, *, continues: str | No
     given = _read_blocks(content)
     new = content if isinstance(content, str) else given
 
-    def write(thread: Thread, indexes: list[int]) -> Blocks:
+    def write(thread: SeenThread, indexes: list[int]) -> Blocks:
         return put_in_place(thread.messages[indexes[0]], new)
 
     return _lay_words(space, wanted, write)
@@ -209,8 +209,10 @@ def compact_when_full(
     return compact(space, headish, to=max(1, room * 4 // 10), over=max(1, room * 9 // 10), ptr=name, warn=warn, **call)
 
 
-def _wanted(space: Space, does: str, first: str, last: str | None, continues: str | None, expect: object) -> Wanted:
-    return Wanted(
+def _wanted(
+    space: Space, does: str, first: str, last: str | None, continues: str | None, expect: object
+) -> OverlayPlan:
+    return OverlayPlan(
         does=does,
         first=parse_headish(first),
         last=parse_headish(first if last is None else last),
@@ -220,7 +222,7 @@ def _wanted(space: Space, does: str, first: str, last: str | None, continues: st
     )
 
 
-def _lay(space: Space, wanted: Wanted, write: Write) -> Turn | None:
+def _lay(space: Space, wanted: OverlayPlan, write: Write) -> Turn | None:
     space._check_writable()
     limit_bytes = space._payload_limit_bytes
     laid = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
@@ -229,14 +231,14 @@ def _lay(space: Space, wanted: Wanted, write: Write) -> Turn | None:
     return None if laid is None else space._as_turn(laid)
 
 
-def _lay_words(space: Space, wanted: Wanted, write: Write) -> Turn:
+def _lay_words(space: Space, wanted: OverlayPlan, write: Write) -> Turn:
     """An overlay with words of its own: laid, or the one that has them already."""
     turn = _lay(space, wanted, write)
     assert turn is not None  # only what puts no words can change nothing
     return turn
 
 
-def _ask_and_lay(space: Space, wanted: Wanted, ptr: str, call: Mapping[str, Any]) -> Turn:
+def _ask_and_lay(space: Space, wanted: OverlayPlan, ptr: str, call: Mapping[str, Any]) -> Turn:
     """Ask a model for the summary of what is covered, then lay it over the same turns."""
     from headish.answers.summaries import ask_summary  # late: most processes ask for none
 
@@ -257,7 +259,7 @@ def _always(blocks: Blocks) -> Write:
     return lambda _thread, _indexes: blocks
 
 
-def _nothing(_thread: Thread, _indexes: list[int]) -> Blocks:
+def _nothing(_thread: SeenThread, _indexes: list[int]) -> Blocks:
     return ()
 
 

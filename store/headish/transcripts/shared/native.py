@@ -24,8 +24,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
 )
 from headish.values.messages import Message
@@ -184,6 +184,6 @@ _TAKERS: dict[type, Callable[[Any, BlockStep], ContentBlock | None]] = {
     Document: _take_document,
     ProviderBlock: _take_or_drop("provider", "a provider's own block"),
     Mark: _take_or_drop("mark", "a control token kept from another format"),
-    Tools: _take_or_drop("tools", "a list of tool definitions"),
+    ToolDefinitions: _take_or_drop("tools", "a list of tool definitions"),
     Other: _take_or_drop("unknown", "a block of the unknown kind"),
 }
