@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.history.reading.usage import Count, CountedReply, count_usage, read_later_page, read_page, read_replies
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
@@ -114,4 +114,8 @@ def _all_replies(space: Space) -> Iterator[CountedReply]:
     seq: int | None = 0
     while seq is not None:
         page, seq = space._read(partial(read_page, space=space._number, seq=seq))
+        yield from page
+    after: bytes | None = b""
+    while after is not None:
+        page, after = space._read(partial(read_later_page, space=space._number, after=after))
         yield from page
