@@ -16,7 +16,7 @@ from msgspec import Struct
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared.servers import ServerAddress
-from headish.imports.source_files import Progress
+from headish.imports.source_files import Progress, is_running
 from headish.values.caches import Cache
 
 
@@ -35,6 +35,12 @@ class ImportSource(NamedTuple):
     limit_bytes: int
     progress: Progress | None = None
     server: ServerAddress | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a program may still write to the file: a reader of a log holds back its last answer then (rule R40,
+        grown versions)."""
+        return self.path is not None and is_running(self.path)
 
 
 class SourceMessage(Struct, frozen=True, kw_only=True):
