@@ -66,9 +66,12 @@ class Count(Struct, frozen=True):
 
 def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
     """The answers on the way to the places, each once, in walk order."""
-    walked = list(walk_backwards(connection, space, list(dict.fromkeys(places))))
-    answers = [_counted(each.id, each.head, each.system) for each in walked if each.system is not None]
-    ids = {each.id for each in walked}
+    answers: list[CountedReply] = []
+    ids: set[TurnId] = set()
+    for each in walk_backwards(connection, space, list(dict.fromkeys(places))):
+        ids.add(each.id)
+        if each.system is not None:
+            answers.append(_counted(each.id, each.head, each.system))
     later: list[CountedReply] = []
     after: bytes | None = b""
     while after is not None:
