@@ -60,7 +60,7 @@ class SourceMessage(Struct, frozen=True, kw_only=True):
     ``hidden``: model, people or both, where the source does not send it on, or does not show it.
     ``covers``: the ids of the messages before it that the content sums up: a window shows it in their place.
     ``meta`` is kept verbatim under the format's name in ``meta.app``. ``where`` names the message in notes.
-    ``form`` says how an API's message was written, where the content is one (``headish.content.forms.kept``).
+    ``form`` says how an API's message was written, where the content is one (``headish.content.forms.foreign``).
     """
 
     id: str | None
