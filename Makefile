@@ -1,9 +1,14 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up what they need; a second run skips what is done.
 
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
-	command -v $$python >/dev/null && $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' && \
-	echo $$python && break; done)
-BIN = .venv/bin
+# The Pythons that headish is checked on. One that lies on the path may be a shim that runs nothing: it is tried.
+PYTHONS = 3.11 3.12 3.13
+INSTALLED = $${PYENV_ROOT:-$$HOME/.pyenv}/versions
+PYTHON ?= $(shell for python in python3 $(foreach version,$(PYTHONS),python$(version) $(INSTALLED)/$(version).*/bin/python3); do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+find = $(shell for python in python$(1) $(INSTALLED)/$(1).*/bin/python$(1); do \
+	$$python -c 'import ensurepip' 2>/dev/null && echo $$python && break; done)
+VENV = .venv
+BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 # The tests' files lie in /dev/shm, in memory, where that has 4 GB of room and programs may run from it: a fifth less time.
 # TMPDIR wins.
@@ -19,12 +24,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick tests-quick soak bench bench-peers docs aio fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick pythons tests-quick soak bench bench-peers docs aio fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
-	@echo "make quick  in a minute: format lint mypy floors, and two cases of each test that needs no server, browser or wheel"
+	@echo "make quick  format lint mypy floors, and tests of what changed since main that need no server, browser or wheel"
 	@echo "make test   every check: $(STEPS)"
+	@echo "make pythons  quick on each other Python of $(PYTHONS); quick-3.13, test-3.13 on that one alone"
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make fix    format, and mend what the linter can mend"
@@ -35,11 +41,11 @@ help:
 	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
 	@echo "make clean  remove the environment, the caches and what was built"
 
-demo: .venv/.run
+demo: $(VENV)/.run
 	@$(BIN)/headish demo
 
 # What reads the sources and what runs them go side by side: half of the tests' time is spent waiting.
-test: .venv/.dev
+test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory --jobs 3 $(STEPS)
 
 # Frameworks do not go together with each other's pins. Each gets the tests of all adapters, and skips those of others: so
@@ -72,15 +78,25 @@ SUITES_langgraph = langgraph
 
 .PRECIOUS: .venv-peers-%/.installed .venv-peers-%/suites/.fetched
 
-quick: .venv/.dev
+quick: $(VENV)/.dev
 	@$(MAKE) --no-print-directory --jobs 6 format lint floors mypy tests-quick
+
+# The same checks on another Python, each in an environment of its own.
+quick-3.% test-3.%:
+	@test -n "$(call find,3.$*)" || { echo "Python 3.$* is neither on the path nor among pyenv's"; exit 1; }
+	@$(MAKE) --no-print-directory $(firstword $(subst -, ,$@)) VENV=.venv-3.$* PYTHON=$(call find,3.$*)
+
+pythons: $(VENV)/.dev
+	@$(foreach version,$(filter-out $(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'),$(PYTHONS)),\
+		$(if $(call find,$(version)),echo "Python $(version):" && $(MAKE) --no-print-directory quick-$(version),\
+			echo "Python $(version) is neither on the path nor among pyenv's: nothing was checked on it") &&) true
 
 # Rounds of each kind until the minutes are over; one line per kind says what was lost.
 MINUTES ?= 10
-soak: .venv/.dev
+soak: $(VENV)/.dev
 	$(BIN)/python tests/soak/run.py --minutes $(MINUTES) $(SOAK)
 
-bench: .venv/.dev
+bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
@@ -90,44 +106,43 @@ bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 	.venv-peers/bin/python tests/benchmarks/sessions.py
 
-aio: .venv/.dev
+aio: $(VENV)/.dev
 	$(BIN)/python -m headish.aio
 
-docs: .venv/.dev
+docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 
-fix: .venv/.dev
+fix: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-format: .venv/.dev
+format: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 
-lint: .venv/.dev
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 
 types: mypy basedpyright
 
-mypy: .venv/.dev
-	$(BIN)/mypy
+mypy: $(VENV)/.dev
+	$(BIN)/mypy --cache-dir .mypy_cache$(VENV:.venv%=%)
 
-basedpyright: .venv/.dev
+basedpyright: $(VENV)/.dev
 	$(BIN)/basedpyright
 
-floors: .venv/.dev
+floors: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-pytest: .venv/.dev
+pytest: $(VENV)/.dev
 	$(PYTEST_ALL) $(PYTEST)
 
-# On SQLite alone, two cases of each test, the first few examples of each property. Frameworks take seconds to import: their
-# tests are left out.
-tests-quick: .venv/.dev
-	HYPOTHESIS_PROFILE=quick $(PYTEST_ALL) --few 2 --ignore tests/integrations \
-		-m "not slow and not postgresql and not memory" $(PYTEST)
+# On SQLite alone, a few cases of each test, the first few examples of each property. QUICK=--all: whatever changed.
+tests-quick: $(VENV)/.dev
+	@chosen=$$($(BIN)/python tests/support/touched.py $(QUICK)) && \
+		HYPOTHESIS_PROFILE=quick $(PYTEST_ALL) -m "not slow and not postgresql and not memory" $$chosen $(PYTEST)
 
 # The wheel, installed alone in an empty environment.
-wheel: .venv/.dev
+wheel: $(VENV)/.dev
 	rm -rf build
 	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/dist
 	$(BIN)/python tests/wheel/check_contents.py build/dist
@@ -136,7 +151,7 @@ wheel: .venv/.dev
 	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --no-deps build/dist/*.whl
 	build/empty/bin/python tests/wheel/smoke.py
 
-lock: .venv/.dev
+lock: $(VENV)/.dev
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
@@ -144,29 +159,29 @@ lock: .venv/.dev
 		--constraint requirements/run.txt requirements/peers-$$peer.in || exit 1; done
 
 clean:
-	rm -rf .venv .venv-peers .venv-peers-* build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* build .mypy_cache* .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-.venv/bin/python:
+$(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "headish needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 
-.venv/.run: requirements/run.txt pyproject.toml | .venv/bin/python
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --require-hashes -r requirements/run.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/.dev: requirements/dev.txt .venv/.run
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
-.venv-peers/.installed: requirements/peers.txt pyproject.toml | .venv/bin/python
-	.venv/bin/python -m venv .venv-peers
+.venv-peers/.installed: requirements/peers.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m venv .venv-peers
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers.txt
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv-peers-%/.installed: requirements/peers-%.txt pyproject.toml | .venv/bin/python
-	.venv/bin/python -m venv .venv-peers-$*
+.venv-peers-%/.installed: requirements/peers-%.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m venv .venv-peers-$*
 	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers-$*.txt
 	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -264,7 +264,7 @@ def _asyncio() -> Iterator[str]:
     yield f"\n## headish.aio\n\n{_text(aio)}\n"
     yield "\nThe verbs and parts are those of `Store` and `Database`, awaited. "
     yield "`async for` goes over `turns`, `follow` and `audit`.\n"
-    for kind in (aio.AsyncStore, aio.AsyncDatabase, aio.Stream, aio.AsyncAnswer, aio.AsyncCapture):
+    for kind in (aio.AsyncStore, aio.AsyncDatabase, aio.AsyncStream, aio.AsyncAnswer, aio.AsyncCapture):
         yield f"\n### {kind.__name__}\n\n{_text(kind)}\n"
     yield _function("headish.aio.finish", aio.finish)
     yield _function("headish.aio.outcome_of", aio.outcome_of)

@@ -71,8 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    """A property that runs on three databases has all of its examples on the SQLite file, and fewer on the others."""
-    share = 4 if pyfuncitem.get_closest_marker("postgresql") else 2 if pyfuncitem.get_closest_marker("memory") else 1
+    """A property that runs on both databases has all of its examples on SQLite, and fewer on PostgreSQL."""
+    share = 4 if pyfuncitem.get_closest_marker("postgresql") else 1
     function = getattr(pyfuncitem.obj, "__func__", pyfuncitem.obj)
     known = getattr(function, "_hypothesis_internal_use_settings", None)
     if known is None or share == 1:
@@ -145,20 +145,21 @@ def new_place(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str],
     return make
 
 
-@pytest.fixture(params=["sqlite", "memory", "postgresql"])
-def place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Iterator[Place]:
-    """Where a test's stores are, for every backend; ``place.open()`` opens another one on the same rows."""
-    made = new_place(request.param)
-    yield made
-    made.close()
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
-def durable_place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Iterator[Place]:
-    """``place`` where several stores can be open on the same rows."""
+def place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Iterator[Place]:
+    """Where a test's stores are, on both databases; ``place.open()`` opens another one.
+
+    What differs in memory is the one connection behind its lock: ``in_memory_too`` marks the tests that meet it.
+    """
     made = new_place(request.param)
     yield made
     made.close()
+
+
+@pytest.fixture
+def durable_place(place: Place) -> Place:
+    """``place`` where several stores are open on the same rows: never in memory."""
+    return place
 
 
 @pytest.fixture
@@ -172,5 +173,5 @@ def file_place(new_place: Callable[[str], Place]) -> Iterator[FilePlace]:
 
 @pytest.fixture
 def store(place: Place) -> Store:
-    """An empty store, on every backend."""
+    """An empty store, on both databases."""
     return place.open()

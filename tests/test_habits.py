@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from support.loops import failing
 
 TESTS = Path(__file__).parent
 LIBRARY = TESTS.parent / "store" / "headish"
@@ -108,18 +112,23 @@ def test_a_test_asserts_more_than_that_nothing_raised() -> None:
     assert [f"{path}:{test.lineno}: {test.name}" for path, test in tests if test.name not in asserting] == []
 
 
-@pytest.mark.parametrize("path", TESTED, ids=lambda path: str(path.relative_to(TESTS)))
-def test_a_test_that_starts_a_process_is_marked_slow(path: Path) -> None:
-    """By itself or by a helper of its module. A module, a class or a test can be marked."""
+def test_a_test_that_starts_a_process_is_marked_slow() -> None:
+    """By itself or by a helper of its module; a module, a class or a test can be marked. `make quick` runs the rest."""
+    unmarked = [f"{path.relative_to(TESTS)}: {test}" for path in TESTED for test in starting(path)]
+    assert len(TESTED) > 200
+    assert unmarked == []
+
+
+def starting(path: Path) -> set[str]:
+    """The tests of a module that start a process and are not marked slow."""
     module = ast.parse(path.read_text("utf-8"))
     imported = {name.name for node in module.body if isinstance(node, ast.ImportFrom) for name in node.names}
-    starting = set(STARTING) & (imported | {"subprocess.run", "subprocess.Popen"})
+    starters = set(STARTING) & (imported | {"subprocess.run", "subprocess.Popen"})
     known = list(functions(path))
-    names = {function.name for function in known if starting & {named(call.func) for call in calls(function)}}
+    names = {function.name for function in known if starters & {named(call.func) for call in calls(function)}}
     while more := {function.name for function in known if called(function) & names} - names:
         names |= more
-    tests = {name for name in names if name.startswith("test_")}
-    assert tests <= marked_slow(module), "`make quick` would run them"
+    return {name for name in names if name.startswith("test_")} - marked_slow(module)
 
 
 def marked_slow(module: ast.Module) -> set[str]:
@@ -134,11 +143,11 @@ def marked_slow(module: ast.Module) -> set[str]:
     return {node.name for place in marked for node in ast.walk(place) if isinstance(node, Function)}
 
 
-@pytest.mark.parametrize("root", [LIBRARY, LIBRARY.parents[1] / "cli" / "headish_cli"], ids=lambda path: path.name)
-def test_a_folder_holds_at_most_fifteen_modules(root: Path) -> None:
-    folders = {path.parent for path in root.rglob("*.py")}
+def test_a_folder_holds_at_most_fifteen_modules() -> None:
+    roots = (LIBRARY, LIBRARY.parents[1] / "cli" / "headish_cli")
+    folders = {path.parent for root in roots for path in root.rglob("*.py")}
     crowded = {
-        str(folder.relative_to(root)): count
+        str(folder): count
         for folder in folders
         if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > FOLDER_MODULES
     }
@@ -161,9 +170,19 @@ def test_the_top_level_holds_what_it_is_known_to_hold() -> None:
     assert {Path(name).parts[0] for name in tracked.split("\0") if name} <= TOP_LEVEL
 
 
-@pytest.mark.parametrize("path", sorted((TESTS / "support").rglob("*.py")), ids=lambda path: path.name)
-def test_what_tests_share_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+def test_what_tests_share_says_what_it_is_for() -> None:
+    shared = sorted((TESTS / "support").rglob("*.py"))
+    assert [path.name for path in shared if not ast.get_docstring(ast.parse(path.read_text("utf-8")))] == []
+
+
+def test_a_loop_names_every_case_that_fails_and_is_never_empty() -> None:
+    def refuses(number: int, divisor: int) -> None:
+        with pytest.raises(ZeroDivisionError):
+            number // divisor
+
+    assert [*failing([(1, 0), (1, 1), (2, 2), ("1", 0)], refuses)] == ["(1, 1)", "(2, 2)", "('1', 0)"]
+    with pytest.raises(AssertionError):
+        failing([], refuses)
 
 
 def test_an_adapter_of_ours_looks_behind_no_store() -> None:
@@ -218,65 +237,6 @@ def imported_by(path: Path) -> set[str]:
     return found - {name_of(path)}
 
 
-NAMED_TWICE = {
-    "Around",
-    "Asked",
-    "Body",
-    "Call",
-    "Closed",
-    "Collected",
-    "Conversation",
-    "Counted",
-    "Cursor",
-    "Entry",
-    "Erased",
-    "Form",
-    "Found",
-    "Frame",
-    "Headish",
-    "Held",
-    "Kept",
-    "Key",
-    "Kind",
-    "Known",
-    "Limit",
-    "Numbers",
-    "Opened",
-    "Page",
-    "Parent",
-    "Piece",
-    "Place",
-    "Plan",
-    "Reached",
-    "Record",
-    "Remembered",
-    "Said",
-    "Seen",
-    "Session",
-    "Settings",
-    "Source",
-    "State",
-    "Step",
-    "Stored",
-    "Stream",
-    "Thread",
-    "Told",
-    "Tool",
-    "Tools",
-    "Turns",
-    "Wanted",
-    "Word",
-    "Words",
-    "Written",
-    "_Builder",
-    "_Kept",
-    "_Process",
-    "_Reader",
-    "_Shared",
-}
-"""Names that still stand for several classes."""
-
-
 def test_a_class_name_stands_for_one_class() -> None:
     """A private one may stand again in another module of its folder alone: nobody meets both."""
     places: dict[str, list[Path]] = {}
@@ -287,4 +247,21 @@ def test_a_class_name_stands_for_one_class() -> None:
     twice = {
         name for name, found in places.items() if len(found) > 1 and not (name.startswith("_") and len(set(found)) == 1)
     }
-    assert twice <= NAMED_TWICE
+    assert not twice
+
+
+def test_the_picture_of_the_floors_is_that_of_pyproject() -> None:
+    """``pyproject.toml`` says what is above what, and nothing else numbers a floor."""
+    contracts = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [layers] = [each["layers"] for each in contracts if each.get("containers") == ["headish"]]
+    page = (TESTS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    picture = page.partition("```text\nstore/headish/\n")[2].partition("```")[0]
+    drawn = [
+        {re.split(r"[/.\s]", line.strip())[0] for line in floor.splitlines()}
+        for floor in picture.strip("\n").split("\n\n")
+    ]
+    assert drawn == [set(floor.split(" | ")) for floor in layers]
+    numbered = [
+        path for root in PACKAGES for path in root.rglob("*.py") if re.search(r"\bFloor \d", path.read_text("utf-8"))
+    ]
+    assert not numbered

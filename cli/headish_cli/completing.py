@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import ROLES, Settings
+from headish_cli.options import ROLES, GlobalOptions
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -37,7 +37,7 @@ class Completed(click.types.StringParamType):
             return []
 
 
-def settings_of(ctx: click.Context) -> Settings:
+def settings_of(ctx: click.Context) -> GlobalOptions:
     """The settings that the line has so far: those behind the command, else before it, else of the environment."""
     given: dict[str, Any] = {}
     at: click.Context | None = ctx
@@ -45,7 +45,7 @@ def settings_of(ctx: click.Context) -> Settings:
         given = {name: at.params[name] for name in ("db", "space") if at.params.get(name)} | given
         at = at.parent
     space = given.get("space") or environ.get("HEADISH_SPACE") or "default"
-    return Settings(given.get("db") or environ.get("HEADISH_DB"), space, read_only=True)
+    return GlobalOptions(given.get("db") or environ.get("HEADISH_DB"), space, read_only=True)
 
 
 def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer:

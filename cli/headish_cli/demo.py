@@ -6,6 +6,7 @@ handle from the drawing above, the tour looks it up.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -14,6 +15,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import click
+
+from headish_cli.options import PLACE
 
 FILE = "conversations.jsonl"
 TOUR: tuple[tuple[str, str], ...] = (
@@ -47,10 +50,10 @@ TOUR: tuple[tuple[str, str], ...] = (
 
 
 @click.command("demo")
-@click.option("--keep", type=click.Path(), metavar="PATH", help="Keep the store of the tour here.")
+@click.option("--keep", type=PLACE, metavar="PATH", help="Keep the store of the tour here.")
 def demo_command(keep: str | None) -> None:
     """Take a tour: import, branch, merge, resolve, export, verify."""
-    if keep and Path(keep).exists():
+    if keep and os.path.lexists(keep):
         raise click.UsageError(f"{keep} exists already; the tour begins with an empty store")
     with tempfile.TemporaryDirectory() as folder, as_file(files("headish_cli") / FILE) as conversations:
         target = keep or str(Path(folder) / "tour.db")

@@ -20,7 +20,7 @@ import click
 from headish_cli.commands.talking.configuration import config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
-from headish_cli.options import CLOSED_PIPE, INTERRUPTED, Settings
+from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
 from headish_cli.printing.hints import hint, told_by_system
 from headish_cli.printing.output import Told, sentence
 
@@ -90,7 +90,7 @@ COMMANDS = {
 """Each command and the module that holds it, as ``<name>_command``."""
 
 
-class Headish(LazyGroup):
+class HeadishCommand(LazyGroup):
     """The command: its errors become a line on stderr, and its end an exit code."""
 
     def main(
@@ -218,11 +218,10 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
         ctx.exit()
 
 
-@click.group(cls=Headish, modules=COMMANDS, invoke_without_command=True,
+@click.group(cls=HeadishCommand, modules=COMMANDS, invoke_without_command=True,
              context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})  # fmt: skip
-@click.option(
-    "--db", metavar="TARGET", envvar="HEADISH_DB", help="A path, :memory: or a database URL.  [env: HEADISH_DB]"
-)
+@click.option("--db", type=PLACE, metavar="TARGET", envvar="HEADISH_DB",
+              help="A path, :memory: or a database URL.  [env: HEADISH_DB]")  # fmt: skip
 @click.option("--space", metavar="NAME", envvar="HEADISH_SPACE", default="default", show_default=True, type=SPACE,
               help="The space to use.  [env: HEADISH_SPACE]")  # fmt: skip
 @click.option("--read-only", is_flag=True, envvar="HEADISH_READ_ONLY",
@@ -259,7 +258,7 @@ def main(
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
     prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
     apart: Literal["required"] | None = "required" if isolation == "required" else None
-    ctx.obj = Settings(db, space, read_only, author or None, at_least, no_pager, ptr, prices, apart)
+    ctx.obj = GlobalOptions(db, space, read_only, author or None, at_least, no_pager, ptr, prices, apart)
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

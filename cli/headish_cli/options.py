@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from headish.database.backend import Backend
 
 F = TypeVar("F", bound=Callable[..., Any])
+PLACE = click.Path(readable=False)
+"""A path that a person names. What is declared so is opened by ``headish.values.checks.files`` alone."""
+INPUT = click.Path(readable=False, allow_dash=True)
+"""The same, or ``-`` for standard input."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 INTERRUPTED, CLOSED_PIPE = 130, 141
 """Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
 
 
-class Settings(NamedTuple):
+class GlobalOptions(NamedTuple):
     """The options before the command."""
 
     db: str | None
@@ -79,7 +83,7 @@ class Settings(NamedTuple):
             backend.close()
 
 
-pass_settings: Callable[[F], F] = click.make_pass_decorator(Settings)  # type: ignore[assignment]
+pass_settings: Callable[[F], F] = click.make_pass_decorator(GlobalOptions)  # type: ignore[assignment]
 
 
 def selection_options(command: F) -> F:
@@ -203,12 +207,11 @@ def read_stdin(limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> bytes:
 
 def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
     """The bytes of a regular file, or of standard input for ``-``. Raises: OSError; TooLarge past the limit."""
-    from headish.values.checks.files import open_regular
+    from headish.values.checks.files import read_regular
 
     if file == "-":
         return read_stdin(limit_bytes)
-    with open_regular(file) as opened:
-        return _within(opened.read(limit_bytes + 1), file, limit_bytes)
+    return _within(read_regular(file, limit_bytes), file, limit_bytes)
 
 
 def file_or_pipe(file: str | None) -> str:

@@ -9,7 +9,7 @@ from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts import threads
 from headish.values.checks.doors import TEXT, an, door
-from headish.values.messages import ContextWindow, Kept
+from headish.values.messages import ContextWindow, TranscriptMessage
 
 Written = str | dict[str, Any]
 
@@ -35,7 +35,7 @@ def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
 
 
 def _write_thread(window: ContextWindow, target: str, **settings: Any) -> str:
-    thread = [Kept(message, {}) for message in window.messages]
+    thread = [TranscriptMessage(message, {}) for message in window.messages]
     return threads.write_thread(thread, target, options=window.options, **settings)
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from headish.aio import threads
 from headish.aio.threads import finish, finish_surely, outcome_of
+from support.places import FilePlace
 
 Told = list[dict[str, Any]]
 
@@ -414,3 +415,28 @@ print("ended")
 """
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
         assert done.stdout.split() == ["stored", "ended"], done.stderr
+
+
+AT_EXIT = """
+import asyncio, atexit, sys
+from headish.aio import AsyncStore
+
+async def add():
+    async with AsyncStore.open(sys.argv[1]) as store:
+        await store.add_turns(item async for item in said(store))
+
+async def said(store):
+    yield "one"
+    await store.stats()
+    yield "two"
+
+atexit.register(lambda: asyncio.run(add()))
+asyncio.run(asyncio.sleep(0))
+"""
+
+
+@pytest.mark.slow
+def test_what_a_program_stores_while_it_exits_is_stored(file_place: FilePlace) -> None:
+    subprocess.run([sys.executable, "-c", AT_EXIT, file_place.target], check=True, timeout=60)
+    with file_place.open() as store:
+        assert [turn.text for turn in store.turns()] == ["one", "two"]

@@ -21,6 +21,7 @@ from support.command import Command
 from support.growing import texts
 from support.insides import unchanged
 from support.loopback import Loopback, event_stream
+from support.places import in_memory_too
 from support.providers.answers import anthropic_calls, anthropic_text
 
 CALLS = anthropic_calls(("f", {"n": 1}, "c1"), ("g", {"n": 2}, "c2"), ("f", {"n": 3}, "c3"), text="Let me look.")
@@ -181,6 +182,7 @@ class TestCallsThatMayNotRun:
             assert store.run_tools("main", lambda calls: pytest.fail(f"{calls} ran"), told=told.append) is None
         assert told == [Note("the call of functions.rm is not run: it was cut off", store.get("main").id)]
 
+    @in_memory_too
     def test_the_others_run(self, store: Store) -> None:
         store.add_turn("Go", bookmark="main")
         whole, half = ToolUse("f", "c1", {"n": 1}), ToolUse("f", "c2", {"n": 2})

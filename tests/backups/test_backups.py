@@ -15,8 +15,9 @@ from uuid import uuid4
 import pytest
 
 from headish import Database, Store, restore
-from headish.backups.frames import MAGIC, FrameWriter, Kind
+from headish.backups.frames import MAGIC, FrameKind, FrameWriter
 from headish.backups.restoring import restore_file
+from headish.database.revisions import REVISION
 from headish.errors import (
     FileTaken,
     HeadishError,
@@ -195,6 +196,22 @@ class TestItsFile:
             store.backup(tmp_path / "a.db")
 
 
+def rows(table: str, columns: list[str], values: list[list[Any]]) -> list[tuple[FrameKind, Any]]:
+    """The frames of a space with rows of one table."""
+    return [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.ROWS, {"table": table, "columns": columns, "rows": values})]
+
+
+def write_frames(path: Path, frames: list[tuple[FrameKind, Any]]) -> None:
+    """A backup of these frames, behind a header unless they bring one."""
+    file = BytesIO()
+    writer = FrameWriter(file)
+    if frames[0][0] is not FrameKind.HEADER:
+        writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": 0})
+    for kind, value in frames:
+        writer.write(kind, value)
+    path.write_bytes(file.getvalue())
+
+
 class TestHostileFiles:
     @pytest.fixture
     def whole(self, tmp_path: Path) -> bytes:
@@ -218,48 +235,45 @@ class TestHostileFiles:
                 assert not (tmp_path / "target.db").exists()
 
     @pytest.mark.parametrize(
-        "frames",
+        ("frames", "words"),
         [
-            [(Kind.END, {})],
-            [(Kind.HEADER, {"revision": "headish_9999"})],
-            [(Kind.HEADER, None)],
-            [(Kind.SPACE, {"name": b"a"})],
-            [(Kind.SPACE, {"name": "text"})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "counter", "columns": [], "rows": []})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "turn", "columns": ["id"], "rows": [["x"]]})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "turn", "columns": ["id"], "rows": [["x", 1]]})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.ROWS, {"table": "turn", "columns": ["id"], "rows": [[{}]]})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.COUNTER, {"seq": 1})],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.COUNTER, None)],
-            [(Kind.SPACE, {"name": b"a"}), (Kind.END, {})],
-            [(Kind.SPACE, {"name": b"-bad name"}), (Kind.COUNTER, None)],
-            [(Kind.ROWS, {"table": "turn", "columns": [], "rows": []})],
+            ([(FrameKind.HEADER, {"revision": "headish_9999"})], "'headish_9999' is unknown"),
+            ([(FrameKind.HEADER, None)], "a frame has no revision"),
+            ([(FrameKind.SPACE, {"name": b"a"})], "it was cut off"),
+            ([(FrameKind.SPACE, {"name": "text"})], "a frame has no name"),
+            (rows("counter", [], []), "'counter', which is no table"),
+            (rows("turn", ["id"], [["x"]]), "other columns than their table"),
+            (rows("turn", ["id"], [["x", 1]]), "more or fewer values than columns"),
+            (rows("turn", ["id", "seq"], [["x", 1], ["x"]]), "more or fewer values than columns"),
+            (rows("turn", ["id"], [["x"], []]), "more or fewer values than columns"),
+            (rows("turn", ["id"], [[{}]]), "holds what no column holds"),
+            (
+                [(FrameKind.SPACE, {"name": b"a"}), (FrameKind.COUNTER, {"seq": 1})],
+                "counter of a space says cannot be read",
+            ),
+            ([(FrameKind.SPACE, {"name": b"a"}), (FrameKind.COUNTER, None)], "counter of a space says cannot be read"),
+            ([(FrameKind.SPACE, {"name": b"a"}), (FrameKind.END, {})], "the space 'a' has no end"),
+            ([(FrameKind.SPACE, {"name": b"-bad name"}), (FrameKind.COUNTER, None)], "cannot be the name of a space"),
+            ([(FrameKind.ROWS, {"table": "turn", "columns": [], "rows": []})], "stands where a space begins"),
         ],
     )
     def test_frames_that_nobody_writes_are_refused_by_name(
-        self, frames: list[tuple[Kind, Any]], tmp_path: Path
+        self, frames: list[tuple[FrameKind, Any]], words: str, tmp_path: Path
     ) -> None:
-        from headish.database.revisions import REVISION
-
-        file = BytesIO()
-        writer = FrameWriter(file)
-        if frames[0][0] is not Kind.HEADER:
-            writer.write(Kind.HEADER, {"revision": REVISION, "made_at": 0})
-        for kind, value in frames:
-            writer.write(kind, value)
-        (tmp_path / "bad").write_bytes(file.getvalue())
-        if frames == [(Kind.END, {})]:
-            assert restore(tmp_path / "bad", tmp_path / "target.db").spaces == ()
-            return
-        with pytest.raises(HeadishError):
+        write_frames(tmp_path / "bad", frames)
+        with pytest.raises(HeadishError, match=words):
             restore(tmp_path / "bad", tmp_path / "target.db")
         assert not (tmp_path / "target.db").exists()
+
+    def test_a_backup_of_no_space_restores_none(self, tmp_path: Path) -> None:
+        write_frames(tmp_path / "empty", [(FrameKind.END, {})])
+        assert restore(tmp_path / "empty", tmp_path / "target.db").spaces == ()
 
     def test_a_frame_that_would_fill_the_memory_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = BytesIO()
-        FrameWriter(file).write(Kind.HEADER, {"x": b"\0" * 100_000})
+        FrameWriter(file).write(FrameKind.HEADER, {"x": b"\0" * 100_000})
         (tmp_path / "bomb").write_bytes(file.getvalue())
         monkeypatch.setattr("headish.backups.frames.BODY_LIMIT_BYTES", 10_000)
         with pytest.raises(InvalidBackup, match="unpacks to more"):

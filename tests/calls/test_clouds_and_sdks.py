@@ -14,7 +14,7 @@ import pytest
 
 from headish.calls import open_call
 from headish.calls.batches.choosing import find_batch_api
-from headish.calls.batches.reading import Wanted
+from headish.calls.batches.reading import BatchRequest
 from headish.calls.remote import Remote
 from headish.errors import CallRefused
 from headish.providers.clouds import Cloud
@@ -127,7 +127,7 @@ def test_the_sdk_makes_the_same_batch_at_azure(
 ) -> None:
     """Its file with the same fields, at the same paths."""
     monkeypatch.setenv("K", KEY)
-    wanted = [Wanted("t-1", {"model": "dep", "messages": BODY["messages"]})]
+    wanted = [BatchRequest("t-1", {"model": "dep", "messages": BODY["messages"]})]
     for _ in range(2):
         server.answer_json({"id": "file-1", "object": "file", "status": "processed"})
         server.answer_json({"id": "batch_1", "object": "batch", "status": "validating"})

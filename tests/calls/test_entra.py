@@ -20,7 +20,7 @@ import pytest
 
 from headish.calls import open_call
 from headish.calls.clouds import entra
-from headish.calls.clouds.remembering import Remembered
+from headish.calls.clouds.remembering import PerEnvironment
 from headish.calls.remote import Remote
 from headish.calls.routes import find_route
 from headish.errors import CallRefused, ClockSkewed, InvalidKey, MissingKey, NoCredentials
@@ -53,7 +53,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(entra, "_PROVIDERS", Remembered(("AZURE_", "HOME", "IDENTITY_")))
+    monkeypatch.setattr(entra, "_PROVIDERS", PerEnvironment(("AZURE_", "HOME", "IDENTITY_")))
     monkeypatch.setattr("headish.calls.client.FIRST_DELAY_SECONDS", 0.001)
 
 

@@ -8,11 +8,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headish.calls import Call, Stop, Timeouts, open_call
+from headish.calls import deadline as deadlines
+from headish.calls.deadline import Deadline
 from headish.calls.kept import close_all
 from headish.errors import (
     CallCancelled,
@@ -221,6 +224,23 @@ class TestTimes:
         server.answer(chunks=forever(server, []))
         error = self.failure(server, Timeouts(first_byte_seconds=0.2, silence_seconds=20))
         assert isinstance(error, FirstByteTimedOut)
+
+    def test_headers_leave_the_first_byte_what_they_did_not_take(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Else a server that sends its headers late would have the limit twice."""
+        clock = SimpleNamespace(now=0.0)
+        monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: clock.now))
+        watched = Deadline(Timeouts(first_byte_seconds=60, silence_seconds=600, total_seconds=None))
+        due = []
+        for seconds in (0, 45, 10, 20):  # the last one comes late: no time is left, and none is owed
+            clock.now += seconds
+            watched.heard()
+            watched.await_first_byte() if due else watched.begin()
+            assert watched._due is not None
+            due.append(watched._due)
+        assert [(each.limit, each.moment) for each in due] == [("first_byte", each) for each in (60, 60, 60, 75.001)]
+        watched.begin()
+        assert watched._due.moment == 135, "another attempt has all of it"
+        watched.cancel()
 
     def test_a_slow_first_byte_is_no_silence(self, server: Loopback) -> None:
         server.answer(chunks=event_stream(EVENTS[:1]), delay_seconds=0.5)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish_cli.commands.talking.conversation import Conversation
+from headish_cli.commands.talking.conversation import ChatSession
 from support.command import Command
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
@@ -173,7 +173,7 @@ def test_a_conversation_is_greeted_by_its_last_words_and_an_overlay_by_what_it_d
     headish("add", "Hi", "-b", "main")
     headish("hide", "main")
     with Store.open(headish.target) as store:
-        assert Conversation(store, "main", None, {}, {}).last_words() == [
+        assert ChatSession(store, "main", None, {}, {}).last_words() == [
             "you: Hi",
             "overlay: hides 1 turn from the model and people",
         ]

@@ -103,7 +103,7 @@ class TestTheFile:
 
     def test_a_folder_in_its_place_is_told(self, headish: Command, file: Path) -> None:
         file.mkdir(parents=True)
-        assert "is no file" in headish.fails("list")
+        assert "it is a folder" in headish.fails("list")
 
 
 WORDS = {"isolation": "required"}

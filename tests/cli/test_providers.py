@@ -184,13 +184,15 @@ class TestReplies:
     def test_one_that_was_cut_off_is_kept_and_told(self, headish: Command) -> None:
         headish("add", "Hi", "-b", "main")
         cut = b"".join(event_stream(anthropic_text("Hel", "lo.")[:3]))
-        done = headish("reply", "main", "--from", "anthropic", stdin=cut)
+        done = headish.run("reply", "main", "--from", "anthropic", stdin=cut)
+        assert done.code == 1
         assert done.err == f"The answer is incomplete: 'headish retry {done.out.strip()}' asks again.\n"
 
     def test_what_is_no_answer_is_told_in_a_line_and_nothing_is_stored(self, headish: Command) -> None:
         headish("add", "Hi", "-b", "main")
         assert "a reply cannot be read" in headish.fails("reply", "main", "--from", "anthropic", stdin="nonsense")
         assert "nothing came from the provider" in headish.fails("reply", "main", "--from", "anthropic", stdin="\n")
+        assert "nothing of it is an answer" in headish.fails("reply", "main", "--from", "openai", stdin="[]")
         assert "unknown provider" in headish.fails("reply", "main", "--from", "nobody", stdin=HELLO)
         assert "no turn is named 'x'" in headish.fails("reply", "x", "--from", "anthropic", stdin=HELLO)
         assert "cannot be read" in headish.fails("reply", "main", "--from", "anthropic", "/none/reply.json")

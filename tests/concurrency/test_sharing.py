@@ -356,6 +356,8 @@ class TestInterrupts:
                 signal.setitimer(signal.ITIMER_REAL, 0.05)
                 with pytest.raises(Interrupted):
                     store.add_turn("withdrawn", continues="main")
+                shared: SharedCommits = store._backend._shared  # type: ignore[attr-defined]
+                assert len(shared._open.jobs) == 1, "the content of a call that has ended is kept"
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.signal(signal.SIGALRM, before)
@@ -363,6 +365,40 @@ class TestInterrupts:
             leader.result()
         store.add_turn("after", continues="main")
         assert said(store) == ["root", "after"]
+
+    def test_one_of_a_waiter_whose_group_is_full_withdraws_its_job_too(
+        self, store: Store, joined: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The leader comes by that job: it is in its own group, though no more in the one that is open."""
+        monkeypatch.setattr(sharing, "GROUP_JOBS", 2)
+        left = threading.Event()
+
+        def interrupt(*_: object) -> None:
+            raise Interrupted
+
+        def fill() -> None:
+            wait_until(lambda: len(joined) == 2)
+            store.add_turn("third", continues="main")
+
+        def strike() -> None:
+            wait_until(lambda: len(joined) == 3)
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+        main = threading.get_ident()
+        before = signal.signal(signal.SIGUSR1, interrupt)
+        with ThreadPoolExecutor(3) as pool:
+            leader = pool.submit(store._write, lambda _: left.wait())
+            wait_until(lambda: len(joined) == 1)
+            others = [pool.submit(fill), pool.submit(strike)]
+            try:
+                with pytest.raises(Interrupted):
+                    store.add_turn("withdrawn", continues="main")
+            finally:
+                signal.signal(signal.SIGUSR1, before)
+                left.set()
+            for each in (leader, *others):
+                each.result()
+        assert said(store) == ["root", "third"]
 
     def test_a_mistake_that_a_job_does_not_repeat_was_an_interrupt_of_the_leader(
         self, store: Store, joined: list[Any]

@@ -11,7 +11,7 @@ import sqlalchemy
 from headish import Store
 from support import workers
 from support.growing import texts
-from support.places import Place
+from support.places import Place, in_memory_too
 from support.workers import PROCESSES, TURNS_EACH, run_together
 
 pytestmark = pytest.mark.slow
@@ -104,6 +104,7 @@ def deadlocks(url: str) -> int:
 
 
 class TestThreads:
+    @in_memory_too
     def test_sixteen_threads_share_one_store(self, place: Place) -> None:
         store = place.open()
         store.add_turn("root", bookmark="main")

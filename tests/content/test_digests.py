@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store, Turn
-from headish.content.hashes import Said, digest_turn, seal_entry, seal_object, seal_record, seal_turn
+from headish.content.hashes import DigestFields, digest_turn, seal_entry, seal_object, seal_record, seal_turn
 from support.dags import dags
 from support.places import Place
 from support.shared import OASST, needs_shared
@@ -33,7 +33,7 @@ def table(heading: str) -> list[dict[str, str]]:
 class TestVectors:
     @pytest.mark.parametrize("row", table("Digests"), ids=lambda row: row["case"])
     def test_a_digest_is_what_the_page_says(self, row: dict[str, str]) -> None:
-        said = Said(
+        said = DigestFields(
             row["role"],
             bytes.fromhex(row["hash"]),
             row["type"] or None,

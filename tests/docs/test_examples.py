@@ -132,8 +132,8 @@ def test_the_commands_of_make_are_targets() -> None:
         assert named <= targets | {"test"}
 
 
-@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], ids=lambda page: page.name)
-def test_links_lead_to_pages_that_are_there(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+def test_links_lead_to_pages_that_are_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))]
+    assert len(links) > 300
+    assert [(page.name, link) for page, link in links if "://" not in link and not (page.parent / link).exists()] == []

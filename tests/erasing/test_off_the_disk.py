@@ -15,7 +15,7 @@ from headish.database.schema import metadata
 from headish.erasing import places
 from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, Repeating
 from headish.limits import INLINE_BYTES
-from support.insides import dump
+from support.insides import dump, run_sql
 from support.places import FilePlace, Place
 
 SECRET = "xylophone-4711"
@@ -160,6 +160,44 @@ class TestFiles:
         assert Database(store._database).gc().scrubbed
         assert files_that_hold(file_place.path, SECRET) == []
         assert [each.covers for each in store.erasures if each.covers is not None] == [3]
+
+    def test_what_was_erased_meanwhile_is_left_to_the_next_time(
+        self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else its receipt would say that it is off a disk on which it still stands."""
+        store = file_place.open()
+        turns = [store.add_turn(f"{SECRET} {index}").id for index in range(2)]
+        backend = store._backend
+        original = type(backend).scrub
+
+        def erase_behind(self: Any) -> str:
+            why = original(self)
+            store.erase(turns[1], reason="asked for", scrub=False)
+            return str(why)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(backend), "scrub", erase_behind)
+            store.erase(turns[0], reason="asked for")
+        assert [each.covers for each in store.erasures] == [None, None]
+        assert not store.erasures.is_scrubbed
+        assert Database(store._database).gc().scrubbed
+        assert [each.covers for each in store.erasures] == [None, None, 2]
+        assert store.verify().problems == ()
+
+    def test_a_space_that_is_being_restored_gets_no_receipt(self, file_place: FilePlace) -> None:
+        """Its restore brings its receipts, and compares them with its backup."""
+        store, other = file_place.open(), file_place.open("half")
+        for each in (store, other):
+            each.erase(each.add_turn(SECRET).id, reason="asked for", scrub=False)
+        [[state]] = run_sql(store, f"SELECT state FROM counter WHERE space = {other._number}")
+        run_sql(store, f"UPDATE counter SET state = 'restoring:0' WHERE space = {other._number}")
+        assert Database(store._database).gc().scrubbed
+        assert [each.covers for each in store.erasures] == [None, 1]
+        assert len(dump(other)["erasure"]) == 1
+        told = "NULL" if state is None else f"'{state}'"
+        run_sql(store, f"UPDATE counter SET state = {told} WHERE space = {other._number}")
+        Database(store._database).gc()
+        assert [each.covers for each in other.erasures] == [None, 1]
 
     def test_whoever_opens_it_is_told_what_is_left_to_do(
         self, file_place: FilePlace, caplog: pytest.LogCaptureFixture

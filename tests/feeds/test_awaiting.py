@@ -10,7 +10,7 @@ from headish import Store
 from headish.errors import Closed, CursorLost, InvalidArgument, NotReplicated, UnknownBookmark, UnknownTurn
 from headish.feeds import waiting
 from headish.feeds.cursors import parse_cursor
-from support.places import Place
+from support.places import Place, in_memory_too
 
 
 def ahead(store: Store, turns: int = 1) -> str:
@@ -60,6 +60,7 @@ def test_a_database_that_was_put_back_is_not_waited_for(store: Store) -> None:
             store.at_least(str(lost), timeout=60).get("@")
 
 
+@in_memory_too
 def test_a_view_reads_and_writes_and_leaves_its_store_alone(store: Store) -> None:
     store.add_turn("a", bookmark="main")
     view = store.at_least(store.position())

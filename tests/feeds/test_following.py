@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from headish import Database, Store
+from headish.database.query import Query
 from headish.errors import Closed, CorruptRecord, CorruptTurn, CursorLost, InvalidArgument, InvalidName, RemovedSpace
 from headish.feeds import pages
 from headish.values.results.changes import KINDS, Change
 from support.growing import grow
-from support.insides import run_sql
-from support.places import FilePlace, Place
+from support.insides import database_of, run_sql
+from support.places import FilePlace, Place, in_memory_too
 
 
 def live(store: Store) -> dict[str, str]:
@@ -54,6 +55,7 @@ def in_words(changes: Iterable[Change]) -> list[str]:
     return [told(change) for change in changes]
 
 
+@in_memory_too
 class TestOrder:
     def test_every_change_comes_once_in_the_order_of_the_commits(self, store: Store) -> None:
         live(store)
@@ -293,6 +295,18 @@ class TestLostCursors:
         assert [next(changes).kind, next(changes).kind] == ["turn", "live"]
         run_sql(store, "UPDATE counter SET epoch = zeroblob(16)")
         with pytest.raises(CursorLost, match="of another space, or the space was restored"):
+            next(changes)
+
+    @pytest.mark.parametrize("column", ["seq", "change"])
+    def test_a_server_that_lost_commits_ends_a_reader_that_had_seen_them(self, store: Store, column: str) -> None:
+        """Either number alone tells it: turns and other changes are lost apart."""
+        store.add_turn("a", bookmark="main")
+        store.pointers.set("small", "openai/m")
+        changes = store.follow()
+        assert [next(changes).kind for _ in range(3)] == ["turn", "definition", "live"]
+        lose = Query("lose the last", f"UPDATE counter SET {column} = {column} - 1 WHERE space = :space")
+        database_of(store).write(lambda connection: connection.run(lose, space=store._number))
+        with pytest.raises(CursorLost, match=r"it is at 1/1, and the space ends at (0/1|1/0)"):
             next(changes)
 
     def test_a_cursor_is_of_one_space(self, place: Place) -> None:

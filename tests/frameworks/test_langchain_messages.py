@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from headish.frameworks.langchain.messages import join, split
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse, kind_of
 from support.langchain.messages import CALL, MESSAGES, PARTS, TEXT, USAGE, USE
 from support.langchain.rows import read_rows
+from support.loops import failing
 
 SAVED = {name: row for name, row in read_rows("saver").items() if row.beside["langchain"]["type"] != "opaque"}
 """Old rows of the saver, but those that held the serializer's bytes."""
@@ -56,17 +58,20 @@ def spelled(value: Any) -> str:
 
 
 class TestAMessage:
-    @pytest.mark.parametrize("name", MESSAGES)
-    def test_comes_back_from_its_blocks_and_what_stands_beside_them(self, name: str) -> None:
-        kind, fields = MESSAGES[name]
-        assert spelled(without_defaults(through(kind, fields))) == spelled(fields)
-        assert is_kind(kind)
+    def test_comes_back_from_its_blocks_and_what_stands_beside_them(self) -> None:
+        def comes_back(name: str) -> None:
+            kind, fields = MESSAGES[name]
+            assert spelled(without_defaults(through(kind, fields))) == spelled(fields)
+            assert is_kind(kind)
 
-    @pytest.mark.parametrize("name", SAVED)
-    def test_of_an_older_version_comes_back(self, name: str) -> None:
-        row = SAVED[name]
-        again = join(row.blocks, row.beside["langchain"])
-        assert without_defaults(again) == MESSAGES[name][1]
+        assert failing(MESSAGES, comes_back) == {}
+
+    def test_of_an_older_version_comes_back(self) -> None:
+        def comes_back(name: str) -> None:
+            again = join(SAVED[name].blocks, SAVED[name].beside["langchain"])
+            assert without_defaults(again) == MESSAGES[name][1]
+
+        assert failing(SAVED, comes_back) == {}
 
     @given(parts=st.lists(ODD | st.text(max_size=3), max_size=3), kind=st.sampled_from(["human", "ai", "tool"]))
     @settings(max_examples=60)
@@ -145,16 +150,17 @@ READ: dict[str, tuple[type, dict[str, Any]]] = {
 
 
 class TestAPart:
-    @pytest.mark.parametrize("role", ["human", "ai", "tool"])
-    @pytest.mark.parametrize("name", PARTS)
-    def test_is_the_block_that_says_the_most_of_it(self, name: str, role: str) -> None:
-        [block] = split(role, {"content": [PARTS[name]]}).blocks
-        if isinstance(block, ToolResult) and role == "tool":
-            [block] = block.content
-        whole = {key: value for key, value in PARTS[name].items() if key != "index"}
-        kind, facts = READ.get(name, (ProviderBlock, {"provider": "langchain", "data": whole}))
-        assert type(block) is kind
-        assert {fact: getattr(block, fact) for fact in facts} == facts
+    def test_is_the_block_that_says_the_most_of_it(self) -> None:
+        def is_that_block(name: str, role: str) -> None:
+            [block] = split(role, {"content": [PARTS[name]]}).blocks
+            if isinstance(block, ToolResult) and role == "tool":
+                [block] = block.content
+            whole = {key: value for key, value in PARTS[name].items() if key != "index"}
+            kind, facts = READ.get(name, (ProviderBlock, {"provider": "langchain", "data": whole}))
+            assert type(block) is kind
+            assert {fact: getattr(block, fact) for fact in facts} == facts
+
+        assert failing(product(PARTS, ("human", "ai", "tool")), is_that_block) == {}
 
     @pytest.mark.parametrize("name", [name for name in PARTS if name.startswith("image")])
     def test_that_is_a_picture_has_its_bytes_or_where_they_are(self, name: str) -> None:

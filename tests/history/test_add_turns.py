@@ -14,7 +14,7 @@ from headish.errors import HeadishError, InvalidArgument, InvalidContent, Invali
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from support.growing import texts
 from support.insides import database_of, dump, unchanged
-from support.places import Place
+from support.places import Place, in_memory_too
 
 
 class Drained:
@@ -69,6 +69,7 @@ class TestBatches:
         assert store.stats().turns == BATCH_TURNS + 1 + 3
         assert store.verify().problems == ()
 
+    @in_memory_too
     def test_a_refused_item_undoes_its_batch_and_keeps_the_earlier_ones(self, store: Store) -> None:
         items = [f"{index}" for index in range(BATCH_TURNS + 10)]
         with pytest.raises(InvalidRole):
@@ -94,6 +95,7 @@ class TestBatches:
         with unchanged(store), pytest.raises(error):
             store.add_turns([{"content": "a", "continues": "main"}, {"content": "b", "bookmark": "new"}, bad, "c"])
 
+    @in_memory_too
     def test_an_iterable_that_fails_stores_nothing_of_its_batch(self, store: Store) -> None:
         def items() -> Iterator[str]:
             yield "a"

@@ -14,7 +14,7 @@ from headish.errors import InvalidArgument, InvalidContent, InvalidRole, Unknown
 from headish.history.reading.find import find_turn
 from headish.history.writing.record import (
     TWINS_TRIED,
-    Wanted,
+    ListMatch,
     digests_of_list,
     match_by_each,
     match_recorded,
@@ -237,7 +237,7 @@ class TestWhere:
                 space = store._number
                 base = find_turn(connection, space, parse_headish(chosen)) if chosen and where[0] == "base" else None
                 named = find_bookmark(connection, space, b"name") if where[0] == "name" else None
-                wanted = Wanted(digests_of_list(drafts, base), base, thread_roots(connection, space, named))
+                wanted = ListMatch(digests_of_list(drafts, base), base, thread_roots(connection, space, named))
                 return [match_recorded(connection, space, wanted), match_by_each(connection, space, wanted)]
 
             quick, slow = read(store, both)

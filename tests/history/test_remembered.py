@@ -14,7 +14,7 @@ from headish.errors import HeadishError, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
 from support.growing import texts
 from support.insides import counted_statements, run_sql, unchanged
-from support.places import FilePlace, Place
+from support.places import FilePlace, Place, in_memory_too
 
 NAMES_USED = ("main", "side")
 TEXT = {"type": "text", "text": "answer"}
@@ -102,6 +102,7 @@ def test_what_another_store_wrote_is_seen(durable_place: Place) -> None:
     assert one.verify().problems == ()
 
 
+@in_memory_too
 def test_what_is_refused_is_not_remembered(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.add_turn("first", bookmark="main")
 

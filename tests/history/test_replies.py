@@ -18,9 +18,10 @@ from headish.errors import (
     UnknownTurn,
     Unrepresentable,
 )
+from headish.providers import PROVIDERS
 from headish.values.blocks import Text, ToolUse
 from support.insides import unchanged
-from support.places import Place
+from support.places import Place, in_memory_too
 
 MESSAGE: dict[str, Any] = {
     "type": "message",
@@ -123,8 +124,14 @@ class TestAnAnswer:
             asked.export("main")
         assert "Let me look." in asked.export("main", drop=["partial"])
 
-    def test_nothing_at_all_is_an_empty_incomplete_turn(self, asked: Store) -> None:
-        turn = asked.reply("main", "anthropic", [])
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    @pytest.mark.parametrize("nothing", [[], iter(()), "[]", b" [ ] ", "data: [DONE]\n\n", ": comment\n\n"])
+    def test_nothing_at_all_is_no_answer(self, asked: Store, provider: str, nothing: Any) -> None:
+        with unchanged(asked), pytest.raises(InvalidReply, match=f"nothing of it is an answer of {provider}"):
+            asked.reply("main", provider, nothing)
+
+    def test_a_stream_that_begins_and_says_nothing_is_an_empty_incomplete_turn(self, asked: Store) -> None:
+        turn = asked.reply("main", "anthropic", EVENTS[:1])
         assert asked.blocks(turn.id) == ()
         assert turn.meta.reply["stop_reason"] == "incomplete"
 
@@ -245,6 +252,7 @@ class TestWhatMoves:
         assert (turn.meta.continues, turn.meta.bookmark) == ((question.id,), "main")
 
 
+@in_memory_too
 class TestACapture:
     def test_it_shows_each_piece_and_is_one_turn_in_the_end(self, asked: Store) -> None:
         with asked.capture(asked.request("main"), "anthropic") as capture:

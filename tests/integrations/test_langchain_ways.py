@@ -4,7 +4,6 @@ saver's file. All of them store the same blocks, whatever the message, and the f
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from support.frameworks import needs
 from support.langchain.checkpoints import write_checkpoint
 from support.langchain.messages import MESSAGES, Fields
 from support.later import Later
+from support.loops import failing
 
 core = Later("langchain_core.messages")
 history = Later("headish.integrations.langchain")
@@ -67,24 +67,15 @@ WAYS: dict[str, Callable[[Path], list[Any] | None]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stored]:
-    """What a way stored; it is gone once for all messages."""
-
-    @cache
-    def go(way: str) -> Stored:
-        path = tmp_path_factory.mktemp(way) / "chat.db"
-        given = WAYS[way](path)
-        # The importer walks through a message that says nothing.
-        names = [name for name, message in MESSAGES.items() if way != "import" or split(*message).blocks]
-        with Store.open(path) as store:
-            assert store.verify().problems == ()
-            return Stored(dict(zip(names, store.messages("chat"), strict=True)), given)
-
-    return go
+def stored(way: str, path: Path) -> Stored:
+    given = WAYS[way](path)
+    # The importer walks through a message that says nothing.
+    names = [name for name, message in MESSAGES.items() if way != "import" or split(*message).blocks]
+    with Store.open(path) as store:
+        assert store.verify().problems == ()
+        return Stored(dict(zip(names, store.messages("chat"), strict=True)), given)
 
 
-@pytest.mark.parametrize("name", MESSAGES)
 @pytest.mark.parametrize(
     "way",
     [
@@ -93,16 +84,20 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stored]:
         pytest.param("saver", marks=needs("langgraph.checkpoint", "langgraph")),
     ],
 )
-def test_each_way_stores_the_same_turn_of_a_message(stored: Callable[[str], Stored], way: str, name: str) -> None:
-    expected, (turns, given) = split(*MESSAGES[name]), stored(way)
-    if name not in turns:
-        assert (way, expected.blocks) == ("import", [])
-        return
-    turn, message = turns[name]
-    assert message.content == tuple(expected.blocks)
-    assert (message.role, message.attributes.speaker) == (expected.role, expected.speaker)
-    assert message.cache == expected.cache
-    assert expected.reply.items() <= (turn.meta.reply or {}).items()
-    if given is not None:
-        place = [*MESSAGES].index(name)
-        assert given[place] == revived(*LISTED[place])
+def test_each_way_stores_the_same_turn_of_a_message(tmp_path: Path, way: str) -> None:
+    turns, given = stored(way, tmp_path / "chat.db")
+
+    def is_the_same(place: int, name: str) -> None:
+        expected = split(*MESSAGES[name])
+        if name not in turns:
+            assert (way, expected.blocks) == ("import", [])
+            return
+        turn, message = turns[name]
+        assert message.content == tuple(expected.blocks)
+        assert (message.role, message.attributes.speaker) == (expected.role, expected.speaker)
+        assert message.cache == expected.cache
+        assert expected.reply.items() <= (turn.meta.reply or {}).items()
+        if given is not None:
+            assert given[place] == revived(*LISTED[place])
+
+    assert failing(enumerate(MESSAGES), is_the_same) == {}

@@ -120,6 +120,20 @@ class TestTheBookmarkRule:
         with unchanged(store), pytest.raises(BookmarkTaken, match="an earlier item of this batch"):
             store.add_turns([{"content": "x", "bookmark": "new"}, {"content": "y", "bookmark": "new"}])
 
+    @pytest.mark.parametrize("where_it_was", ["in the store", "at an item"])
+    def test_it_moves_forward_through_earlier_items_of_a_batch(self, store: Store, where_it_was: str) -> None:
+        """Rule R24, not taken away. Two names at the first turn: a bare id moves neither of them."""
+        a = store.add_turn("a", bookmark="stored")
+        store.bookmarks.set("twin", "stored")
+        name = "stored" if where_it_was == "in the store" else "new"
+        chain: list[dict[str, Any]] = [{"content": "b", "continues": a.id, "bookmark": "new"}]
+        chain += [{"content": "c", "continues": 0, "bookmark": "side"}, {"content": "d", "continues": 1}]
+        stored = store.add_turns([*chain, {"content": "e", "continues": [2, 1], "bookmark": name}])
+        assert where(store)[name] == stored[3].id
+        apart = [{"content": "x"}, {"content": "y", "continues": 0}, {"content": "z", "continues": 1, "bookmark": name}]
+        with unchanged(store), pytest.raises(BookmarkTaken, match=stored[3].id):
+            store.add_turns(apart)
+
     def test_respond_moves_the_name_of_the_newest_turn(self, store: Store) -> None:
         store.add_turn("a", bookmark="main")
         b = store.add_turn("b", respond=True)

@@ -25,7 +25,7 @@ from headish.searching.index import catch_up, forget_entries
 from headish.values.ids import TurnId
 from support.growing import grow
 from support.insides import counted_rows, counted_statements, database_of, read
-from support.places import FilePlace, Place
+from support.places import FilePlace, Place, in_memory_too
 from support.workers import find_all, run_together
 
 
@@ -108,6 +108,7 @@ class TestCatchingUp:
         assert len(found(store, "cat")) == 3
         assert problems(store) == []
 
+    @in_memory_too
     def test_a_turn_that_was_erased_meanwhile_is_not_brought_back(self, store: Store) -> None:
         turn = store.add_turn("a cat")
         backend, space = database_of(store), store._number

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.content.searching.pieces import Piece
+from headish.content.searching.pieces import FieldText
 from headish.rows.upkeep.matches import SearchedTurn
 from headish.searching import entries
-from headish.searching.entries import Said, entry_of, unread_fact
+from headish.searching.entries import SearchableTurn, entry_of, unread_fact
 from headish.values.ids import TurnId
 
 SPACE = 7
 
 
-def said(*pieces: tuple[str, str]) -> Said:
+def said(*pieces: tuple[str, str]) -> SearchableTurn:
     source = SearchedTurn(1, 1, 0, TurnId("0" * 25), "user", None, None, None, None, b"")
-    return Said(source, [Piece(*each) for each in pieces], frozenset({"read"}))
+    return SearchableTurn(source, [FieldText(*each) for each in pieces], frozenset({"read"}))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["text", "reasoning"]), st.text("abÉ天気 ", max_size=40)), max_size=3))

@@ -10,7 +10,7 @@ import pytest
 from headish import Database, Store
 from headish.database.urls import parse_url, server_arguments
 from headish.searching import index
-from support.secured import secured_database
+from support.secured import SEARCH, secured_database
 
 PAGES = 8
 """64 KB, the least that a server lets wait."""
@@ -29,7 +29,7 @@ def writer(request: pytest.FixtureRequest, new_postgresql: str) -> Iterator[tupl
 
 def waiting(owner: str) -> int:
     """How many pages of words wait. They are sorted in by that."""
-    with psycopg.connect(**server_arguments(parse_url(owner)), autocommit=True) as connection:
+    with psycopg.connect(**(SEARCH | server_arguments(parse_url(owner))), autocommit=True) as connection:
         row = connection.execute("SELECT gin_clean_pending_list('search_text_words')").fetchone()
     assert row is not None
     return int(row[0])

@@ -15,7 +15,7 @@ from headish.content.searching.questions import (
     phrases_of,
 )
 from headish.content.searching.snippets import SNIPPET_CHARACTERS, snippet_of
-from headish.content.searching.texts import Body, matches
+from headish.content.searching.texts import SearchedText, matches
 from headish.content.searching.words import (
     WORD_CHARACTERS,
     _words_of_run,
@@ -154,17 +154,17 @@ class TestQuestions:
     @given(ANY_TEXT)
     def test_a_text_is_found_by_itself(self, text: str) -> None:
         if words_of(text):
-            assert matches(parse_question('"' + text.replace('"', " ") + '"'), [Body(text)])
+            assert matches(parse_question('"' + text.replace('"', " ") + '"'), [SearchedText(text)])
 
     def test_a_phrase_stands_in_one_text_in_its_order(self) -> None:
         question = parse_question('"big dog"')
-        assert matches(question, [Body("a big dog")])
-        assert not matches(question, [Body("dog big")])
-        assert not matches(question, [Body("big"), Body("dog")])
+        assert matches(question, [SearchedText("a big dog")])
+        assert not matches(question, [SearchedText("dog big")])
+        assert not matches(question, [SearchedText("big"), SearchedText("dog")])
 
     def test_words_may_stand_in_several_texts(self) -> None:
-        assert matches(parse_question("big dog"), [Body("big"), Body("dog")])
-        assert not matches(parse_question("big NOT dog"), [Body("big"), Body("dog")])
+        assert matches(parse_question("big dog"), [SearchedText("big"), SearchedText("dog")])
+        assert not matches(parse_question("big NOT dog"), [SearchedText("big"), SearchedText("dog")])
 
     def test_how_often_a_phrase_stands_there_is_counted(self) -> None:
         asked = [
@@ -175,8 +175,8 @@ class TestQuestions:
             Phrase(("go", "on", "and", "go", "on")),
         ]
         for text in ("go on and go on and gone", "Go on, ánd gó on and gone"):
-            assert [Body(text).count(each) for each in asked] == [2, 3, 2, 2, 1]
-        assert Body("go go go go").count(Phrase(("go", "go"))) == 3  # one over the other
+            assert [SearchedText(text).count(each) for each in asked] == [2, 3, 2, 2, 1]
+        assert SearchedText("go go go go").count(Phrase(("go", "go"))) == 3  # one over the other
 
     @given(ASCII_TEXT, st.lists(ASCII_TEXT, min_size=1, max_size=3))
     def test_ascii_is_asked_as_its_words_are(self, text: str, asked: list[str]) -> None:
@@ -184,11 +184,11 @@ class TestQuestions:
         words = [*words_of(" ".join(asked)), *words_of(text)[1:4]]
         for begun in range(len(words)):
             for phrase in (Phrase((words[begun],)), Phrase(tuple(words[begun:])), Phrase(tuple(words[begun:]), True)):
-                plain, cut = Body(text), Body(text + " ж")
+                plain, cut = SearchedText(text), SearchedText(text + " ж")
                 assert plain.count(phrase) == cut.count(phrase)
                 assert plain.holds(phrase) == cut.holds(phrase)
                 assert sorted(plain.spans([phrase])) == sorted(cut.spans([phrase]))
-        assert Body(text).length == Body(text + " ж").length - 1
+        assert SearchedText(text).length == SearchedText(text + " ж").length - 1
 
 
 class TestSnippets:

@@ -24,7 +24,7 @@ from headish.errors import (
     UnknownTurn,
 )
 from headish.rows.spaces import add_space
-from support.places import FilePlace, Place
+from support.places import FilePlace, Place, in_memory_too
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -99,6 +99,7 @@ class TestClosing:
             with pytest.raises(Closed):
                 call()
 
+    @in_memory_too
     def test_the_short_way_closes_its_database(self, place: Place) -> None:
         store = place.fresh()
         store.add_turn("a")

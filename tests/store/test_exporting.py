@@ -140,3 +140,54 @@ class TestBranches:
             grow(other, "one <- a, one <- b")
         assert len(command("export", "--to", "chat", "--branches").out.splitlines()) == 2
         assert "--branches is for" in command.misused("export", "--to", "2.2", "--branches")
+
+
+class TestCallsWithoutIds:
+    """Gemini names calls by their place; the other APIs refuse a call, or a result, without an id."""
+
+    CONTENTS = (
+        {"role": "user", "parts": [{"text": "Add."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "add", "args": {"a": 2}}},
+                                    {"functionCall": {"name": "add", "args": {"a": 3}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "add", "response": {"result": "4"}}},
+                                   {"functionResponse": {"name": "add", "response": {"result": "6"}}}]},
+    )  # fmt: skip
+    PROVIDERS = (
+        ("chat", "openai"),
+        ("anthropic", "anthropic"),
+        ("responses", "openai_responses"),
+        ("cohere", "cohere"),
+    )
+    KEYS = ("id", "tool_call_id", "tool_use_id", "call_id")
+
+    def ids_in(self, value: Any) -> list[str]:
+        """All ids of calls and results, in their order."""
+        if isinstance(value, list):
+            return [id for each in value for id in self.ids_in(each)]
+        inner = [] if not isinstance(value, dict) else [each for key in value for each in self.ids_in(value[key])]
+        return inner + [value[key] for key in self.KEYS if key in value] if isinstance(value, dict) else inner
+
+    @pytest.mark.parametrize(("format", "provider"), PROVIDERS)
+    def test_they_get_the_ids_that_a_request_gives_them(self, store: Store, format: str, provider: str) -> None:
+        tip = store.record(list(self.CONTENTS), form="gemini").tip
+        [*_, entries] = json.loads(store.export(tip.id, format)).values()
+        made = [f"call_{store.get(f'{tip.id}~1').id}_{position}" for position in range(2)]
+        assert self.ids_in(entries) == made * 2
+        assert set(self.ids_in(store.request(tip.id, provider).body)) == set(made)
+        assert not any(entry.get("role") == "function" for entry in entries)
+
+    def test_what_gemini_wrote_comes_back_without_ids(self, store: Store) -> None:
+        tip = store.record(list(self.CONTENTS), form="gemini").tip
+        assert json.loads(store.export(tip.id, "gemini"))["contents"] == list(self.CONTENTS)
+        assert self.ids_in(store.messages(tip.id, form="gemini")) == []
+
+    def test_an_old_function_call_of_chat_comes_back_as_it_was(self, store: Store) -> None:
+        given = [
+            {"role": "user", "content": "Add."},
+            {"role": "assistant", "content": None, "function_call": {"name": "add", "arguments": "{}"}},
+            {"role": "function", "name": "add", "content": "5"},
+        ]
+        tip = store.record(given, form="chat").tip
+        assert json.loads(store.export(tip.id, "chat"))["messages"] == given
+        [*_, entries] = json.loads(store.export(tip.id, "anthropic")).values()
+        assert len(self.ids_in(entries)) == 2

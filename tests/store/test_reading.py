@@ -12,7 +12,7 @@ from headish.store.reading.read import PAGE_TURNS
 from headish.values.blocks import Text
 from support.dags import dags
 from support.growing import grow, names_of
-from support.places import FilePlace, Place
+from support.places import FilePlace, Place, in_memory_too
 
 DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"
 
@@ -85,6 +85,7 @@ class TestTurns:
         assert [turn.id for turn in store.turns()] == ids
         assert [turn.id for turn in store.turns(after=ids[0])] == ids[1:]
 
+    @in_memory_too
     def test_what_is_stored_while_reading_is_read_too(self, store: Store) -> None:
         store.add_turns(["a"] * PAGE_TURNS)
         reading = store.turns()

@@ -9,7 +9,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headish import Store
+
+in_memory_too = pytest.mark.parametrize("place", ["sqlite", "memory", "postgresql"], indirect=True)
+"""For a test of pools and locks: in memory, all that a process does shares one connection."""
 
 
 class Place:

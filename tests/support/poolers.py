@@ -23,13 +23,13 @@ def started_pooler(target: str, *, connections: int, login: str | None = None, p
     if program is None:
         pytest.skip("install pgbouncer to try headish behind a pooler")
     server = make_url(target)
-    port, host, user = _free_port(), server.query["host"], login or server.username
+    port, host, user = _free_port(), server.query.get("host", server.host), login or server.username
     folder = Path(tempfile.mkdtemp(prefix="headish-pooler-"))
     users, settings = folder / "users.txt", folder / "pgbouncer.ini"
     users.write_text(f'"{user}" "{password}"\n')
     settings.write_text(
         f"""[databases]
-{server.database} = user={user} host={host} port={server.query.get("port", 5432)}
+{server.database} = user={user} host={host} port={server.query.get("port", server.port or 5432)}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}

@@ -26,7 +26,7 @@ def all_queries() -> dict[str, Query]:
     """Every statement by its name, wherever it stands. Adapters hold none: no framework is imported."""
     found: dict[str, Query] = {}
     for path in sorted(LIBRARY.rglob("*.py")):
-        if "Query(" in path.read_text("utf-8"):
+        if re.search(r"\bQuery\(", path.read_text("utf-8")):
             module = importlib.import_module(".".join(("headish", *path.relative_to(LIBRARY).with_suffix("").parts)))
             found |= {each.name: each for each in _within(module)}
     return found

@@ -15,6 +15,8 @@ from headish.database.isolation.measures import quoted
 from headish.database.urls import parse_url, server_arguments
 from support.places import ServerPlace
 
+SEARCH = {"options": "-csearch_path=headish,public"}
+"""Where whoever sends statements of their own looks for the tables."""
 PASSWORD = "of-the-tests"
 
 
@@ -43,7 +45,7 @@ class Logins:
     def run(self, statement: str, who: str | None = None, space: str | None = None) -> list[tuple[Any, ...]]:
         """What a statement of one's own gives, without headish: as a login, inside a space that it may enter."""
         url = parse_url(self.url if who is None else self.at(who))
-        with psycopg.connect(**server_arguments(url)) as connection:
+        with psycopg.connect(**(SEARCH | server_arguments(url))) as connection:
             if space is not None:
                 connection.execute("SELECT headish_enter(%s)", (space.encode(),))
             cursor = connection.execute(statement.encode())
@@ -61,7 +63,8 @@ class Logins:
 
     def drop(self) -> None:
         for name in self._made:
-            self.run(f"DROP OWNED BY {quoted(name)}; DROP ROLE {quoted(name)}")
+            role = quoted(name)
+            self.run(f"REASSIGN OWNED BY {role} TO CURRENT_USER; DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def fill(database: Database, space: str) -> None:

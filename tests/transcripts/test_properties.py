@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
-from headish.transcripts import Stream, Transcript, emit, from_json, parse, to_json, visible
+from headish.transcripts import Transcript, TranscriptStream, emit, from_json, parse, to_json, visible
 from headish.transcripts.threads import write_thread
 from headish.values.blocks import Text
-from headish.values.messages import Kept, Message
+from headish.values.messages import Message, TranscriptMessage
 from support.transcripts.models import FORMATS, cut, less_layout, models, outcome, texts_of
 
 each_format = pytest.mark.parametrize("format", FORMATS)
@@ -106,7 +106,7 @@ class TestGoingOn:
         thread = _kept(read, form)
         assert write_thread(thread, form) == text
         added = Message(role=data.draw(st.sampled_from(("user", "assistant"))), content=(Text("and on"),))
-        longer = write_thread([*thread, Kept(added, {})], form)
+        longer = write_thread([*thread, TranscriptMessage(added, {})], form)
         old = emit(replace(read, pending=None, eos=False), form)
         assert longer.startswith(old)
         assert "and on" in longer[len(old) :]
@@ -114,14 +114,16 @@ class TestGoingOn:
         assert parse(longer, form).messages[:-1] == read.messages
 
 
-def _kept(read: Transcript, format: str) -> list[Kept]:
+def _kept(read: Transcript, format: str) -> list[TranscriptMessage]:
     """The turns that an import makes of a transcript."""
     around = to_json(replace(read, messages=()))
     first = {key: around[key] for key in ("header", "header_raw", "bos", "eos") if key in around}
     last = {key: around[key] for key in ("pending",) if key in around}
     ends = {0: first}
     ends[len(read.messages) - 1] = {**ends.get(len(read.messages) - 1, {}), **last}
-    return [Kept(each, {"format": format, **ends.get(index, {})}) for index, each in enumerate(read.messages)]
+    return [
+        TranscriptMessage(each, {"format": format, **ends.get(index, {})}) for index, each in enumerate(read.messages)
+    ]
 
 
 def _version(version: str) -> str:
@@ -154,7 +156,7 @@ def test_hidden_text_is_never_seen(data: st.DataObject) -> None:
         messages.append({key: value for key, value in message.items() if value is not None})
     transcript = from_json({"messages": messages})
     assert "SECRET" not in "".join(text for _, text in visible(transcript))
-    stream = Stream("2.2")
+    stream = TranscriptStream("2.2")
     written = emit(transcript, "2.2")
     events = [event for chunk in data.draw(cut(written)) for event in stream.feed(chunk)]
     assert "SECRET" not in "".join(event.text or "" for event in events)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish.errors import InvalidInterchange, InvalidTranscript
-from headish.transcripts import Event, Stream, Transcript, from_events, parse, visible
+from headish.transcripts import Event, Transcript, TranscriptStream, from_events, parse, visible
 from headish.transcripts.views import visible_text
 from support.transcripts.models import FORMATS, cut, texts_of
 
 
 def run(format: str, chunks: list[str], **settings: bool) -> tuple[list[Event], Transcript]:
-    stream = Stream(format, **settings)
+    stream = TranscriptStream(format, **settings)
     events = [event for chunk in chunks for event in stream.feed(chunk)]
     transcript = stream.finish(partial=True)
     return events + stream.rest, transcript
@@ -33,7 +33,7 @@ def joined(events: list[Event], kind: str = "response.delta") -> list[tuple[int,
 
 class TestDeltas:
     def test_text_is_shown_as_it_comes(self) -> None:
-        stream = Stream("2.2")
+        stream = TranscriptStream("2.2")
         assert stream.feed("<|start|>assistant<|channel|>final<|mess") == []
         assert stream.feed("age|>Li") == [Event("response.delta", 0, "Li")]
         assert stream.feed("ma<") == [Event("response.delta", 0, "ma")]
@@ -56,14 +56,14 @@ class TestDeltas:
         ]  # fmt: skip
 
     def test_a_stream_that_ends_early_is_an_error_after_its_deltas(self) -> None:
-        stream = Stream("harmony", start_role="assistant")
+        stream = TranscriptStream("harmony", start_role="assistant")
         assert [event.text for event in stream.feed("<|channel|>final<|message|>half")] == ["half"]
         with pytest.raises(InvalidTranscript) as error:
             stream.finish()
         assert error.value.code == "E-STREAM-TRUNCATED"
 
     def test_a_message_of_openchatml_0_1_shows_when_it_is_complete(self) -> None:
-        stream = Stream("v0.1")
+        stream = TranscriptStream("v0.1")
         assert stream.feed("<|im_start|>assistant\n<|start_reason|>x<|end_reason|>\nHi") == []
         assert stream.feed("\n<|im_end|>") == [Event("response.delta", 0, "Hi"), Event("response.done", 0, stop="end")]
 
@@ -120,7 +120,7 @@ class TestEventsBack:
 
 class TestInterruptions:
     def test_a_cancelled_message_is_kept_as_far_as_it_came(self) -> None:
-        stream = Stream("2.2")
+        stream = TranscriptStream("2.2")
         shown = stream.feed("<|start|>user<|message|>hi<|end|>\n<|start|>assistant<|message|>Half")
         assert stream.cancel() == [Event("response.cancel", 1)]
         assert stream.feed(" an answer<|end|>\n") == []
@@ -131,7 +131,7 @@ class TestInterruptions:
         assert kept[0].attributes.stop == "none"
 
     def test_a_segment_s_end_is_hinted_while_a_message_is_shown(self) -> None:
-        stream = Stream("2.2")
+        stream = TranscriptStream("2.2")
         assert stream.flush() == []
         stream.feed("<|start|>assistant<|message|>One.")
         assert stream.flush() == [Event("response.delta.flush", 0)]

@@ -6,7 +6,7 @@ import pytest
 
 from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
 from headish.limits import MESSAGE_HEADER_LIMIT
-from headish.transcripts import Stream, convert, emit, from_json, lint, parse, to_json
+from headish.transcripts import TranscriptStream, convert, emit, from_json, lint, parse, to_json
 
 NO_JSON = "version: 2.2\n\n<|start|>user<|constrain|>json<|message|>no<|end|>\n"
 NO_CHANNEL = (
@@ -77,7 +77,7 @@ class TestWhichFormat:
     def test_a_transcript_says_what_it_was_read_as(self, text: str, format: str) -> None:
         assert parse(text).format == format
         for size in (1, 7, len(text)):
-            stream = Stream(None)
+            stream = TranscriptStream(None)
             events = [event for at in range(0, len(text), size) for event in stream.feed(text[at : at + size].encode())]
             assert stream.finish().format == stream.format == format
             shown = "".join(event.text or "" for event in [*events, *stream.rest])
@@ -87,7 +87,7 @@ class TestWhichFormat:
             assert convert(parse(text), "rwkv", "2.2").format == "2.2"
 
     def test_a_stream_without_a_known_format_says_so_at_its_end(self) -> None:
-        stream = Stream()
+        stream = TranscriptStream()
         assert stream.feed("hello") == []
         assert stream.format is None
         with pytest.raises(InvalidTranscript) as refused:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import (
-    Settings,
+    GlobalOptions,
     expect_option,
     expect_options,
     json_option,
@@ -45,7 +45,7 @@ def bookmark_command() -> None:
 @click.option("--recent", is_flag=True, help="List the last moved first, not by name.")
 @json_option
 @pass_settings
-def list_command(settings: Settings, limit: int | None, after: str | None, recent: bool, as_json: bool) -> None:
+def list_command(settings: GlobalOptions, limit: int | None, after: str | None, recent: bool, as_json: bool) -> None:
     """List bookmarks and the turns that they name."""
     with settings.open() as store:
         found = store.bookmarks.list(limit=limit, by="recency" if recent else "name", after=after)
@@ -78,7 +78,9 @@ def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:
 @expect_options
 @json_option
 @pass_settings
-def set_command(settings: Settings, name: str, headish: str, expect: str | None, absent: bool, as_json: bool) -> None:
+def set_command(
+    settings: GlobalOptions, name: str, headish: str, expect: str | None, absent: bool, as_json: bool
+) -> None:
     """Set NAME to a HEADISH, or move it there. 'NAME@{1}' as the HEADISH undoes its last move."""
     with settings.open() as store:
         bookmark = store.bookmarks.set(name, headish, expect=read_expect(expect, absent, store))
@@ -92,7 +94,7 @@ def set_command(settings: Settings, name: str, headish: str, expect: str | None,
 @click.argument("name")
 @expect_option
 @pass_settings
-def remove_command(settings: Settings, name: str, expect: str | None) -> None:
+def remove_command(settings: GlobalOptions, name: str, expect: str | None) -> None:
     """Remove NAME; its turns and its history stay."""
     with settings.open() as store:
         store.bookmarks.remove(name, expect=read_expect(expect, False, store))
@@ -104,7 +106,7 @@ def remove_command(settings: Settings, name: str, expect: str | None) -> None:
 @click.argument("new")
 @expect_option
 @pass_settings
-def rename_command(settings: Settings, old: str, new: str, expect: str | None) -> None:
+def rename_command(settings: GlobalOptions, old: str, new: str, expect: str | None) -> None:
     """Rename the bookmark OLD to NEW; its history and its title go with it."""
     with settings.open() as store:
         click.echo(store.bookmarks.rename(old, new, expect=read_expect(expect, False, store)).turn)
@@ -114,7 +116,7 @@ def rename_command(settings: Settings, old: str, new: str, expect: str | None) -
 @click.argument("name")
 @json_option
 @pass_settings
-def history_command(settings: Settings, name: str, as_json: bool) -> None:
+def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """List every move of NAME, the last first. NAME@{n} names the turn that it pointed at n moves ago."""
     with settings.open() as store:
         moves = store.bookmarks.history(name)
@@ -135,7 +137,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 @expect_option
 @json_option
 @pass_settings
-def undo_command(settings: Settings, name: str, n: int, expect: str | None, as_json: bool) -> None:
+def undo_command(settings: GlobalOptions, name: str, n: int, expect: str | None, as_json: bool) -> None:
     """Move the bookmark NAME back by N turns, and print the ids of those that left it, oldest first.
 
     The turns stay stored: 'headish bookmark set NAME NAME@{1}' takes this back. Past the first turn of the thread the

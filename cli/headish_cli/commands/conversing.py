@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import one_line, print_json, say, shorten
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @json_option
 @pass_settings
-def title_command(settings: Settings, headish: str, text: str | None, ask: str | None, as_json: bool) -> None:
+def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: str | None, as_json: bool) -> None:
     """Show what the conversation of a HEADISH is called, or call it TEXT; an empty TEXT takes the title away."""
     if ask is not None and text is not None:
         raise click.UsageError("--ask finds a title: leave TEXT out")
@@ -48,7 +48,7 @@ def title_command(settings: Settings, headish: str, text: str | None, ask: str |
 @click.option("--remove", "remove", is_flag=True, help="Take these tags away.")
 @json_option
 @pass_settings
-def tag_command(settings: Settings, headish: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
+def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Show the tags of the conversation of a HEADISH, one per line, or add some."""
     with settings.open() as store:
         found = store.conversations.get(headish)
@@ -73,7 +73,7 @@ def tag_command(settings: Settings, headish: str, tags: tuple[str, ...], remove:
 @click.option("--undo", is_flag=True, help="Let it be pinned no longer.")
 @json_option
 @pass_settings
-def pin_command(settings: Settings, headish: str, undo: bool, as_json: bool) -> None:
+def pin_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:
     """Pin the conversation of a HEADISH: 'headish list --pinned' shows those alone."""
     _set(settings, headish, as_json, "is pinned no longer" if undo else "is pinned", pinned=not undo)
 
@@ -83,13 +83,13 @@ def pin_command(settings: Settings, headish: str, undo: bool, as_json: bool) -> 
 @click.option("--undo", is_flag=True, help="Let lists show it again.")
 @json_option
 @pass_settings
-def archive_command(settings: Settings, headish: str, undo: bool, as_json: bool) -> None:
+def archive_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:
     """Archive the conversation of a HEADISH: lists leave it out, and 'headish list --archived' shows it."""
     words = "is shown by lists again" if undo else "is archived: 'headish list --archived' shows it"
     _set(settings, headish, as_json, words, archived=not undo)
 
 
-def _set(settings: Settings, headish: str, as_json: bool, words: str, **changes: Any) -> None:
+def _set(settings: GlobalOptions, headish: str, as_json: bool, words: str, **changes: Any) -> None:
     with settings.open() as store:
         found = store.conversations.set(headish, **changes)
         called = _called(store, found)

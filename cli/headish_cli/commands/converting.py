@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import json_option, read_file
+from headish_cli.options import INPUT, json_option, read_file
 from headish_cli.printing.output import print_json, write
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE
 
 
 @click.command("convert")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=INPUT)
 @from_option
 @click.option("--to", "target", required=True, metavar="FORMAT", help="What to print.")
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what would not come back.")
@@ -72,7 +72,7 @@ def convert_command(
 
 
 @click.command("lint-transcript")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=INPUT)
 @from_option
 @json_option
 def lint_transcript_command(file: str, source: str | None, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import (
     counted,
     marks,
@@ -52,7 +52,7 @@ class Drawn(NamedTuple):
 @click.option("--full", is_flag=True, help="Draw every turn of the tree, and fold none.")
 @json_option
 @pass_settings
-def tree_command(settings: Settings, headish: str, limit: int | None, full: bool, as_json: bool) -> None:
+def tree_command(settings: GlobalOptions, headish: str, limit: int | None, full: bool, as_json: bool) -> None:
     """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 
     The thread that leads to it is one straight column. Long runs are folded (⋮ 214 turns). Of a large tree half of the

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.exporting import Notes, export_many, reporting
-from headish_cli.options import Settings, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, pass_settings
 from headish_cli.printing.output import say, write
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ DROPPED = "the transcript does not say so"
 @click.option(
     "--all", "takes_all", is_flag=True, help="Every conversation, the thread of each tip, as JSON Lines or with -o."
 )
-@click.option("-o", "--output", "folder", type=click.Path(file_okay=False), metavar="FOLDER",
+@click.option("-o", "--output", "folder", type=PLACE, metavar="FOLDER",
               help="Write a file for each conversation into FOLDER.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="With -o, replace files that hold something else.")
 @click.option("--drop", multiple=True, metavar="WHAT", help="Give up, by name, what the format cannot carry.")
@@ -39,7 +39,7 @@ DROPPED = "the transcript does not say so"
               help="In a transcript, end a final answer at the end with <|return|>. In JSON, leave out what a trainer "
                    "must not see (hidden, reasoning, keys, ids of providers), and say what.")  # fmt: skip
 @click.option("--with-reasoning", is_flag=True, help="With --for-training, keep the reasoning.")
-@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE",
+@click.option("--report", type=PLACE, metavar="FILE",
               help="Write a line for each thing that --for-training left out.")  # fmt: skip
 @click.option("--relaxed", is_flag=True, help="Write bodies that break their constraint, and missing channels.")
 @click.option("--tight", is_flag=True, help="v0.1: no line break before <|im_end|> where headish writes a message.")
@@ -54,7 +54,7 @@ DROPPED = "the transcript does not say so"
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
-    settings: Settings,
+    settings: GlobalOptions,
     headish: str | None,
     target: str,
     takes_all: bool,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
-from headish_cli.options import Settings, force_option, input_path, json_option, pass_settings
+from headish_cli.options import INPUT, PLACE, GlobalOptions, force_option, input_path, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.unread import find_unread, say_unread
 
@@ -25,7 +25,7 @@ SECONDS = 2.0
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=INPUT, metavar="FILE...")
 @click.option("--from", "format", metavar="FORMAT",
               help="chatgpt, claude (exports), claude-code, codex, gemini-cli (sessions), llm (logs.db), cross-stream, "
                    "openai-agents, langgraph, pydantic-ai (frameworks), open-webui, librechat, inspect, otel, "
@@ -44,7 +44,7 @@ SECONDS = 2.0
 @click.option("--relaxed", is_flag=True, help="Take bodies that break their constraint, and missing channels.")
 @click.option("--keep-raw", is_flag=True, help="Keep a file that does not parse as a document.")
 @click.option("--dry-run", is_flag=True, help="Count what is there and what is new, and store nothing.")
-@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE",
+@click.option("--report", type=PLACE, metavar="FILE",
               help="Write a line for each thing that had no place of its own.")  # fmt: skip
 @click.option("--watch", is_flag=True,
               help="Keep a file, or a folder of a coding agent's sessions, imported while it is written.")  # fmt: skip
@@ -54,7 +54,7 @@ SECONDS = 2.0
 @json_option
 @pass_settings
 def import_command(
-    settings: Settings,
+    settings: GlobalOptions,
     files: tuple[str, ...],
     format: str | None,
     bookmark: str | None,
@@ -164,9 +164,11 @@ def _summarize(done: Imported, dry_run: bool) -> None:
 @contextmanager
 def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
     """Says broken records on stderr, and writes every note to the report."""
+    from headish.values.checks.files import open_target
+
     with ExitStack() as stack:
         try:
-            report = None if path is None else stack.enter_context(open(path, "w", encoding="utf-8", buffering=1))
+            report = None if path is None else stack.enter_context(open_target(path))
         except OSError as error:
             raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
 

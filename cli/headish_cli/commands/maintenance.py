@@ -8,7 +8,7 @@ import click
 
 from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, say, write
 from headish_cli.printing.progress import counting_turns
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--all", "whole", is_flag=True, help="Check every space, and the database's own indexes.")
 @json_option
 @pass_settings
-def verify_command(settings: Settings, whole: bool, as_json: bool) -> None:
+def verify_command(settings: GlobalOptions, whole: bool, as_json: bool) -> None:
     """Check every hash, digest, seal, link and bookmark. The exit code is 1 if something disagrees."""
     if whole:
         with settings.open_database() as database:
@@ -51,7 +51,7 @@ def _tell_report(report: Report, where: str) -> None:
 @click.command("stats")
 @json_option
 @pass_settings
-def stats_command(settings: Settings, as_json: bool) -> None:
+def stats_command(settings: GlobalOptions, as_json: bool) -> None:
     """Count what the space holds."""
     with settings.open() as store:
         stats = store.stats()
@@ -75,7 +75,7 @@ db_command.add_command(secure_command)
 @db_command.command("path")
 @json_option
 @pass_settings
-def path_command(settings: Settings, as_json: bool) -> None:
+def path_command(settings: GlobalOptions, as_json: bool) -> None:
     """Print where the database is."""
     path = _without_password(settings.target)
     if as_json:
@@ -87,7 +87,7 @@ def path_command(settings: Settings, as_json: bool) -> None:
 @db_command.command("current")
 @json_option
 @pass_settings
-def current_command(settings: Settings, as_json: bool) -> None:
+def current_command(settings: GlobalOptions, as_json: bool) -> None:
     """Print the schema's revision; nothing is changed.
 
     Of a database that is spread over several machines, the tables that are not spread are named.
@@ -109,7 +109,7 @@ def current_command(settings: Settings, as_json: bool) -> None:
 
 @db_command.command("upgrade")
 @pass_settings
-def upgrade_command(settings: Settings) -> None:
+def upgrade_command(settings: GlobalOptions) -> None:
     """Upgrade the schema, in one transaction. A SQLite database is copied beside itself first."""
     from headish.database.revisions import REVISION
     from headish.database.spreading import not_spread
@@ -131,7 +131,7 @@ def _tell_left(left: list[str] | None) -> None:
 @click.argument("switch", type=click.Choice(["on", "off"]), required=False)
 @json_option
 @pass_settings
-def search_index_command(settings: Settings, switch: str | None, as_json: bool) -> None:
+def search_index_command(settings: GlobalOptions, switch: str | None, as_json: bool) -> None:
     """Say whether the database keeps a search index, or switch it on or off.
 
     Off, a search reads every turn, and finds the same. On, each space builds its index at its next search.

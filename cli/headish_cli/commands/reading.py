@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.options import (
-    Settings,
+    GlobalOptions,
     budget_option,
     headish_argument,
     json_option,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option("--payload", is_flag=True, help="Write the stored bytes, nothing else.")
 @json_option
 @pass_settings
-def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) -> None:
+def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: bool) -> None:
     """Show one turn: what it says on stdout, what it is on stderr."""
     with settings.open() as store:
         if payload:
@@ -59,7 +59,7 @@ def get_command(settings: Settings, headish: str, payload: bool, as_json: bool) 
 @click.argument("key")
 @json_option
 @pass_settings
-def find_command(settings: Settings, key: str, as_json: bool) -> None:
+def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
     """Print the id of the turn with a KEY: the name that another system has for it.
 
     Of a turn that was superseded by KEY;2, KEY;3 ..., it is the newest of them.
@@ -84,7 +84,7 @@ def find_command(settings: Settings, key: str, as_json: bool) -> None:
 @json_option
 @pass_settings
 def log_command(
-    settings: Settings, headish: str, limit: int | None, since: str | None, until: str | None, role: str | None,
+    settings: GlobalOptions, headish: str, limit: int | None, since: str | None, until: str | None, role: str | None,
     grep: str | None, whole: bool, raw: bool, graph: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List the turns that lead to a HEADISH, newest first.
@@ -123,7 +123,7 @@ def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:
 @budget_option
 @json_option
 @pass_settings
-def resolve_command(settings: Settings, headish: tuple[str, ...], raw: bool, budget: Any, as_json: bool) -> None:
+def resolve_command(settings: GlobalOptions, headish: tuple[str, ...], raw: bool, budget: Any, as_json: bool) -> None:
     """Print the context window of a HEADISH: the messages that lead to it and the merged options.
 
     Several resolve as if one turn continued them all. What is covered, hidden or left out is told.

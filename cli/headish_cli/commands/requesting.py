@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from headish_cli.options import Settings, budget_option, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, budget_option, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _given(strict: bool, **settings: bool | str | None) -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print the body on one line.")
 @pass_settings
 def request_command(
-    settings: Settings, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
+    settings: GlobalOptions, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
     stream: bool, explain: bool, as_json: bool, budget: Any, **settings_given: Any,
 ) -> None:  # fmt: skip
     """Print the request body that asks a provider to continue a HEADISH. What was repaired or left out is told.
@@ -77,7 +77,7 @@ def request_command(
 @json_option
 @pass_settings
 def lint_command(
-    settings: Settings, headish: str, provider: str | None, ptr: str | None, budget: Any, as_json: bool,
+    settings: GlobalOptions, headish: str, provider: str | None, ptr: str | None, budget: Any, as_json: bool,
     **settings_given: Any,
 ) -> None:  # fmt: skip
     """Tell what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""

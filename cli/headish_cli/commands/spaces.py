@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from headish_cli.commands.keeping.securing import grant_command, members_command, revoke_command
-from headish_cli.options import Settings, json_option, page_options, pass_settings
+from headish_cli.options import GlobalOptions, json_option, page_options, pass_settings
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
@@ -50,7 +50,7 @@ spaces_command.add_command(revoke_command)
 @page_options
 @json_option
 @pass_settings
-def list_command(settings: Settings, limit: int | None, after: str | None, as_json: bool) -> None:
+def list_command(settings: GlobalOptions, limit: int | None, after: str | None, as_json: bool) -> None:
     """List the names of the spaces."""
     with settings.open_database() as database:
         names = database.spaces.list(limit=limit, after=after)
@@ -64,7 +64,7 @@ def list_command(settings: Settings, limit: int | None, after: str | None, as_js
 @spaces_command.command("add")
 @click.argument("name")
 @pass_settings
-def add_command(settings: Settings, name: str) -> None:
+def add_command(settings: GlobalOptions, name: str) -> None:
     """Make the space NAME."""
     with settings.open_database(create=True) as database:
         database.spaces.add(name)
@@ -75,7 +75,7 @@ def add_command(settings: Settings, name: str) -> None:
 @click.argument("old")
 @click.argument("new")
 @pass_settings
-def rename_command(settings: Settings, old: str, new: str) -> None:
+def rename_command(settings: GlobalOptions, old: str, new: str) -> None:
     """Give the space OLD the name NEW. All that it holds stays."""
     with settings.open_database() as database:
         database.spaces.rename(old, new)
@@ -92,7 +92,7 @@ def rename_command(settings: Settings, old: str, new: str) -> None:
 @json_option
 @pass_settings
 def rm_command(
-    settings: Settings, name: str, erase: bool, reason: str | None, by: str | None, dry_run: bool, yes: bool,
+    settings: GlobalOptions, name: str, erase: bool, reason: str | None, by: str | None, dry_run: bool, yes: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Remove the space NAME, if it never held a turn, a pointer or tools; with --erase whatever it holds.
@@ -118,7 +118,9 @@ def rm_command(
               help="How many bytes the payloads of its turns may have; none takes the limit away.")  # fmt: skip
 @json_option
 @pass_settings
-def limit_command(settings: Settings, name: str, turns: Limit | None, given_bytes: Limit | None, as_json: bool) -> None:
+def limit_command(
+    settings: GlobalOptions, name: str, turns: Limit | None, given_bytes: Limit | None, as_json: bool
+) -> None:
     """Show what the space NAME may hold, and holds; with an option, change it.
 
     A write past a limit is refused and stores nothing. A limit below what the space holds takes nothing away from it.
@@ -164,7 +166,7 @@ def _erase(
 @click.option("--keep", is_flag=True, help="Leave the bookmarks here as well: a copy.")
 @json_option
 @pass_settings
-def move_command(settings: Settings, headish: tuple[str, ...], target: str, keep: bool, as_json: bool) -> None:
+def move_command(settings: GlobalOptions, headish: tuple[str, ...], target: str, keep: bool, as_json: bool) -> None:
     """Move the threads that lead to HEADISH… into another space, with their bookmarks, ids, times and documents.
 
     The turns stay stored here, too, without these bookmarks; a turn never goes. Provider pointers, tools and answers

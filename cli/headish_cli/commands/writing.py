@@ -10,8 +10,9 @@ import click
 from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
+    INPUT,
     CachingCommand,
-    Settings,
+    GlobalOptions,
     cache_option,
     expect_options,
     force_option,
@@ -82,7 +83,7 @@ def _read_given(
 @json_option
 @pass_settings
 def add_command(
-    settings: Settings, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings: GlobalOptions, text: str | None, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], json_blocks: bool, speaker: str | None, channel: str | None,
     intent: str | None, said_at: str | None, expect: str | None, absent: bool, as_json: bool,
     attached: tuple[str, ...], **options: Any,
@@ -113,7 +114,7 @@ def add_command(
 
 
 @click.command("doc", cls=CachingCommand)
-@click.argument("path", type=click.Path(exists=False, allow_dash=True))
+@click.argument("path", type=INPUT)
 @click.option("--name", help="The name to show; the file's own where left out.")
 @click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
 @click.option("--keep-path", is_flag=True, help="Keep the whole path with the turn, not only the name.")
@@ -126,7 +127,7 @@ def add_command(
 @json_option
 @pass_settings
 def doc_command(
-    settings: Settings, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
+    settings: GlobalOptions, path: str, continues: tuple[str, ...], servers: tuple[str, ...],
     settings_pairs: tuple[str, ...], said_at: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Store a document as a turn and print its id. PATH may be - for standard input."""

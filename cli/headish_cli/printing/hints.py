@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headish.errors import HeadishError
-    from headish_cli.options import Settings
+    from headish_cli.options import GlobalOptions
 
 
 def hint(error: HeadishError, settings: object) -> str:
     """What stands behind an error's sentence; often nothing."""
     from headish.errors import UnknownDatabase, UnknownSpace, UnknownTurn
-    from headish_cli.options import Settings
+    from headish_cli.options import GlobalOptions
 
     if isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace):
         return "; 'headish add', 'headish ask' and 'headish import' make one"
-    if isinstance(error, UnknownTurn) and isinstance(settings, Settings) and settings.db is None:
+    if isinstance(error, UnknownTurn) and isinstance(settings, GlobalOptions) and settings.db is None:
         return _where(settings)
     return ""
 
@@ -29,6 +29,6 @@ def told_by_system(error: OSError) -> str:
     return f"{name}: {error.strerror}"
 
 
-def _where(settings: Settings) -> str:
+def _where(settings: GlobalOptions) -> str:
     """A database that nobody named is easily the wrong one."""
     return f" (of {settings.target}, as neither --db nor HEADISH_DB names another)"

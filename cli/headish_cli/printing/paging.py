@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 import click
 
-from headish_cli.options import Settings
+from headish_cli.options import GlobalOptions
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -32,7 +32,7 @@ class PagedStream(TextIOWrapper):
 
 
 @contextmanager
-def paged(settings: Settings, *, wanted: bool = True) -> Iterator[None]:
+def paged(settings: GlobalOptions, *, wanted: bool = True) -> Iterator[None]:
     """What is printed within goes through the pager where a person reads it. Leaving the pager early is no error.
 
     Ctrl-C is the pager's own while it runs: it is waited for until it ends.

@@ -46,15 +46,15 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
     erased_in,
     to_mapping,
 )
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, Kept, Message
+from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
 from headish.values.names import Absent, check_name
 
 __all__ = [
@@ -65,7 +65,6 @@ __all__ = [
     "Document",
     "Draft",
     "Erased",
-    "Kept",
     "KnownBlock",
     "Mark",
     "Message",
@@ -75,9 +74,10 @@ __all__ = [
     "SpokenTurn",
     "Text",
     "Thinking",
+    "ToolDefinitions",
     "ToolResult",
     "ToolUse",
-    "Tools",
+    "TranscriptMessage",
     "TurnId",
     "arguments_of",
     "check_json",
@@ -116,20 +116,20 @@ def decode_json(data: bytes | None) -> dict[str, Any]:
     return {} if data is None else _decode(data)
 
 
-def message_of(turn: SpokenTurn) -> Kept:
+def message_of(turn: SpokenTurn) -> TranscriptMessage:
     """The message of a turn that was not erased, and headish's own keys beside it. Raises: CorruptTurn."""
     try:
         assert turn.payload is not None
         message = Message(role=turn.role or None, content=decode_payload(turn.payload), turn=turn.id)
-        return Kept(message, decode_json(turn.system))
+        return TranscriptMessage(message, decode_json(turn.system))
     except (InvalidContent, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptTurn(turn.id, str(error)) from None
 
 
-def message_of_draft(draft: Draft) -> Kept:
+def message_of_draft(draft: Draft) -> TranscriptMessage:
     """The message of a draft, as it will be read: whoever needs a message back as it was compares it with this."""
     message = Message(role=draft.said.role, content=decode_payload(draft.payload))
-    return Kept(message, decode_json(draft.system))
+    return TranscriptMessage(message, decode_json(draft.system))
 
 
 def is_plain(turns: Sequence[SpokenTurn]) -> bool:
@@ -141,7 +141,7 @@ def is_plain(turns: Sequence[SpokenTurn]) -> bool:
 
 def is_sayable(block: ContentBlock) -> bool:
     """Whether a form has words for a block: not for what was erased, or is a transcript's alone."""
-    return not isinstance(block, Erased | Mark | Tools | Other)
+    return not isinstance(block, Erased | Mark | ToolDefinitions | Other)
 
 
 def place(
@@ -173,7 +173,7 @@ def read_form(form: str, entry: Any) -> Read | None:
     return read_turn(entry, {"form": form})
 
 
-def write_form(form: str, kept: Kept) -> list[Any]:
+def write_form(form: str, kept: TranscriptMessage) -> list[Any]:
     """A message in a form: the entry that it was read from, else those that say the same. What only another provider
     understands is left out. Raises: Unmappable."""
     found = find_form(form)

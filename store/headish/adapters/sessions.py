@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from headish import ReadTransaction, Store, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, Kept, SpokenTurn, TurnId
+from headish.adapters.messages import Draft, SpokenTurn, TranscriptMessage, TurnId
 from headish.adapters.naming import key_of, safe_name, text_of
 from headish.errors import BookmarkTaken
 
@@ -92,13 +92,13 @@ def read_unknown(
     return [] if limit == 0 else store.read(work)
 
 
-def see(store: Store, session: NamedSession) -> list[Kept]:
+def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
     """The messages of a session as a model sees them: with the effect of overlays, without what is hidden from it.
 
     Cost: a walk of the thread.
     """
 
-    def work(read: ReadTransaction) -> list[Kept]:
+    def work(read: ReadTransaction) -> list[TranscriptMessage]:
         name = find_session(read, session)
         return [] if name is None else read.window(name)
 

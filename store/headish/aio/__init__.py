@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headish.aio.answers import AsyncCapture as AsyncCapture
     from headish.aio.store import AsyncDatabase as AsyncDatabase
     from headish.aio.store import AsyncStore as AsyncStore
-    from headish.aio.streams import Stream as Stream
+    from headish.aio.streams import AsyncStream
     from headish.aio.threads import finish as finish
     from headish.aio.threads import outcome_of as outcome_of
 
@@ -28,11 +28,11 @@ _HOMES = {
     "AsyncCapture": "answers",
     "AsyncDatabase": "store",
     "AsyncStore": "store",
-    "Stream": "streams",
+    "AsyncStream": "streams",
     "finish": "threads",
     "outcome_of": "threads",
 }
-__all__ = ["AsyncAnswer", "AsyncCapture", "AsyncDatabase", "AsyncStore", "Stream", "finish", "outcome_of"]
+__all__ = ["AsyncAnswer", "AsyncCapture", "AsyncDatabase", "AsyncStore", "AsyncStream", "finish", "outcome_of"]
 
 
 def __getattr__(name: str) -> Any:

@@ -187,7 +187,7 @@ def write_verb(verb: Verb, names: Names) -> str:
         shown, template, prefix = RESULTS[result]
         call = template.format(call=f"return Turns(await self.{runner}({sync}{given}))", verb=sync, given=given)
     elif result.startswith("Iterator["):
-        shown, call, prefix = f"Stream[{result[len('Iterator[') :]}", f"return self._stream({sync}{given})", ""
+        shown, call, prefix = f"AsyncStream[{result[len('Iterator[') :]}", f"return self._stream({sync}{given})", ""
         names.use(verb.node.returns, home)
         names.found.pop("Iterator", None)
     else:
@@ -225,7 +225,7 @@ def write_dunder(verb: Verb, names: Names) -> str:
             call = "return await self._finish(lambda: item in self.sync)"
             return written("async def contains(self, item: object) -> bool:", "Whether it is there: ``in``.", call)
         case "__iter__":
-            shown = names.use(verb.node.returns, home).replace("Iterator[", "Stream[")
+            shown = names.use(verb.node.returns, home).replace("Iterator[", "AsyncStream[")
             names.found.pop("Iterator", None)
             return written(f"def __aiter__(self) -> {shown}:", "", "return self._stream(self.sync.__iter__)")
         case _:
@@ -311,7 +311,7 @@ def module_of(name: str) -> str:
     own += [f"from headish.aio.verbs.parts import {', '.join(parts)}"] * bool(parts)
     own += ["from headish.aio.opening import StoreFront"] * ("StoreFront" in classes)
     own += ["from msgspec import UNSET"] * ("UNSET" in classes)
-    own += ["from headish.aio.streams import Stream"] * ("Stream[" in classes)
+    own += ["from headish.aio.streams import AsyncStream"] * ("AsyncStream[" in classes)
     answers = [each for each in ("AsyncAnswer", "AsyncCapture") if f"[{each}]" in classes]
     typed = list(names.lines()) + [f"from headish.aio.answers import {', '.join(answers)}"] * bool(answers)
     typed += ["from typing import Self"] * ("-> Self" in classes)

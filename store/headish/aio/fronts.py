@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from headish.aio.bridging import Bridge
-from headish.aio.streams import Stream
+from headish.aio.streams import AsyncStream
 from headish.aio.threads import THREADS, WAITING_THREADS, finish_or_stop
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class Front(Generic[S]):
 
         return await finish_or_stop(end, WAITING_THREADS, partial(verb, **_adapted(bridge, {**given, "stop": stop})))
 
-    def _stream(self, verb: Callable[..., Iterator[Any]], /, **given: Any) -> Stream[Any]:
-        return Stream(partial(verb, **given))
+    def _stream(self, verb: Callable[..., Iterator[Any]], /, **given: Any) -> AsyncStream[Any]:
+        return AsyncStream(partial(verb, **given))
 
     def __repr__(self) -> str:
         return f"<async {self._sync!r}>"
@@ -94,7 +94,7 @@ class MappingFront(Front[S], Generic[S, K, V]):
         return self._finish(_item, part=self.sync, key=key)
 
     def __aiter__(self) -> AsyncIterator[K]:
-        return Stream(partial(iter, self._mapping))
+        return AsyncStream(partial(iter, self._mapping))
 
     @property
     def _mapping(self) -> Mapping[K, V]:
@@ -112,13 +112,13 @@ class MappingFront(Front[S], Generic[S, K, V]):
         """How many there are: ``len``."""
         return await self._finish(partial(len, self._mapping))
 
-    def items(self) -> Stream[tuple[K, V]]:
+    def items(self) -> AsyncStream[tuple[K, V]]:
         """Pairs of keys and values, each when it is reached."""
-        return Stream(lambda: iter(self._mapping.items()))
+        return AsyncStream(lambda: iter(self._mapping.items()))
 
-    def values(self) -> Stream[V]:
+    def values(self) -> AsyncStream[V]:
         """The values, each when it is reached."""
-        return Stream(lambda: iter(self._mapping.values()))
+        return AsyncStream(lambda: iter(self._mapping.values()))
 
 
 class Turns:
@@ -135,8 +135,8 @@ class Turns:
     def __getitem__(self, index: int) -> Coroutine[Any, Any, Turn]:
         return Front(self)._finish(_item, part=self.sync, key=index)
 
-    def __aiter__(self) -> Stream[Turn]:
-        return Stream(partial(iter, self.sync))
+    def __aiter__(self) -> AsyncStream[Turn]:
+        return AsyncStream(partial(iter, self.sync))
 
 
 def _item(part: Any, key: Any) -> Any:

@@ -24,7 +24,7 @@ RUN_SECONDS = 0.01
 """After how long a run hands over what it has."""
 
 
-class Stream(AsyncIterator[T], Generic[T]):
+class AsyncStream(AsyncIterator[T], Generic[T]):
     """Async iteration over what a sync verb yields. Use it once, in one task at a time.
 
     ``async with`` or ``aclose`` ends it; one that is dropped, by a ``break`` for example, ends by itself. A read that

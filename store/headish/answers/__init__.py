@@ -1,1 +1,1 @@
-"""Floor 5. Answers: what a provider says while it is still arriving, journalled so that nothing of it is lost."""
+"""Answers: what a provider says while it is still arriving, journalled so that nothing of it is lost."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from headish.answers.journal import About
 from headish.calls.batches.choosing import find_batch_api
-from headish.calls.batches.reading import Wanted
+from headish.calls.batches.reading import BatchRequest
 from headish.content import strictjson
 from headish.errors import CorruptRecord, InvalidArgument, TooLarge
 from headish.providers.clouds import Cloud
@@ -40,7 +40,7 @@ class Server(Struct, frozen=True, omit_defaults=True):
     cloud: Cloud | None = None
 
 
-class Entry(Struct, frozen=True):
+class JobEntry(Struct, frozen=True):
     """A request: the id under which its answer comes back, and what the answer belongs to."""
 
     id: str
@@ -55,7 +55,7 @@ class Job(Struct, frozen=True, omit_defaults=True):
     token: str
     milliseconds: int
     server: Server
-    entries: tuple[Entry, ...]
+    entries: tuple[JobEntry, ...]
     model: str | None = None
     ptr: str | None = None
     remote: str | None = None
@@ -81,7 +81,7 @@ class Settled(Struct, frozen=True, omit_defaults=True):
     error: dict[str, str] | None = None
 
 
-def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[Wanted]]:
+def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchRequest]]:
     """The batch of some requests, and what is to be sent. Raises: InvalidArgument, TooLarge."""
     first = requests[0]
     api = find_batch_api(first.provider, first.cloud)
@@ -89,12 +89,12 @@ def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[Wanted]]
         raise InvalidArgument(f"a batch of {first.provider} has at most {api.most_requests:,} requests")
     _check_same(requests, one_model=api.one_model)
     token = secrets.token_hex(8)
-    wanted = [Wanted(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
+    wanted = [BatchRequest(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
     size = sum(len(msgspec.json.encode(each.body)) for each in wanted)
     if size > api.most_bytes:
         raise TooLarge("the requests of the batch", size, api.most_bytes)
     entries = [
-        Entry(each.id, msgspec.structs.replace(About.of_request(request), batch=name))
+        JobEntry(each.id, msgspec.structs.replace(About.of_request(request), batch=name))
         for each, request in zip(wanted, requests, strict=True)
     ]
     job = Job(

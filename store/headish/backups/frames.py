@@ -32,7 +32,7 @@ _SUM_BYTES = 16
 _HEAD_BYTES = 5
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame holds."""
 
     HEADER = 1
@@ -50,7 +50,7 @@ class FrameWriter:
         self.size_bytes = 0
         self._put(MAGIC)
 
-    def write(self, kind: Kind, value: Any) -> None:
+    def write(self, kind: FrameKind, value: Any) -> None:
         """Append a frame."""
         body = zlib.compress(msgspec.msgpack.encode(value), 6)
         head = bytes([kind]) + len(body).to_bytes(4, "big")
@@ -67,7 +67,7 @@ class FrameWriter:
         self.size_bytes += len(data)
 
 
-def read_frames(file: BinaryIO, name: str) -> Iterator[tuple[Kind, Any]]:
+def read_frames(file: BinaryIO, name: str) -> Iterator[tuple[FrameKind, Any]]:
     """The frames of a file, each checked before it is unpacked, the last one an END.
 
     Memory holds one frame. Raises: InvalidBackup.
@@ -86,10 +86,10 @@ def read_frames(file: BinaryIO, name: str) -> Iterator[tuple[Kind, Any]]:
             raise InvalidBackup(name, f"what stands before byte {file.tell():,} was altered: its sum disagrees")
         hasher.update(head + sum + body)
         kind = _kind(head[0], name)
-        if kind is Kind.END and file.read(1):
+        if kind is FrameKind.END and file.read(1):
             raise InvalidBackup(name, "something stands behind its end")
         yield kind, _unpack(body, name)
-        if kind is Kind.END:
+        if kind is FrameKind.END:
             return
 
 
@@ -107,9 +107,9 @@ def _read(file: BinaryIO, length: int, name: str) -> bytes:
     return data
 
 
-def _kind(number: int, name: str) -> Kind:
+def _kind(number: int, name: str) -> FrameKind:
     try:
-        return Kind(number)
+        return FrameKind(number)
     except ValueError:
         raise InvalidBackup(name, f"it has a frame of the unknown kind {number}; upgrade headish") from None
 

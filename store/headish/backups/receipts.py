@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import BinaryIO
 
 import msgspec
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
-from headish.erasing.erase import Said, erase
+from headish.erasing.erase import ErasureGrounds, erase
 from headish.erasing.names import erase_marked
 from headish.errors import InvalidArgument, InvalidBackup, SpaceRestoring
+from headish.limits import IMPORT_LINE_BYTES
 from headish.rows.keys import turns_by_ids
 from headish.rows.upkeep.whole import still_restores
+from headish.values.checks.files import open_regular
 from headish.values.ids import KeptIds, Mint
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE, Receipt
@@ -31,11 +35,19 @@ def read_receipts(path: str | os.PathLike[str]) -> list[Receipt]:
     """
     name = os.fspath(path)
     try:
-        with open(path, "rb") as file:
-            lines = file.read().splitlines()
+        with open_regular(path) as file:
+            return list(_each_receipt(file, name))
     except OSError as error:
         raise InvalidArgument(f"the receipts in {name} cannot be read ({error.strerror})") from None
-    return [_read(line, name, number) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _each_receipt(file: BinaryIO, name: str) -> Iterator[Receipt]:
+    lines = iter(partial(file.readline, IMPORT_LINE_BYTES + 1), b"")
+    for number, line in enumerate(lines, 1):
+        if len(line) > IMPORT_LINE_BYTES:
+            raise InvalidArgument(f"line {number} of {name} has more than {IMPORT_LINE_BYTES:,} bytes")
+        if line.strip():
+            yield _read(line, name, number)
 
 
 def _read(line: bytes, name: str, number: int) -> Receipt:
@@ -78,7 +90,7 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
 def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    said = Said(receipt.reason, receipt.by, not_reached)
+    said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
     names = erase_marked(connection, space, receipt.names, said, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:

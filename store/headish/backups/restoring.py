@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
-from headish.backups.frames import Kind, read_frames
+from headish.backups.frames import FrameKind, read_frames
 from headish.backups.receipts import apply_receipts
 from headish.database.backend import Backend
 from headish.database.query import Connection
@@ -80,9 +80,9 @@ def restore_file(
     _check_header(frames, name)
     restored: list[RestoredSpace] = []
     for kind, value in frames:
-        if kind is Kind.END:
+        if kind is FrameKind.END:
             return restored
-        if kind is not Kind.SPACE:
+        if kind is not FrameKind.SPACE:
             raise InvalidBackup(name, f"a frame of the kind {kind.name} stands where a space begins")
         found = stored_name(_field(value, "name", bytes, name))
         if only is not None and found != only:
@@ -92,24 +92,24 @@ def restore_file(
     return restored
 
 
-def _check_header(frames: Iterator[tuple[Kind, Any]], name: str) -> None:
+def _check_header(frames: Iterator[tuple[FrameKind, Any]], name: str) -> None:
     kind, value = next(frames)
-    revision = _field(value, "revision", str, name) if kind is Kind.HEADER else ""
+    revision = _field(value, "revision", str, name) if kind is FrameKind.HEADER else ""
     if revision not in REVISIONS:
         raise InvalidBackup(name, f"its schema {revision!r} is unknown to this headish; upgrade headish")
     if revision != REVISION:
         raise InvalidBackup(name, f"its schema is {revision}; restore it with the headish that wrote it, then upgrade")
 
 
-def _skip(frames: Iterator[tuple[Kind, Any]]) -> None:
+def _skip(frames: Iterator[tuple[FrameKind, Any]]) -> None:
     for kind, _ in frames:
-        if kind is Kind.COUNTER:
+        if kind is FrameKind.COUNTER:
             return
 
 
 def _restore_space(
     backend: Backend,
-    frames: Iterator[tuple[Kind, Any]],
+    frames: Iterator[tuple[FrameKind, Any]],
     file: str,
     name: str,
     progress: Progress | None,
@@ -119,10 +119,10 @@ def _restore_space(
     backend = backend.within(number)
     turns = 0
     for kind, value in frames:
-        if kind is Kind.COUNTER:
+        if kind is FrameKind.COUNTER:
             erased = _finish(backend, number, mark, name, _counts(value, file), receipts)
             return RestoredSpace(name, turns, erased)
-        if kind is not Kind.ROWS:
+        if kind is not FrameKind.ROWS:
             break
         rows = _rows(value, file)
         backend.write(partial(_add, space=number, mark=mark, name=name, rows=rows, file=file, target=backend.target))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
-from headish.backups.frames import FRAME_BYTES, FrameWriter, Kind
+from headish.backups.frames import FRAME_BYTES, FrameKind, FrameWriter
 from headish.database.query import Connection, Row
 from headish.database.revisions import REVISION
 from headish.errors import SpaceRestoring
@@ -30,7 +30,7 @@ def write_spaces(
     """
     writer = FrameWriter(file)
     chosen = list_spaces(connection) if names is None else list(names)
-    writer.write(Kind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})
+    writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})
     turns = 0
     for name in chosen:
         number = find_space(connection, name)
@@ -38,26 +38,26 @@ def write_spaces(
             if (state_of(connection, number) or "").startswith(RESTORING):
                 raise SpaceRestoring(target, stored_name(name))
             turns += _write_space(connection, writer, number, name, progress)
-    writer.write(Kind.END, {"spaces": len(chosen), "turns": turns})
+    writer.write(FrameKind.END, {"spaces": len(chosen), "turns": turns})
     return writer, [stored_name(name) for name in chosen], turns
 
 
 def _write_space(
     connection: Connection, writer: FrameWriter, space: int, name: bytes, progress: Progress | None
 ) -> int:
-    writer.write(Kind.SPACE, {"name": name})
+    writer.write(FrameKind.SPACE, {"name": name})
     turns = 0
     for table in BACKED_UP:
         columns = names_of(table)
         for page in pages_of(connection, space, table):
             for rows in _portions(page):
-                writer.write(Kind.ROWS, {"table": table, "columns": columns, "rows": rows})
+                writer.write(FrameKind.ROWS, {"table": table, "columns": columns, "rows": rows})
             if table == "turn":
                 turns += len(page)
                 if progress:
                     progress(len(page))
     counts = counts_of(connection, space)
-    writer.write(Kind.COUNTER, None if counts is None else counts._asdict())
+    writer.write(FrameKind.COUNTER, None if counts is None else counts._asdict())
     return turns
 
 

@@ -16,7 +16,7 @@ from headish.calls.answers import Call, Exchange, Limits
 from headish.calls.clouds.credentials import find_credentials
 from headish.calls.deadline import Deadline, Stop, Timeouts
 from headish.calls.headers import check_headers, find_secrets, write_headers
-from headish.calls.kept import Kept, borrowed
+from headish.calls.kept import IdleClient, borrowed
 from headish.calls.keys import refuse_readable
 from headish.calls.redaction import Redactor
 from headish.calls.refusals import check_answer
@@ -106,7 +106,9 @@ def open_call(
         return Call(exchange, response, resources.pop_all(), stop)
 
 
-def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int, told: Told | None) -> httpx2.Response:
+def _send(
+    exchange: Exchange, kept: IdleClient, request: httpx2.Request, attempts: int, told: Told | None
+) -> httpx2.Response:
     """Send the request until an answer begins. A loop: a retry library needs longer hooks for the same decisions."""
     attempt = 1
     while True:
@@ -124,7 +126,7 @@ def _send(exchange: Exchange, kept: Kept, request: httpx2.Request, attempts: int
         attempt += 1
 
 
-def _send_once(exchange: Exchange, kept: Kept, request: httpx2.Request) -> httpx2.Response:
+def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) -> httpx2.Response:
     """Send a request; its answer, once it begins and is none that refuses. Raises: CallError."""
     import httpx2
 
@@ -183,7 +185,9 @@ def choose_delay(error: CallError, attempt: int) -> float:
 
 
 @contextmanager
-def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None) -> Iterator[Kept]:
+def _open_client(
+    exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None
+) -> Iterator[IdleClient]:
     """A client for a server, kept open for the next call. Raises: InvalidArgument without the extra; Unreachable."""
     try:
         import httpx2
@@ -194,7 +198,7 @@ def _open_client(exchange: Exchange, address: Address, transport: httpx2.BaseTra
             if transport is None:
                 kept = resources.enter_context(borrowed(address, exchange.deadline))
             else:
-                kept = Kept(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
+                kept = IdleClient(resources.enter_context(httpx2.Client(transport=transport, trust_env=False)))
         except (ImportError, ValueError) as error:
             # For example SOCKS without its package. httpx2 masks the password of a proxy.
             raise Unreachable(exchange.provider, exchange.origin, f"the proxy cannot be used: {error}") from None

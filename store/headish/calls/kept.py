@@ -19,6 +19,7 @@ from urllib.request import getproxies
 
 from headish.calls.deadline import Deadline
 from headish.values.checks.addresses import Address
+from headish.values.forking import PerProcess
 
 if TYPE_CHECKING:
     import ssl
@@ -35,7 +36,7 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 """A host, and the proxies and certificates that the environment names for it."""
 
 
-class Kept:
+class IdleClient:
     """A client of one connection. ``since``: when it was given back; ``socket`` is the connection's, once there is one.
 
     ``is_used``: whether it had a call before, whose connection may have been closed by the server meanwhile.
@@ -48,28 +49,28 @@ class Kept:
         self.is_used = False
 
 
-class _Process:
+class _Clients:
     """What this process keeps."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.idle: dict[Key, list[Kept]] = {}
+        self.idle: dict[Key, list[IdleClient]] = {}
         self.certificates: dict[Key, ssl.SSLContext] = {}
 
 
-_process = _Process()
-_left_to_the_parent: list[_Process] = []
-"""What a forked child has of its parent. Closing a TLS connection here would end it there."""
+_process = PerProcess(_Clients)
+"""Two processes on one connection would read each other's answers, and to close a TLS connection in a forked child
+would end it in the parent."""
 
 
 @contextmanager
-def borrowed(address: Address, deadline: Deadline) -> Iterator[Kept]:
+def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
     """A client for a call to a host, whose connection the deadline cuts; given back when the call is over.
 
     Raises: what httpx2 raises for a proxy or a certificate that cannot be used; ImportError.
     """
-    process, key = _process, _key_of(address)
-    kept = _take(process, key) or Kept(_make(process, key, address))
+    process, key = _process.now, _key_of(address)
+    kept = _take(process, key) or IdleClient(_make(process, key, address))
     deadline.watch(kept.socket)
     is_sound = False
     try:
@@ -90,8 +91,9 @@ def borrowed(address: Address, deadline: Deadline) -> Iterator[Kept]:
 
 def close_all() -> None:
     """Close the connections that nobody uses."""
-    with _process.lock:
-        idle, _process.idle = _process.idle, {}
+    process = _process.now
+    with process.lock:
+        idle, process.idle = process.idle, {}
     for kept in (each for listed in idle.values() for each in listed):
         kept.client.close()
 
@@ -103,7 +105,7 @@ def _key_of(address: Address) -> Key:
     return address.origin, (*sorted(getproxies().items()), *files)
 
 
-def _take(process: _Process, key: Key) -> Kept | None:
+def _take(process: _Clients, key: Key) -> IdleClient | None:
     """The one that was given back last, and what is too old closed."""
     oldest = time.monotonic() - KEPT_SECONDS
     with process.lock:
@@ -118,7 +120,7 @@ def _take(process: _Process, key: Key) -> Kept | None:
     return taken
 
 
-def _give_back(process: _Process, key: Key, kept: Kept) -> None:
+def _give_back(process: _Clients, key: Key, kept: IdleClient) -> None:
     kept.since, kept.is_used = time.monotonic(), True
     with process.lock:
         idle = process.idle.setdefault(key, [])
@@ -128,7 +130,7 @@ def _give_back(process: _Process, key: Key, kept: Kept) -> None:
         surplus.client.close()
 
 
-def _make(process: _Process, key: Key, address: Address) -> httpx2.Client:
+def _make(process: _Clients, key: Key, address: Address) -> httpx2.Client:
     import httpx2
 
     in_the_clear = address.is_in_the_clear
@@ -139,7 +141,7 @@ def _make(process: _Process, key: Key, address: Address) -> httpx2.Client:
     return httpx2.Client(limits=limits, trust_env=not in_the_clear, verify=verify)
 
 
-def _certificates(process: _Process, key: Key) -> ssl.SSLContext:
+def _certificates(process: _Clients, key: Key) -> ssl.SSLContext:
     """Whom to trust: read once for a host, since it takes tens of milliseconds."""
     import httpx2
 
@@ -150,13 +152,4 @@ def _certificates(process: _Process, key: Key) -> ssl.SSLContext:
         return found
 
 
-def _begin_anew() -> None:
-    """In a forked child: two processes on one connection would read each other's answers."""
-    global _process
-    _left_to_the_parent.append(_process)
-    _process = _Process()
-
-
-if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(after_in_child=_begin_anew)
 atexit.register(close_all)

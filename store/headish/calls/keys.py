@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SENDABLE = re.compile(r"[\x21-\x7e]+")
 
 
-class Key(str):
+class ApiKey(str):
     """A key that does not show itself in a traceback's variables or in a log's ``%r``."""
 
     __slots__ = ()
@@ -49,7 +49,7 @@ def find_key(provider: str, *, base_url: str | None = None, key_env: str | None 
     return first_key(provider, places)[0]
 
 
-def first_key(provider: str, places: tuple[str, ...], instead: tuple[str, ...] = ()) -> tuple[Key, str]:
+def first_key(provider: str, places: tuple[str, ...], instead: tuple[str, ...] = ()) -> tuple[ApiKey, str]:
     """The first key of some places, each as ``key_env`` would name it, and the place; ``instead`` is where else was
     looked, in words.
 
@@ -109,9 +109,9 @@ def _describe(place: str) -> str:
     return f"the environment variable {place}"
 
 
-def checked_key(provider: str, key: str, source: str) -> Key:
+def checked_key(provider: str, key: str, source: str) -> ApiKey:
     """A key that a header can hold. Raises: InvalidKey, which does not show it."""
     if not _SENDABLE.fullmatch(key):
         at = next(index for index, character in enumerate(key) if not _SENDABLE.fullmatch(character))
         raise InvalidKey(provider, source, f"its character {at + 1} of {len(key)} is a blank or not ASCII")
-    return Key(key)
+    return ApiKey(key)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from headish.providers.shared.words import Words
+from headish.providers.shared.words import TextPlace
 
 HIDDEN = "***"
 SHORTEST_SECRET = 8
@@ -41,7 +41,7 @@ class Redactor:
         line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
 
-    def clean(self, event: Mapping[str, Any], words: Sequence[Words] = ()) -> Mapping[str, Any]:
+    def clean(self, event: Mapping[str, Any], words: Sequence[TextPlace] = ()) -> Mapping[str, Any]:
         """The event with ``***`` for each key; itself, where it holds none. ``words`` says where the model speaks.
 
         Cost: one encoding and one search of it for each spelling, unless the event holds a key.
@@ -59,7 +59,7 @@ class Redactor:
             encoded = json.dumps(event).encode()
         return any(spelling in encoded for spelling in self._encoded)
 
-    def _clean(self, value: Any, path: tuple[str, ...], words: Sequence[Words]) -> Any:
+    def _clean(self, value: Any, path: tuple[str, ...], words: Sequence[TextPlace]) -> Any:
         if isinstance(value, str):
             return _replace(value, self._in_events)
         if isinstance(value, list):

@@ -1,1 +1,1 @@
-"""Floor 1. Content: what is said, checked, encoded and hashed before anything is stored. No SQLAlchemy, no I/O."""
+"""Content: what is said, checked, encoded and hashed before anything is stored. No SQLAlchemy, no I/O."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from headish.content import encoding, strictjson
 from headish.content.encoding import Content
 from headish.content.facts import NO_FACTS, Facts, read_facts
-from headish.content.hashes import Said, hash_payload
+from headish.content.hashes import DigestFields, hash_payload
 from headish.content.merge import combine
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
@@ -95,7 +95,7 @@ class Draft(Struct, frozen=True):
     """A turn to be stored. JSON fields are the bytes that will be stored, None if there is nothing to store."""
 
     payload: bytes
-    said: Said
+    said: DigestFields
     continues: tuple[Reference, ...] = ()
     respond: bool = False
     bookmark: bytes | None = None
@@ -128,7 +128,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     payload = encode_content(content, json=bool(turn.get("json")))
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    said = Said(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes")))
+    said = DigestFields(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes")))
     return _draft(payload, said, turn, read_facts(turn, author))
 
 
@@ -141,7 +141,7 @@ def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: in
     if read.speaker is not None:
         given = msgspec.to_builtins(attributes) if isinstance(attributes, Attributes) else attributes
         attributes = {"speaker": read.speaker} | dict(given or {})
-    said = Said(role=read.role, hash=hash_payload(payload), attributes=encode_attributes(attributes))
+    said = DigestFields(role=read.role, hash=hash_payload(payload), attributes=encode_attributes(attributes))
     options = {**turn, "cache": longest((read_cache(turn.get("cache")), read.cache))}
     system = None if read.form is None else {"form": read.form}
     return _draft(payload, said, options, read_facts(turn, author), system)
@@ -174,7 +174,7 @@ def make_plain_draft(content: Content, role: object, payload_limit_bytes: int) -
     payload = encoding.encode_text(content) if type(content) is str else encode_content(content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    return Draft(payload, Said(role, hash_payload(payload)))
+    return Draft(payload, DigestFields(role, hash_payload(payload)))
 
 
 def make_checked_draft(
@@ -185,7 +185,7 @@ def make_checked_draft(
     payload = encoding.encode_whole_text(content) if isinstance(content, str) else encoding.encode_plain(content)
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    return Draft(payload, Said(role, hash_payload(payload)), app=app)
+    return Draft(payload, DigestFields(role, hash_payload(payload)), app=app)
 
 
 def make_message_draft(
@@ -199,7 +199,9 @@ def make_message_draft(
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     # A bare sequence has no role: the empty one, which no other turn can have.
-    said = Said(role=message.role or "", hash=hash_payload(payload), attributes=encode_attributes(message.attributes))
+    said = DigestFields(
+        role=message.role or "", hash=hash_payload(payload), attributes=encode_attributes(message.attributes)
+    )
     return Draft(
         payload=payload,
         said=said,
@@ -223,7 +225,7 @@ def make_document_draft(
     turn = turn or {}
     _check_known(turn, DocumentOptions, "a document has bytes, name, content_type")
     _check_media_type(content_type)
-    said = Said(
+    said = DigestFields(
         role=_read_role(turn),
         hash=hash_payload(data),
         type=DOCUMENT,
@@ -259,7 +261,7 @@ def make_overlay_draft(
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
     attributes = _within(strictjson.encode(Attributes(overlay=overlay)), "turns of an overlay")
-    said = Said(role="system", hash=hash_payload(payload), type=OVERLAY, attributes=attributes)
+    said = DigestFields(role="system", hash=hash_payload(payload), type=OVERLAY, attributes=attributes)
     draft = _draft(payload, said, {"expect": expect}, read_facts({}, author), system)
     return msgspec.structs.replace(draft, continues=continues)
 
@@ -291,7 +293,7 @@ def with_form(draft: Draft, form: Mapping[str, Any]) -> Draft:
 
 
 def _draft(
-    payload: bytes, said: Said, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
+    payload: bytes, said: DigestFields, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
 ) -> Draft:
     """A draft with the options that any turn may have; ``system`` are the keys of a document."""
     bookmark, cache = turn.get("bookmark"), read_cache(turn.get("cache"))

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from headish.content import strictjson
-from headish.content.numbers import Numbers
+from headish.content.numbers import NumberTexts
 from headish.errors import InvalidContent
 from headish.values.blocks import (
     KINDS,
@@ -101,7 +101,7 @@ def encode_json(text: object) -> bytes:
     """
     if not isinstance(text, str | bytes):
         raise InvalidContent(WHAT, "with json=True it must be JSON text")
-    numbers = Numbers()
+    numbers = NumberTexts()
     content = strictjson.decode(text, WHAT, number=numbers.read)
     if not numbers.texts:
         return encode_payload(read_content(content))

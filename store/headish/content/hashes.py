@@ -62,7 +62,7 @@ RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-re
 OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-record-1", b"headish-record-log-1"
 
 
-class Said(Struct, frozen=True):
+class DigestFields(Struct, frozen=True):
     """What enters a digest beside the parents. JSON fields are stored bytes, None where absent."""
 
     role: str
@@ -78,7 +78,7 @@ def hash_payload(payload: bytes) -> bytes:
     return blake3(payload).digest()
 
 
-def digest_turn(said: Said, parents: Iterable[bytes]) -> bytes:
+def digest_turn(said: DigestFields, parents: Iterable[bytes]) -> bytes:
     """The digest of a turn, 32 bytes, from what it says and its parents' digests in order."""
     beginning = begin_digest(said.role, said.type, said.content_type, said.document_name)
     return digest_from(beginning, said.attributes or b"", said.hash, parents)

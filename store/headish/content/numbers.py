@@ -19,7 +19,7 @@ from headish.errors import InvalidContent
 _SHOWN = 40
 
 
-class Numbers:
+class NumberTexts:
     """The numbers of one JSON text that Python would write otherwise."""
 
     def __init__(self) -> None:

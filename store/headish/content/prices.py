@@ -36,7 +36,7 @@ from msgspec import Struct
 
 from headish.errors import InvalidArgument, InvalidPrices, shown
 from headish.values.checks.doors import is_path
-from headish.values.checks.files import open_regular
+from headish.values.checks.files import read_regular
 
 LIMIT_BYTES = 1024 * 1024
 """The largest file of prices."""
@@ -46,7 +46,7 @@ EXACT = Context(prec=100)
 _LARGEST, _SMALLEST_EXPONENT = Decimal(10**9), -12
 
 
-class Asked(NamedTuple):
+class PricedAnswer(NamedTuple):
     """What decides about the price of an answer: who gave it, when, to how many tokens, and whether in a batch."""
 
     model: str | None
@@ -77,7 +77,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     over: int = 0
     batch: Decimal = Decimal(1)
 
-    def fits(self, asked: Asked) -> bool:
+    def fits(self, asked: PricedAnswer) -> bool:
         """Whether the price is that of an answer."""
         return (
             asked.model is not None
@@ -125,7 +125,7 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True):
     price: tuple[Price, ...]
     currency: str = "USD"
 
-    def find(self, asked: Asked) -> Price | None:
+    def find(self, asked: PricedAnswer) -> Price | None:
         """The first price that fits; None if none does."""
         return next((each for each in self.price if each.fits(asked)), None)
 
@@ -155,8 +155,7 @@ def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> P
 
 def _read_text(name: str) -> str:
     try:
-        with open_regular(name) as opened:
-            data = opened.read(LIMIT_BYTES + 1)
+        data = read_regular(name, LIMIT_BYTES)
     except (OSError, ValueError) as error:
         raise InvalidPrices(name, getattr(error, "strerror", None) or str(error)) from None
     if len(data) > LIMIT_BYTES:

@@ -15,7 +15,7 @@ from headish.values.results.erasures import Receipt
 _decode = msgspec.json.Decoder(Receipt).decode
 
 
-class Told(Struct, frozen=True):
+class ErasureNotice(Struct, frozen=True):
     """What readers of an erased turn are told: a receipt may list a hundred thousand turns, and this skips them."""
 
     time: datetime
@@ -25,7 +25,7 @@ class Told(Struct, frozen=True):
     covers: int | None = None
 
 
-_decode_told = msgspec.json.Decoder(Told).decode
+_decode_told = msgspec.json.Decoder(ErasureNotice).decode
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
@@ -41,7 +41,7 @@ def decode_receipt(data: bytes, number: int) -> Receipt:
         raise CorruptRecord(f"receipt {number}", f"it does not decode ({error})") from None
 
 
-def decode_told(data: bytes, number: int) -> Told:
+def decode_told(data: bytes, number: int) -> ErasureNotice:
     """What a stored receipt tells readers. Raises: CorruptRecord."""
     try:
         return _decode_told(data)

@@ -35,7 +35,7 @@ def connect(
     text = _text(target)
     if "://" in text or text.startswith(("sqlite:", "postgresql:", "postgresql+")):
         return _connect_url(text, durability, create=create, read_only=read_only, prepared=prepared)
-    from headish.database.sqlite import SQLiteBackend  # late: it brings all statements along
+    from headish.database.sqlite import SQLiteBackend  # late: a server needs no sqlite3
 
     return SQLiteBackend(at_path(_at_home(text)), durability=durability, create=create, read_only=read_only)
 

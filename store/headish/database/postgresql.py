@@ -22,6 +22,7 @@ from headish.database.file.fulltext import TEXT
 from headish.database.isolation.collected import forget_collected
 from headish.database.isolation.confined import Sent, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
+from headish.database.isolation.locating import OWN_SCHEMA, SearchPath
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
@@ -57,17 +58,18 @@ RECONNECT_SECONDS = 10.0
 """How long a server that was lost is waited for."""
 ATTEMPTS = 30
 """How often a transaction is tried that the server cannot serialize."""
+_NO_TABLE = "42P01"
 _RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
 # Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
 # of a session, and would hand those that were made later to the next client.
 _SETTINGS = (
     # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
-    "SELECT set_config('enable_seqscan', 'off', true)"
+    "SELECT pg_catalog.set_config('enable_seqscan', 'off', true)"
     # A join begins with a few rows and looks the others up. Made for a small table, a plan would hash all of the space.
-    ", set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
+    ", pg_catalog.set_config('enable_hashjoin', 'off', true), pg_catalog.set_config('enable_mergejoin', 'off', true)"
     # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
     # behind by a call that was interrupted twice, and its locks must not outlive it.
-    ", set_config('idle_in_transaction_session_timeout', '60000', true)"
+    ", pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true)"
 )
 _ANOTHER_PROGRAM = (
     "its schema holds tables of another program; give headish a schema of its own"
@@ -94,10 +96,11 @@ _ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
 _IS_REPLICA = Query("whether the server is a replica", "SELECT pg_is_in_recovery()")
 _ANALYZE = Query("refresh statistics", "ANALYZE turn, payload, link, bookmark, bookmark_log")
 _ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_analyze()")
-# Whether policies hold this login is asked where something is asked anyway.
+# Whether policies hold this login, and in which schema, is asked where something is asked anyway.
 _REVISION = Query(
     "find revision, and whether policies hold",
-    "SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT') FROM alembic_version",
+    f"SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT'), ({OWN_SCHEMA}) "  # noqa: S608
+    "FROM alembic_version",
 )
 
 
@@ -168,6 +171,7 @@ class _SharedPool:
     """What the backend of a database and those of its spaces share."""
 
     pool: Pool[Any]
+    path: SearchPath
 
 
 class PostgreSQLBackend:
@@ -193,12 +197,13 @@ class PostgreSQLBackend:
         self._psycopg = psycopg
         self.target, self.read_only = str(url), read_only
         commit = "off" if durability == "normal" else "on"
-        self._settings = f"{_SETTINGS}, set_config('synchronous_commit', '{commit}', true)"
+        self._settings = f"{_SETTINGS}, pg_catalog.set_config('synchronous_commit', '{commit}', true)"
         self._url, self._prepared = url, prepared
         self._arguments = self._read_arguments()
         self.is_confined = False
         self._space: int | None = None
         self._shared = _SharedPool()
+        self._shared.path = SearchPath(self._arguments)
         self._owner = Owner(self.target, self._renew)
         self._renew()
 
@@ -220,10 +225,13 @@ class PostgreSQLBackend:
         return inside
 
     def find_revision(self) -> str | None:
+        path = self._shared.path
+        path.ask()
         row = self.read(lambda connection: connection.row(_REVISION))
         if row is None:
             return None
-        revision, self.is_confined, may_write = row
+        revision, self.is_confined, may_write, schema = row
+        path.note(schema, is_confined=self.is_confined)
         if self.is_confined and not may_write:
             self.read_only = self._is_reader = True
         return str(revision)
@@ -294,6 +302,7 @@ class PostgreSQLBackend:
         tries, taken = 0, ""
         while True:
             tries += 1
+            settings = self._shared.path.settings
             try:
                 return attempt()
             except _ConnectionLost as lost:
@@ -303,6 +312,8 @@ class PostgreSQLBackend:
             except AllInUse:
                 raise DatabaseUnavailable(self.target, "all connections are in use; try again") from None
             except self._psycopg.Error as error:
+                if tries < ATTEMPTS and self._was_moved(error, settings):
+                    continue
                 # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
                 waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
                 # Who lost a race sees the other's row when it tries again. A key that is taken once more was no race.
@@ -312,11 +323,20 @@ class PostgreSQLBackend:
                     raise self._translate(error) from error
             pause(0, min(0.002 * tries, 0.1))
 
+    def _was_moved(self, error: Exception, settings: str) -> bool:
+        """Whether ``db secure`` moved the tables since they were found: they are looked for again."""
+        path = self._shared.path
+        if _state(error) != _NO_TABLE or not path.was_found:
+            return False
+        if not path.settings:  # else another thread asks
+            self.find_revision()
+        return settings in ("", path.asking) and bool(path.settings)
+
     def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
         driver = self._pool.take()
         try:
             self._begin(driver, reads)
-            sent = Sent(self._settings, is_confined=self.is_confined)
+            sent = Sent(self._settings + self._shared.path.settings, is_confined=self.is_confined)
             try:
                 words = SECURED if self.is_confined else POSTGRESQL
                 result = work(_ServerConnection(driver, sent, words, self._space))
@@ -392,6 +412,7 @@ class PostgreSQLBackend:
             try:
                 self._begin(driver, reads=self.read_only)
                 with alchemy_connection("postgresql+psycopg", driver) as connection:
+                    connection.exec_driver_sql(f"SELECT {self._shared.path.find}")
                     yield connection
                     driver.commit()
             finally:
@@ -411,7 +432,8 @@ class PostgreSQLBackend:
         return row is not None
 
     def mark(self, connection: sqlalchemy.Connection) -> None:
-        """Nothing to sign: Alembic's table says whose it is."""
+        """Nothing to sign: Alembic's table says whose it is. The tables lie where the search path leads."""
+        self._shared.path.note(None, is_confined=False)
 
     def prepare(self) -> None:
         """Nothing to set."""
@@ -467,11 +489,14 @@ class PostgreSQLBackend:
                         warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
                     )
                 )
+                with self._beside_tables(driver):
+                    [(schema,)] = driver.execute("SELECT quote_ident(current_schema())").fetchall()
                 for table in (*ALL_TABLES, TEXT):
-                    driver.execute(f'VACUUM (FULL) "{table}"')
+                    driver.execute(f'VACUUM (FULL) {schema}."{table}"')
                 if warned:  # a server passes over what the login may not vacuum, and calls it done
                     return f"PostgreSQL says: {warned[0]}"
-                forget_collected(driver)
+                with self._beside_tables(driver):
+                    forget_collected(driver)
                 driver.execute("VACUUM (FULL) pg_catalog.pg_statistic")
         except self._psycopg.Error as error:
             return self._translate(error).reason
@@ -479,11 +504,18 @@ class PostgreSQLBackend:
 
     def forget_statistics(self) -> str:
         try:
-            with self._alone() as driver:
+            with self._alone() as driver, self._beside_tables(driver):
                 forget_collected(driver)
         except self._psycopg.Error as error:
             return self._translate(error).reason
         return ""
+
+    @contextmanager
+    def _beside_tables(self, driver: Any) -> Iterator[None]:
+        """A transaction that looks for tables in the schema of ours."""
+        with driver.transaction():
+            driver.execute(f"SELECT {self._shared.path.find}")
+            yield
 
     @contextmanager
     def _alone(self) -> Iterator[Any]:

@@ -116,16 +116,18 @@ def _look_at_headish(database: Backend) -> dict[str, _CitusTable]:
         raise DatabaseTooOld(
             database.target, f"its schema is {current}, and {REVISION} is spread; run 'headish db upgrade' first"
         )
+    _refuse_secured(database)
     kept = _look(database)
     if kept is None:
         raise DatabaseError(database.target, "only a PostgreSQL database that has the extension citus can be spread")
     _check(database, kept)
-    _refuse_secured(database)
     return kept
 
 
 def _refuse_secured(database: Backend) -> None:
     """A policy asks a function and a table of this server, which the other machines do not have."""
+    if database.upgrades_itself:
+        return
     with database.schema_connection() as connection:
         held = [name for (name,) in connection.exec_driver_sql(_HAS_POLICIES) if name in STATEMENTS]
     if held:

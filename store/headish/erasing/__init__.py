@@ -1,1 +1,1 @@
-"""Floor 4. Erase: what goes and what stays, the act, and what is collected afterwards."""
+"""Erase: what goes and what stays, the act, and what is collected afterwards."""

@@ -41,7 +41,7 @@ from headish.values.turns import reply_of
 _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")
 
 
-class Said(NamedTuple):
+class ErasureGrounds(NamedTuple):
     """What a receipt says beside what happened: why, by whom, and which places no erasure reaches."""
 
     reason: str
@@ -49,7 +49,7 @@ class Said(NamedTuple):
     not_reached: tuple[str, ...]
 
 
-class Plan(NamedTuple):
+class ErasurePlan(NamedTuple):
     """What goes, as it was found: the turns, the large payloads that nothing else needs, and what is newly barred."""
 
     turns: list[Erasable]
@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     found: Found
 
 
-def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> Plan:
+def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> ErasurePlan:
     """Find what a wish takes and what it leaves; nothing is changed.
 
     Cost: that of ``choose``; reads the space three times, and takes a few statements for each 64 turns.
@@ -96,11 +96,11 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
         names=around.names,
         streams=around.streams,
     )
-    return Plan(chosen.turns, sorted(large - needed), bars, repeats if wish.repeats else [], found)
+    return ErasurePlan(chosen.turns, sorted(large - needed), bars, repeats if wish.repeats else [], found)
 
 
 def erase(
-    connection: Connection, space: int, ends: Sequence[Place], wish: Wish, said: Said, mint: Mint
+    connection: Connection, space: int, ends: Sequence[Place], wish: Wish, said: ErasureGrounds, mint: Mint
 ) -> tuple[Found, Receipt | None]:
     """Take what a wish names. The space is locked. No receipt where there was nothing to take.
 

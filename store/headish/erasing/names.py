@@ -8,7 +8,7 @@ import msgspec
 
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
-from headish.erasing.erase import Said
+from headish.erasing.erase import ErasureGrounds
 from headish.errors import UnknownBookmark
 from headish.history.tombstones import now
 from headish.rows.counters import take_change
@@ -44,7 +44,9 @@ def find_name(connection: Connection, space: int, name: bytes) -> Found:
     )
 
 
-def erase_name(connection: Connection, space: int, name: bytes, said: Said, mint: Mint) -> tuple[Found, Receipt, str]:
+def erase_name(
+    connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint
+) -> tuple[Found, Receipt, str]:
     """Take a name, and those that the bookmark had before, out of everything but turns. The space is locked.
 
     Returns its name from now on. Cost: that of ``find_name``, and about fifteen statements.
@@ -75,7 +77,9 @@ def erase_name(connection: Connection, space: int, name: bytes, said: Said, mint
     return found, receipt, became.decode()
 
 
-def erase_marked(connection: Connection, space: int, names: Sequence[ErasedName], said: Said, mint: Mint) -> int:
+def erase_marked(
+    connection: Connection, space: int, names: Sequence[ErasedName], said: ErasureGrounds, mint: Mint
+) -> int:
     """Erase in a space that was put back what the receipt of another erasure marked; how many names that were.
 
     Cost: reads the first move of every bookmark, and for each that is marked that of ``erase_name``.

@@ -11,7 +11,7 @@ import msgspec
 from headish.content.encoding import decode_payload
 from headish.database.query import Connection
 from headish.errors import InvalidContent
-from headish.history.conversations import Found, change_record, read_record
+from headish.history.conversations import ListedConversation, change_record, read_record
 from headish.history.reading.decode import read_mapping
 from headish.rows.conversations import records_page
 from headish.rows.keys import superseding_some
@@ -60,7 +60,7 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
     subjects = [each.subject for each in repeats if each.kind == TITLE]
     for subject in subjects:
         first = as_turn_id(subject)
-        found = Found(None if first else subject.encode(), first, first or TurnId(""))
+        found = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
         change_record(connection, space, found, {"title": ""}, None)
     return len(subjects)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from headish.database.query import Connection
-from headish.erasing.erase import Said
+from headish.erasing.erase import ErasureGrounds
 from headish.erasing.places import forget_space
 from headish.history.tombstones import now
 from headish.rows.bookmarks import count_bookmarks
@@ -35,7 +35,7 @@ def find_in_space(connection: Connection, space: int) -> Found:
     )
 
 
-def erase_space(connection: Connection, space: int, said: Said, mint: Mint) -> tuple[Found, Receipt, str]:
+def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: Mint) -> tuple[Found, Receipt, str]:
     """Take all that a space holds, its name and the names that it had. It is locked. Returns its name from now on.
 
     Its number is never given out again, and readers who follow it are told that what they followed is gone.

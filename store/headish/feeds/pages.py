@@ -26,7 +26,7 @@ class Step(NamedTuple):
     behind: Position
 
 
-class Page(NamedTuple):
+class FeedPage(NamedTuple):
     """What a page read, where it ends, and whether that is the end of the feed at that moment."""
 
     steps: list[Step]
@@ -34,7 +34,7 @@ class Page(NamedTuple):
     is_last: bool
 
 
-def read_page(connection: Connection, space: int, after: Position) -> Page:
+def read_page(connection: Connection, space: int, after: Position) -> FeedPage:
     """The next page behind a place.
 
     Cost: one statement where nothing is new; otherwise nine at the most.
@@ -43,7 +43,7 @@ def read_page(connection: Connection, space: int, after: Position) -> Page:
     reached = find_reached(connection, space)
     check_reached(after, reached)
     if (after.seq, after.change) == (reached.seq, reached.change):
-        return Page([], after, True)
+        return FeedPage([], after, True)
     resume(connection, space, after.cursor)
     seq, change = min(reached.seq, after.seq + PAGE), min(reached.change, after.change + PAGE)
     turns = _turns(connection, space, after.seq, seq) if seq > after.seq else []
@@ -54,7 +54,7 @@ def read_page(connection: Connection, space: int, after: Position) -> Page:
     if change < reached.change:
         steps = _cut(steps, (changes[-1].seq, changes[-1].change))
     end = steps[-1].behind
-    return Page(steps, end, (end.seq, end.change) == (reached.seq, reached.change))
+    return FeedPage(steps, end, (end.seq, end.change) == (reached.seq, reached.change))
 
 
 LAST = 2**63

@@ -79,6 +79,12 @@ def encode_default(name: str) -> bytes:
     return strictjson.encode({"ptr": name})
 
 
+def pointer_named(options: Mapping[str, Any]) -> bytes | None:
+    """The provider pointer that a thread's options name."""
+    named = options.get("provider_ptr")
+    return None if named is None else check_name(named, "provider pointer")
+
+
 def pointer_as_model(connection: Connection, space: int, model: str | None) -> bytes | None:
     """The pointer that a model's name is; None where it is the name of a model.
 

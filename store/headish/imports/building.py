@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.content.drafts import Draft, make_draft, with_clean_meta, with_form, with_reply
 from headish.content.facts import plausible_time
-from headish.content.forms.kept import Kept, read_kept
+from headish.content.forms.kept import ForeignMessage, read_kept
 from headish.errors import HeadishError
 from headish.imports.cleaning import name_from, within_limit, without_secrets
 from headish.imports.imported import ImportedConversation, ImportedTree, Link, make_key
@@ -160,7 +160,7 @@ def _attributes(node: SourceMessage) -> dict[str, str] | None:
     return {key: value for key, value in (("hidden", node.hidden), ("speaker", named)) if value} or None
 
 
-def read_native(form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str) -> Kept | None:
+def read_native(form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str) -> ForeignMessage | None:
     """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
     try:
         return read_kept(form, entry)

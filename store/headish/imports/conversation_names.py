@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.database.query import Connection
 from headish.errors import UnknownConversation
-from headish.history.conversations import Found, change_record, find_by_key, read_conversation
+from headish.history.conversations import ListedConversation, change_record, find_by_key, read_conversation
 from headish.history.reading.decode import read_mapping
 from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import find_bookmark, set_bookmark
@@ -37,7 +37,7 @@ def name_conversation(connection: Connection, space: int, about: ImportedConvers
     return moves
 
 
-def find_named(connection: Connection, space: int, about: ImportedConversation) -> Found | None:
+def find_named(connection: Connection, space: int, about: ImportedConversation) -> ListedConversation | None:
     """The conversation that an import made of the same one before."""
     try:
         return None if about.key is None else find_by_key(connection, space, about.key.encode())
@@ -59,7 +59,7 @@ def _name_new(connection: Connection, space: int, about: ImportedConversation, t
         "title": about.title, "tags": about.tags, "archived": about.archived, "pinned": about.pinned, "key": about.key,
         "app": {**about.app, "import": {"format": about.format, "title": about.title, "tip": tip.id}},
     }  # fmt: skip
-    change_record(connection, space, Found(name.encode(), None, tip.id), changes, None)
+    change_record(connection, space, ListedConversation(name.encode(), None, tip.id), changes, None)
     return True
 
 

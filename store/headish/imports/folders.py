@@ -21,11 +21,12 @@ from blake3 import blake3
 
 from headish.content import strictjson
 from headish.database.query import Connection
-from headish.errors import InputError
+from headish.errors import InputError, InvalidImport
 from headish.imports.detection import detect_beginning, is_log
 from headish.imports.source_files import SourceFile, read_beginning
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, list_objects
+from headish.values.checks.files import is_kernels
 
 LOGS = {
     "claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst"), "gemini-cli": (".jsonl", ".json"),
@@ -40,9 +41,12 @@ def files_in(path: str | os.PathLike[str], format: str | None = None) -> list[st
 
     What is passed over is told by ``passed_over``.
     Those of a program's sessions (or of ``format``) alone, by the time of their first record; else all, by name.
+    Raises: InvalidImport for a folder that the kernel makes up.
     """
     if not os.path.isdir(path):
         return [os.fspath(path)]
+    if is_kernels(path):
+        raise InvalidImport(os.fspath(path), None, "it is a folder of the kernel's, not one that is kept")
     found = list_files(path)
     logs = choose_sessions(found, format)
     return logs if logs or format in LOGS else [str(each) for each in found]
@@ -85,7 +89,16 @@ def passed_over(path: str | os.PathLike[str], read: Iterable[str]) -> Iterator[P
 
 
 def _all_of(root: Path) -> list[Path]:
-    return sorted(each for each in root.rglob("*") if not each.name.startswith("."))
+    return sorted(each for each in _walk(root) if not each.name.startswith("."))
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """All that a folder holds, but for what the kernel makes up: a whole machine may be looked through."""
+    for folder, folders, files in os.walk(root):
+        if is_kernels(folder):
+            folders.clear()
+            continue
+        yield from (Path(folder, name) for name in (*folders, *files))
 
 
 def _kind(path: Path) -> str | None:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from headish.errors import UnknownFormat
 from headish.renderings.html import render_html
 from headish.renderings.markdown import render_markdown
-from headish.renderings.pages import Page, make_page
+from headish.renderings.pages import ThreadPage, make_page
 from headish.renderings.plain import render_plain
 
-__all__ = ["RENDERINGS", "Page", "make_page", "render"]
+__all__ = ["RENDERINGS", "ThreadPage", "make_page", "render"]
 
 
-def render(page: Page, format: str) -> str:
+def render(page: ThreadPage, format: str) -> str:
     """A page as ``html``, ``markdown`` or ``text``. Raises: UnknownFormat."""
     renderer = RENDERINGS.get(format)
     if renderer is None:
@@ -21,7 +21,7 @@ def render(page: Page, format: str) -> str:
     return renderer(page)
 
 
-RENDERINGS: dict[str, Callable[[Page], str]] = {
+RENDERINGS: dict[str, Callable[[ThreadPage], str]] = {
     "html": render_html,
     "markdown": render_markdown,
     "text": render_plain,

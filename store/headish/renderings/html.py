@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part, Section
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, PageMessage, Part, Section, ThreadPage
 from headish.values.times import local_time
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _PAGE = Markup(
 )
 
 
-def render_html(page: Page) -> str:
+def render_html(page: ThreadPage) -> str:
     """The file's text. It works from a disk, on a phone, in light and dark, and on paper."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
@@ -66,7 +66,7 @@ def _write_section(section: Section, *, is_first: bool) -> Markup:
     return Markup('<section id="{}">\n{}{}</section>\n').format(section.anchor, heading, entries)
 
 
-def _write_entry(entry: Entry) -> Markup:
+def _write_entry(entry: PageMessage) -> Markup:
     if entry.role == BOUNDARY:
         return Markup('<p class="cut">{}</p>\n').format(entry.who)
     names = Markup("").join(Markup(' <span class="name">{}</span>').format(_clean(name)) for name in entry.bookmarks)

@@ -6,12 +6,12 @@ import html
 import json
 
 from headish.renderings.harmless import disarm, disarm_line
-from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, PageMessage, Part, ThreadPage
 from headish.values.checks.controls import escape_json_controls
 from headish.values.times import local_time
 
 
-def render_markdown(page: Page) -> str:
+def render_markdown(page: ThreadPage) -> str:
     """Markdown with YAML front matter, whose values are JSON strings.
 
     The text of a message keeps its Markdown, but for what could run or load something (``harmless``).
@@ -28,7 +28,7 @@ def render_markdown(page: Page) -> str:
     return "\n".join(parts)
 
 
-def _write_entry(entry: Entry) -> str:
+def _write_entry(entry: PageMessage) -> str:
     if entry.role == BOUNDARY:
         return f"---\n\n*{entry.who}*\n"
     about = f"*{local_time(entry.time)}*" + (f" · {disarm_line(entry.model)}" if entry.model else "")

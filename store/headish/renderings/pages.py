@@ -24,8 +24,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
     erased_in,
 )
@@ -64,7 +64,7 @@ class Branch(Struct, frozen=True):
     title: str
 
 
-class Entry(Struct):
+class PageMessage(Struct):
     """One message. ``branches`` lead to what else continues it; ``model`` is what replied; ``time`` is when it was
     said, in UTC; ``version`` is ``2/3`` where it is one of several in its place; ``edited``: somebody changed the words
     of a reply. Of the role ``BOUNDARY`` it is no message: ``who`` says what is to be known of what follows."""
@@ -87,10 +87,10 @@ class Section(Struct, frozen=True):
 
     anchor: str
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PageMessage, ...]
 
 
-class Page(Struct, frozen=True):
+class ThreadPage(Struct, frozen=True):
     """A thread for people. ``head`` is the turn that was named; ``debug`` tells that hidden text is shown.
 
     ``model`` is what the thread asks; what really answered stands at each reply.
@@ -111,18 +111,18 @@ def make_page(
     debug: bool = False,
     model: str | None = None,
     faces: Mapping[TurnId, Face] | None = None,
-) -> Page:
+) -> ThreadPage:
     """The page of a thread (ids in walk order). ``tree`` holds its turns, and those of every branch to be shown.
 
     ``faces`` are the turns that overlays let people see otherwise; a debugging view shows the hidden ones, too.
     """
     turns = {turn.id: turn for turn in tree}
-    builder = _Builder(turns, debug, faces or {})
+    builder = _PageBuilder(turns, debug, faces or {})
     sections = builder.build([each for each in thread if each in turns])
     said = (entry for section in sections for entry in section.entries if entry.role == "user")
     first = next((entry for entry in said if entry.parts[0].kind != "erased"), None)
     named = title or (one_line(first.parts[0].body) if first else "A conversation")
-    return Page(named, thread[-1], tuple(sections), debug, model)
+    return ThreadPage(named, thread[-1], tuple(sections), debug, model)
 
 
 def one_line(text: str, limit: int = 80) -> str:
@@ -131,7 +131,7 @@ def one_line(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-class _Builder:
+class _PageBuilder:
     """Walks the thread, then every branch that leaves it, then what leaves those."""
 
     def __init__(self, turns: Mapping[TurnId, TreeTurn], debug: bool, faces: Mapping[TurnId, Face]) -> None:
@@ -140,7 +140,7 @@ class _Builder:
 
     def build(self, thread: list[TurnId]) -> list[Section]:
         self._placed |= set(thread)
-        waiting: deque[tuple[list[TurnId], Entry | None]] = deque([(thread, None)])
+        waiting: deque[tuple[list[TurnId], PageMessage | None]] = deque([(thread, None)])
         sections: list[Section] = []
         while waiting:
             path, origin = waiting.popleft()
@@ -156,10 +156,10 @@ class _Builder:
             waiting += leaving
         return sections
 
-    def _read(self, path: list[TurnId]) -> tuple[list[Entry], list[tuple[list[TurnId], Entry | None]]]:
+    def _read(self, path: list[TurnId]) -> tuple[list[PageMessage], list[tuple[list[TurnId], PageMessage | None]]]:
         """The entries of a path, and the paths that leave it, each with the last entry before it."""
-        entries: list[Entry] = []
-        leaving: list[tuple[list[TurnId], Entry | None]] = []
+        entries: list[PageMessage] = []
+        leaving: list[tuple[list[TurnId], PageMessage | None]] = []
         for turn_id in path:
             turn, face = self._turns[turn_id], self._faces.get(turn_id)
             if face is not None:
@@ -184,9 +184,9 @@ class _Builder:
         return path
 
 
-def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
+def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> PageMessage:
     role, model = turn.role or "sequence", turn.reply.get("model")
-    return Entry(
+    return PageMessage(
         id=turn.id,
         who=turn.attributes.speaker or role.capitalize(),
         role=role,
@@ -201,8 +201,8 @@ def _entry(turn: TreeTurn, parts: tuple[Part, ...]) -> Entry:
     )
 
 
-def _boundary(turn: TreeTurn, words: str) -> Entry:
-    return Entry(id=turn.id, who=words, role=BOUNDARY, time=turn.said_at, parts=(), bookmarks=(), branches=[])
+def _boundary(turn: TreeTurn, words: str) -> PageMessage:
+    return PageMessage(id=turn.id, who=words, role=BOUNDARY, time=turn.said_at, parts=(), bookmarks=(), branches=[])
 
 
 def _as_seen(turn: TreeTurn, face: Face, debug: bool) -> TreeTurn:
@@ -245,8 +245,8 @@ def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
                 yield Part("other", f"Document {name or source.media_type}", f"{source.media_type}, not shown")
             case Mark(token=token):
                 yield Part("other", "Token", token)
-            case Tools(raw=raw):
-                yield Part("call", "Tools", raw)
+            case ToolDefinitions(raw=raw):
+                yield Part("call", "ToolDefinitions", raw)
             case ProviderBlock(provider=provider):
                 yield Part("other", f"A block of {provider}'s own", "not shown")
             case Erased():

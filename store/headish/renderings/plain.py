@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, Entry, Page, Part
+from headish.renderings.pages import BOUNDARY, EDITED, INCOMPLETE, PageMessage, Part, ThreadPage
 
 
-def render_plain(page: Page) -> str:
+def render_plain(page: ThreadPage) -> str:
     """The messages, each under who said it; branches are counted, not followed."""
     entries = page.sections[0].entries
     return "\n".join(_write_entry(entry) for entry in entries)
 
 
-def _write_entry(entry: Entry) -> str:
+def _write_entry(entry: PageMessage) -> str:
     if entry.role == BOUNDARY:
         return f"({entry.who})\n"
     facts = [entry.model or "", EDITED if entry.edited else "", entry.version]

@@ -1,1 +1,1 @@
-"""Floor 3. Rows: the statements, by table. A function runs one or two of them and returns values."""
+"""The statements by table, each as SQL above the function that runs it. A function runs one or two of them."""

@@ -35,7 +35,7 @@ SHORT = 2
 GLOB = "*?["
 
 
-class Asked(NamedTuple):
+class Criteria(NamedTuple):
     """What an index is asked: the question, in which fields, and what else a turn must be."""
 
     question: Question
@@ -45,21 +45,21 @@ class Asked(NamedTuple):
     tool: str | None = None
 
 
-class Found(NamedTuple):
+class IndexProgress(NamedTuple):
     """How far the index is, and how many turns there are."""
 
     indexed: int
     turns: int
 
 
-def state_of(connection: Connection, space: int) -> Found:
+def state_of(connection: Connection, space: int) -> IndexProgress:
     """How far the index of a space can be used. Where it is switched off, it holds nothing."""
     turns, seq, version, can_index = searches.state_of(connection, space)
-    return Found(seq if seq and version == WORDS_VERSION and can_index else 0, turns)
+    return IndexProgress(seq if seq and version == WORDS_VERSION and can_index else 0, turns)
 
 
 def candidates(
-    connection: Connection, space: int, asked: Asked, state: Found, first: int, between: tuple[int, int]
+    connection: Connection, space: int, asked: Criteria, state: IndexProgress, first: int, between: tuple[int, int]
 ) -> Iterator[list[SearchedTurn]]:
     """Turns that may match, the newest first, in pages: one with the ``first`` turns of the index, then larger ones.
 
@@ -89,7 +89,7 @@ def _after(connection: Connection, space: int, low: int, high: int) -> Iterator[
         high = page[-1].seq
 
 
-def spell(space: int, asked: Asked) -> str:
+def spell(space: int, asked: Criteria) -> str:
     """The question as the index takes it; empty where there is nothing that it knows."""
     words = [] if asked.question == EVERYTHING else [as_match(asked.question, beginnings(space, asked.fields))]
     facts = _facts(space, asked)
@@ -117,7 +117,7 @@ def _unread(space: int, facts: list[str]) -> str:
     return " AND ".join([f'"{unread_fact(space)}"', *facts])
 
 
-def _facts(space: int, asked: Asked) -> list[str]:
+def _facts(space: int, asked: Criteria) -> list[str]:
     facts = [f'"{role_fact(space, asked.role)}"'] if asked.role is not None else []
     if asked.fields != frozenset(FIELDS) - {"reasoning"} and asked.fields != frozenset(FIELDS):
         listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]

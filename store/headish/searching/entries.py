@@ -17,7 +17,7 @@ import msgspec
 
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.media import is_text_type
-from headish.content.searching.pieces import Piece, document_pieces, pieces_of, tools_of
+from headish.content.searching.pieces import FieldText, document_pieces, pieces_of, tools_of
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
@@ -36,18 +36,18 @@ LONG = 1_000_000
 _decode_system = msgspec.json.Decoder(dict[str, object]).decode
 
 
-class Said(NamedTuple):
+class SearchableTurn(NamedTuple):
     """A turn as it is searched: its texts, and the tools that it calls or has results of."""
 
     source: SearchedTurn
-    pieces: list[Piece]
+    pieces: list[FieldText]
     tools: Set[str]
 
 
 _NO_TOOLS: frozenset[str] = frozenset()
 
 
-def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn]) -> Iterator[Said]:
+def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn]) -> Iterator[SearchableTurn]:
     """The texts of turns. What does not decode has none here: whoever reads it is told, and so is verify.
 
     Cost: one statement for each large payload, and memory for one.
@@ -63,12 +63,12 @@ def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn
             if found is None:
                 yield _read_alone(connection, space, source)
             elif len(found) == 1 and type(found[0]) is Text:  # as of most turns
-                yield Said(source, [Piece("text", found[0].text)], _NO_TOOLS)
+                yield SearchableTurn(source, [FieldText("text", found[0].text)], _NO_TOOLS)
             else:
-                yield Said(source, pieces_of(found), tools_of(found))
+                yield SearchableTurn(source, pieces_of(found), tools_of(found))
 
 
-def entry_of(space: int, said: Said) -> str:
+def entry_of(space: int, said: SearchableTurn) -> str:
     """The words of a turn for the index, separated by blanks. Empty for one that was erased, which has no entry."""
     if said.source.erased is not None:
         return ""
@@ -86,7 +86,7 @@ def entry_of(space: int, said: Said) -> str:
     return f"{facts} {unread_fact(space)}"
 
 
-def _long_entry(space: int, said: Said, facts: str) -> str:
+def _long_entry(space: int, said: SearchableTurn, facts: str) -> str:
     """The same of a long turn, in portions: its words at once would take twenty times the room of its text."""
     known = set(facts.split())
     size = sum(len(word.encode()) + 1 for word in known)
@@ -137,7 +137,7 @@ def unread_fact(space: int) -> str:
     return f"{space}{FACT}x"
 
 
-def _facts(space: int, said: Said) -> str:
+def _facts(space: int, said: SearchableTurn) -> str:
     source, pieces, tools = said
     facts = _usual_facts(space, source.role, tuple([field for field, _ in pieces]))
     if source.system is None and not tools:  # as of most turns
@@ -156,22 +156,22 @@ def _code(name: str) -> str:
     return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
 
 
-def _read_alone(connection: Connection, space: int, source: SearchedTurn) -> Said:
+def _read_alone(connection: Connection, space: int, source: SearchedTurn) -> SearchableTurn:
     if source.erased is not None:
-        return Said(source, [], set())
+        return SearchableTurn(source, [], set())
     payload = source.data if source.data is not None else large_payload(connection, space, source.place)
     if payload is None:
-        return Said(source, [], set())
+        return SearchableTurn(source, [], set())
     if source.type == DOCUMENT:
-        return Said(source, _document(source, payload), set())
+        return SearchableTurn(source, _document(source, payload), set())
     try:
         blocks: tuple[ContentBlock, ...] = decode_payload(payload)
     except HeadishError:
-        return Said(source, [], set())
-    return Said(source, pieces_of(blocks), tools_of(blocks))
+        return SearchableTurn(source, [], set())
+    return SearchableTurn(source, pieces_of(blocks), tools_of(blocks))
 
 
-def _document(source: SearchedTurn, payload: bytes) -> list[Piece]:
+def _document(source: SearchedTurn, payload: bytes) -> list[FieldText]:
     name = _system(source).get("document_name")
     text = None
     if is_text_type(source.content_type or ""):

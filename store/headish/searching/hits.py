@@ -11,14 +11,14 @@ from fnmatch import fnmatchcase
 from math import log
 from typing import NamedTuple
 
-from headish.content.searching.pieces import Piece
+from headish.content.searching.pieces import FieldText
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
-from headish.content.searching.texts import Body, matches
+from headish.content.searching.texts import SearchedText, matches
 from headish.database.query import Connection
 from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
-from headish.searching.candidates import PAGE, Asked, Found, beginnings, candidates
-from headish.searching.entries import Said, last_part, model_of, read_said, system_of
+from headish.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
+from headish.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_at_of
@@ -31,11 +31,11 @@ _SATURATION, _LENGTH = 1.2, 0.75
 """BM25's k1 and b, as everybody has them."""
 
 
-class Wanted(NamedTuple):
+class HitFilter(NamedTuple):
     """What a hit must be. Times are Unix milliseconds, ``until`` left out; ``between`` are commit numbers, both left
     out."""
 
-    asked: Asked
+    asked: Criteria
     since: int | None
     until: int | None
     within: Sequence[Ranges]
@@ -48,12 +48,12 @@ class Match(NamedTuple):
     """A turn that matches, and the texts that were searched."""
 
     source: SearchedTurn
-    pieces: list[Piece]
-    texts: list[Body]
+    pieces: list[FieldText]
+    texts: list[SearchedText]
     score: float = 0.0
 
 
-def find_matches(connection: Connection, space: int, wanted: Wanted, state: Found) -> list[Match]:
+def find_matches(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
     """The best matches, or the newest.
 
     Cost: that of the candidates, and for each of them its words once more, until there are enough.
@@ -71,7 +71,7 @@ def find_matches(connection: Connection, space: int, wanted: Wanted, state: Foun
     return sorted(scored, key=lambda match: (-match.score, -match.source.seq))[: wanted.limit]
 
 
-def each_match(connection: Connection, space: int, wanted: Wanted, state: Found) -> Iterator[Match]:
+def each_match(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> Iterator[Match]:
     """All turns that match, the newest first, as far as they are asked for. Cost: as ``find_matches``."""
     asked = wanted.asked
     phrases = phrases_of(asked.question)
@@ -84,12 +84,12 @@ def each_match(connection: Connection, space: int, wanted: Wanted, state: Found)
         if not pieces or not _uses(said, asked.tool):
             continue
         # Where filters alone choose, no word has to be cut.
-        texts = [Body(piece.text) for piece in pieces] if phrases else []
+        texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
             yield Match(said.source, pieces, texts)
 
 
-def _may_be(source: SearchedTurn, wanted: Wanted) -> bool:
+def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
     """What can be said of a turn before its payload is read."""
     asked = wanted.asked
     if source.erased is not None or (asked.role is not None and source.role != asked.role):
@@ -113,11 +113,13 @@ def _is_of(model: str | None, wanted: str) -> bool:
     )
 
 
-def _uses(said: Said, tool: str | None) -> bool:
+def _uses(said: SearchableTurn, tool: str | None) -> bool:
     return tool is None or tool.casefold() in {each.casefold() for each in said.tools}
 
 
-def _scored(connection: Connection, space: int, wanted: Wanted, found: list[Match], state: Found) -> list[Match]:
+def _scored(
+    connection: Connection, space: int, wanted: HitFilter, found: list[Match], state: IndexProgress
+) -> list[Match]:
     """BM25. The commonness of each phrase is that of its words in the index; without one, or where there is no other,
     among what was found."""
     phrases = phrases_of(wanted.asked.question)
@@ -138,7 +140,7 @@ def _score(match: Match, weights: Mapping[Phrase, float], length: float) -> floa
 
 
 def _weight(
-    connection: Connection, space: int, asked: Asked, phrase: Phrase, state: Found, found: Sequence[Match]
+    connection: Connection, space: int, asked: Criteria, phrase: Phrase, state: IndexProgress, found: Sequence[Match]
 ) -> float:
     if not found:
         return 0.0

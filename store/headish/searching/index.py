@@ -45,7 +45,7 @@ class Portion(NamedTuple):
     is_last: bool = False
 
 
-class Stored(NamedTuple):
+class PortionStored(NamedTuple):
     """Whether a portion was stored, and whether there may be more to merge."""
 
     is_stored: bool
@@ -163,21 +163,21 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
     return Portion(known, seq, turns, entries, is_last=seq >= last)
 
 
-def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> Stored:
+def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> PortionStored:
     """Store the portion, unless the index is elsewhere by now, and begin to merge."""
     if searches.is_off(connection):
-        return Stored(False)
+        return PortionStored(False)
     if portion.known.version != WORDS_VERSION:
         searches.begin(connection, space, WORDS_VERSION)
         searches.configure(connection)
         known = searches.indexed(connection, space)
         if known is not None and known.version != WORDS_VERSION:
             searches.restart(connection, space, WORDS_VERSION)
-        return Stored(False)
+        return PortionStored(False)
     if not searches.take(connection, space, portion.known, portion.seq):
-        return Stored(False)
+        return PortionStored(False)
     searches.add_entries(connection, space, portion.entries)
-    return Stored(True, merges and searches.merge_some(connection))
+    return PortionStored(True, merges and searches.merge_some(connection))
 
 
 def _restart(connection: Connection, space: int) -> None:

@@ -10,8 +10,8 @@ from headish.content.searching.questions import EVERYTHING
 from headish.database.query import Connection
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep.searches import LAST
-from headish.searching.candidates import Asked, state_of
-from headish.searching.hits import Wanted, each_match
+from headish.searching.candidates import Criteria, state_of
+from headish.searching.hits import HitFilter, each_match
 from headish.searching.scopes import Ranges, grown_into, is_within, leading_to
 from headish.values.results.conversations import Conversation
 
@@ -41,9 +41,9 @@ def subjects_with(connection: Connection, space: int, tool: str, conversations: 
     for way in left:
         for chain, ranges in way.ranges.items():
             merged.setdefault(chain, []).extend(ranges)
-    asked = Asked(EVERYTHING, frozenset(FIELDS), tool=tool)
+    asked = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool)
     between = min(way.low for way in left), max(way.high for way in left)
-    wanted = Wanted(asked, None, None, (merged,), "time", len(left), between)
+    wanted = HitFilter(asked, None, None, (merged,), "time", len(left), between)
     for match in each_match(connection, space, wanted, state_of(connection, space)):
         reached = [way for way in left if is_within(way.ranges, match.source.place)]
         found |= {way.subject for way in reached}

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     import headish.store.asking.ask as asking
+    import headish.store.reading.resolve as resolving
+    import headish.store.reading.tokens as counting
     from headish.store.asking import reply as replies
     from headish.store.asking import request as requests
     from headish.store.asking import title as titles
@@ -72,6 +74,8 @@ else:
     requests = Later("headish.store.asking.request")
     titles = Later("headish.store.asking.title")
     write = Later("headish.store.writing.add")
+    counting = Later("headish.store.reading.tokens")
+    resolving = Later("headish.store.reading.resolve")
 
 T = TypeVar("T")
 
@@ -110,8 +114,8 @@ class Store(Space):
     turns = read.turns
     thread = read.thread
     tree = read.tree
-    resolve = read.resolve
-    options = read.options
+    resolve = resolving.resolve
+    options = resolving.options
     render = exports.render
     export = exports.export
     export_each = exporting.export_each
@@ -157,7 +161,7 @@ class Store(Space):
     unhide = overlaying.unhide
     original = overlaying.original
     compact = overlaying.compact
-    tokens = overlaying.tokens
+    tokens = counting.tokens
 
     # Copy
     copy_to = copying.copy_to
@@ -260,6 +264,7 @@ class Store(Space):
         self._open_backend()
         return back_up(self._database, os.fspath(dest), [self.space.encode()], verify, progress)
 
+    @door()
     def read(self, work: Callable[[ReadTransaction], T]) -> T:
         """What a function returns that reads one moment of the space, however many reads it has.
 
@@ -270,6 +275,7 @@ class Store(Space):
 
         return run_read(self, work)
 
+    @door()
     def write(self, work: Callable[[WriteTransaction], T]) -> T:
         """What a function returns once everything that it wrote is stored, in one transaction that has the space to
         itself: turns, names, objects and erasures together, or nothing.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.tools.replies import Call, Tool, open_calls
+from headish.tools.replies import OpenCall, Tool, open_calls
 from headish.tools.router import Router
 
-__all__ = ["Call", "Router", "Tool", "open_calls"]
+__all__ = ["OpenCall", "Router", "Tool", "open_calls"]

@@ -31,19 +31,19 @@ class Tool(Struct, frozen=True):
     takes_text: bool = False
 
 
-class Call(NamedTuple):
+class OpenCall(NamedTuple):
     """A call that has no reply yet, and the message that it stands in."""
 
     block: ToolUse
     message: Message
 
 
-def open_calls(messages: Sequence[Message]) -> list[Call]:
+def open_calls(messages: Sequence[Message]) -> list[OpenCall]:
     """The assistant's calls that have no reply, in order; without those that were cut off."""
     placed = [(block, message) for message in messages for block in message.content]
     answered = set(pair_blocks([block for block, _ in placed]).values())
     return [
-        Call(block, message)
+        OpenCall(block, message)
         for index, (block, message) in enumerate(placed)
         if isinstance(block, ToolUse) and message.role == "assistant" and index not in answered
         # The rest of a cut-off call is unknown.
@@ -52,7 +52,7 @@ def open_calls(messages: Sequence[Message]) -> list[Call]:
 
 
 def make_reply(
-    call: Call, tool: Tool | None, *, content: Any = None, error: Mapping[str, Any] | None = None
+    call: OpenCall, tool: Tool | None, *, content: Any = None, error: Mapping[str, Any] | None = None
 ) -> Message:
     """The reply envelope of §8.2 as a message, on a channel if the call stood on one."""
     name = call.block.name

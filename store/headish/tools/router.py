@@ -20,7 +20,7 @@ from typing import Any
 
 from headish.content.forms.customs import INPUT, is_custom
 from headish.errors import InvalidArgument, InvalidCall
-from headish.tools.replies import Call, Function, Tool, make_reply, open_calls
+from headish.tools.replies import Function, OpenCall, Tool, make_reply, open_calls
 from headish.tools.rules import refusal
 from headish.tools.schemas import check_arguments, check_schema
 from headish.transcripts.openchatml.forms import FUNCTIONS
@@ -114,7 +114,7 @@ class Router:
         loop.call_soon_threadsafe(task.cancel)
         return True
 
-    async def _answer(self, call: Call, *, twice: bool) -> Message:
+    async def _answer(self, call: OpenCall, *, twice: bool) -> Message:
         try:
             if twice:
                 raise InvalidCall(call.block.name, f"the call id {call.block.id!r} stands twice")
@@ -179,7 +179,7 @@ async def _in_thread(function: Function, argument: Any) -> Any:
     return await future
 
 
-def _settle(call: Call, tool: Tool, task: asyncio.Task[Any], reason: str) -> Message:
+def _settle(call: OpenCall, tool: Tool, task: asyncio.Task[Any], reason: str) -> Message:
     error = None if task.cancelled() else task.exception()
     if task.cancelled() or isinstance(error, asyncio.CancelledError):
         return make_reply(call, tool, error={"code": "E-TOOL-CANCELLED", "message": reason})

@@ -25,15 +25,15 @@ from headish.transcripts.interchange.version20 import from_interchange20, to_int
 from headish.transcripts.interchange.version22 import from_interchange, to_interchange
 from headish.transcripts.lints import lint
 from headish.transcripts.shared.transcript import Transcript
-from headish.transcripts.stream import Event, Stream
+from headish.transcripts.stream import Event, TranscriptStream
 from headish.transcripts.views import for_completion, resample, show, visible
 from headish.values.checks.doors import TEXT_OR_BYTES, an, door
 
 __all__ = [
     "FORMATS",
     "Event",
-    "Stream",
     "Transcript",
+    "TranscriptStream",
     "convert",
     "convert_to_api",
     "detect",

@@ -29,12 +29,12 @@ from headish.transcripts.shared.transcript import (
     tightened,
     usual_stop,
 )
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.checks.doors import TEXT, an, door
 from headish.values.messages import Attributes, Message
 
 T = TypeVar("T")
-_OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), Tools: ("tools", "a list of tools")}
+_OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), ToolDefinitions: ("tools", "a list of tools")}
 """What only OpenChatML 0.1 has, with the word that gives it up."""
 
 

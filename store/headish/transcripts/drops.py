@@ -11,7 +11,7 @@ from headish.errors import InvalidArgument, Unrepresentable, shown
 from headish.transcripts.shared.jsontext import says_error
 from headish.transcripts.shared.native import DROPPABLE as LEFT_OUT
 from headish.transcripts.shared.transcript import Transcript, plain_text, usual_stop
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.messages import Message
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ def _less_thinking(block: Thinking, drop: Collection[str]) -> Thinking:
     return replace(block, kind=None) if "kind" in drop else block
 
 
-_KINDS: dict[str, type] = {"mark": Mark, "tools": Tools}
+_KINDS: dict[str, type] = {"mark": Mark, "tools": ToolDefinitions}
 _LESS: dict[type, Callable[[Any, Collection[str]], ContentBlock]] = {
     ToolUse: _less_call,
     ToolResult: _less_result,

@@ -15,7 +15,7 @@ from typing import Any
 from headish.transcripts.openchatml.forms import FORMS
 from headish.transcripts.openchatml.namespaces import write_namespace
 from headish.transcripts.shared.transcript import make_message
-from headish.values.blocks import ContentBlock, Text, Tools
+from headish.values.blocks import ContentBlock, Text, ToolDefinitions
 from headish.values.messages import Message
 
 HEADER_OPTIONS: dict[tuple[str, ...], str] = {
@@ -81,7 +81,7 @@ def _function(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_list(functions: Sequence[Mapping[str, Any]]) -> tuple[str, ContentBlock]:
     listed = [{"type": "function", "function": function} for function in functions]
-    return "system", Tools("\n".join(json.dumps(each, ensure_ascii=False, indent=2) for each in listed))
+    return "system", ToolDefinitions("\n".join(json.dumps(each, ensure_ascii=False, indent=2) for each in listed))
 
 
 def _write_schemas(functions: Sequence[Mapping[str, Any]]) -> tuple[str, ContentBlock]:

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from headish.transcripts.drops import merge_texts
 from headish.transcripts.openchatml.forms import FUNCTIONS, is_builtin
 from headish.transcripts.shared.jsontext import is_object
-from headish.transcripts.shared.native import Run, Step, Taker, note_calls, take_runs
+from headish.transcripts.shared.native import BlockStep, Run, Taker, note_calls, take_runs
 from headish.transcripts.shared.transcript import KINDS, arguments_of, make_message
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.messages import Attributes, Message
 
 TAKERS = {
-    "v0.1": Taker("OpenChatML 0.1", keeps=(Mark, Tools), thoughts=KINDS),
+    "v0.1": Taker("OpenChatML 0.1", keeps=(Mark, ToolDefinitions), thoughts=KINDS),
     "rwkv": Taker("the RWKV template", thoughts=()),
 }
 _GROUPS = {"v0.1"}
@@ -34,7 +34,7 @@ def write_plain(
     Raises: Unrepresentable where a block fits no transcript.
     """
     for message in messages:
-        step = Step(message, TAKERS[target], drop, call_names)
+        step = BlockStep(message, TAKERS[target], drop, call_names)
         made = [_message(group, step) for group in _grouped(take_runs(step), target in _GROUPS)]
         if not message.content:
             made = [_message([()], step)]
@@ -59,7 +59,7 @@ def _grouped(runs: Sequence[Run], together: bool) -> Iterator[list[Run]]:
         yield group
 
 
-def _message(group: Sequence[Run], step: Step) -> Message:
+def _message(group: Sequence[Run], step: BlockStep) -> Message:
     blocks = tuple(_named(block) for run in group for block in merge_texts(run))
     content = tuple(block for block in blocks if not isinstance(block, Text) or block.text)
     role = "tool" if any(isinstance(block, ToolResult) for block in content) else step.message.role

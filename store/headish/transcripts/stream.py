@@ -17,7 +17,7 @@ from msgspec import Struct
 from headish.transcripts.detection import detect, detect_beginning
 from headish.transcripts.formats import open_parser
 from headish.transcripts.openchatml.frames import is_call
-from headish.transcripts.shared.parser import Closed, Opened, ParserEvent, Piece
+from headish.transcripts.shared.parser import MessageClosed, MessageOpened, MessagePiece, ParserEvent
 from headish.transcripts.shared.transcript import KINDS, Transcript, stop_of
 from headish.transcripts.views import may_be_seen, visible_text
 from headish.values.checks.doors import TEXT_OR_BYTES, door
@@ -35,7 +35,7 @@ class Event(Struct, frozen=True, omit_defaults=True):
     stop: str | None = None
 
 
-class Stream:
+class TranscriptStream:
     """A transcript that arrives in chunks. After ``finish``, ``rest`` holds the events that came only then.
 
     Without a ``format`` it is detected (never ``harmony``), and nothing is shown before it is sure.
@@ -98,15 +98,15 @@ class Stream:
     def _translate(self, happened: list[ParserEvent]) -> list[Event]:
         events: list[Event] = []
         for each in happened:
-            if isinstance(each, Opened):
+            if isinstance(each, MessageOpened):
                 self._open(each)
-            elif isinstance(each, Piece):
+            elif isinstance(each, MessagePiece):
                 self._delta(events, self._shown.add(each.text) if self._shown else "")
             else:
                 self._close(events, each)
         return events
 
-    def _open(self, opened: Opened) -> None:
+    def _open(self, opened: MessageOpened) -> None:
         header, self._index = opened.header, opened.number
         calls = is_call(header)
         thinks = header.role == "assistant" and header.channel == "analysis" and not calls
@@ -118,7 +118,7 @@ class Stream:
         elif not calls and may_be_seen(header.role, header.channel, header.intent):
             self._shown, self._kind = _Shown(cuts=header.role == "assistant"), "response.delta"
 
-    def _close(self, events: list[Event], closed: Closed) -> None:
+    def _close(self, events: list[Event], closed: MessageClosed) -> None:
         if self.format == "v0.1":
             self._kind = "response.delta"
             self._delta(events, visible_text(closed.message))

@@ -36,7 +36,7 @@ from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
 from headish.transcripts.views import for_completion, for_training, may_be_seen, visible_text
 from headish.values.blocks import Mark, Text, erased_in
-from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Kept, Message
+from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Message, TranscriptMessage
 
 APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,
@@ -60,7 +60,7 @@ class Ending(Struct, frozen=True):
 
 
 def write_thread(
-    thread: Sequence[Kept],
+    thread: Sequence[TranscriptMessage],
     format: str,
     *,
     drop: Collection[str] = (),
@@ -90,7 +90,7 @@ def write_thread(
 
 
 def read_thread(
-    thread: Sequence[Kept],
+    thread: Sequence[TranscriptMessage],
     target: str,
     drop: Collection[str],
     options: Mapping[str, Any],
@@ -129,7 +129,9 @@ def _settle(transcript: Transcript, ending: Ending, drop: Collection[str]) -> Tr
     return for_training(given) if ending.trains else given
 
 
-def _messages(thread: Sequence[Kept], target: str, drop: Collection[str]) -> Iterator[tuple[Message, bool]]:
+def _messages(
+    thread: Sequence[TranscriptMessage], target: str, drop: Collection[str]
+) -> Iterator[tuple[Message, bool]]:
     """The messages of the target format, and whether each came from it."""
     call_names: dict[str, str] = {}
     for format, run in groupby(thread, lambda kept: kept.system.get("format")):
@@ -159,7 +161,7 @@ def _completed(messages: list[Message]) -> list[Message]:
     return [replace(bare, content=merge_texts([*bare.content, *answer.content]))]
 
 
-def for_people(thread: Sequence[Kept]) -> list[Message]:
+def for_people(thread: Sequence[TranscriptMessage]) -> list[Message]:
     """What an end user may see of a thread: messages of one text each; what was cut off has no end here either."""
     seen = [(kept.message, visible_text(kept.message)) for kept in thread]
     return [_as_seen(message, text) if text else message for message, text in seen if text or _was_seen(message)]
@@ -176,7 +178,7 @@ def _as_seen(message: Message, text: str) -> Message:
     return Message(role=message.role, content=(Text(text),), attributes=attributes, turn=message.turn)
 
 
-def _without_erased(thread: Sequence[Kept], drop: Collection[str]) -> Sequence[Kept]:
+def _without_erased(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> Sequence[TranscriptMessage]:
     """The thread without what was erased, where that is given up. Raises: Unrepresentable."""
     erased = next((kept.message for kept in thread if erased_in(kept.message.content)), None)
     if erased is None:
@@ -186,7 +188,7 @@ def _without_erased(thread: Sequence[Kept], drop: Collection[str]) -> Sequence[K
     return [kept for kept in thread if erased_in(kept.message.content) is None]
 
 
-def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:
+def _check_one(thread: Sequence[TranscriptMessage], drop: Collection[str]) -> None:
     """Refuse what stood around an imported part and has no place in the middle of one transcript."""
     header = thread[0].system.get("header") if thread else None
     for kept in thread[1:]:
@@ -198,7 +200,7 @@ def _check_one(thread: Sequence[Kept], drop: Collection[str]) -> None:
             raise Unrepresentable("one transcript", UNREAD, turn=kept.message.turn, drop="tail")
 
 
-def _around(thread: Sequence[Kept]) -> Transcript:
+def _around(thread: Sequence[TranscriptMessage]) -> Transcript:
     """What stood around the messages where a thread was imported, without them."""
     around = {key: value for key, value in thread[0].system.items() if key in ("header", "header_raw", "bos", "eos")}
     around |= {key: value for key, value in thread[-1].system.items() if key in ("pending", "tail")}

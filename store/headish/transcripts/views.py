@@ -23,7 +23,7 @@ from headish.transcripts.shared.transcript import (
     plain_text,
     stop_of,
 )
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.checks.doors import an, door
 from headish.values.messages import Message
 
@@ -149,7 +149,7 @@ def _debug_text(block: ContentBlock) -> str:
         return plain_text(block.content)
     if isinstance(block, Text | Thinking):
         return block.text
-    return block.raw if isinstance(block, Tools) else block.token if isinstance(block, Mark) else ""
+    return block.raw if isinstance(block, ToolDefinitions) else block.token if isinstance(block, Mark) else ""
 
 
 def _dropped_by_harmony(messages: Sequence[Message]) -> set[int]:

@@ -1,4 +1,4 @@
-"""Floor 0. Values: frozen structs, and the rules that hold for one value alone.
+"""Values: frozen structs, and the rules that hold for one value alone.
 
 ``names`` says what a name may be, ``grammar`` how a headish is read.
 """

@@ -154,7 +154,7 @@ class Mark(Block, frozen=True, tag="mark"):
     extra: Extra = {}
 
 
-class Tools(Block, frozen=True, tag="tools"):
+class ToolDefinitions(Block, frozen=True, tag="tools"):
     """A list of tool definitions in a transcript; ``raw`` is its exact text."""
 
     raw: str
@@ -183,7 +183,7 @@ class Erased(Struct, frozen=True, tag_field="type", tag="erased"):
         return f"erased on {self.time:%Y-%m-%d}: {self.reason}"
 
 
-KnownBlock = Text | Thinking | Document | ToolUse | ToolResult | ProviderBlock | Mark | Tools
+KnownBlock = Text | Thinking | Document | ToolUse | ToolResult | ProviderBlock | Mark | ToolDefinitions
 ContentBlock = KnownBlock | Other | Erased
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ KINDS: dict[str, type[KnownBlock]] = {
     "tool_result": ToolResult,
     "provider": ProviderBlock,
     "mark": Mark,
-    "tools": Tools,
+    "tools": ToolDefinitions,
 }
 
 

@@ -103,7 +103,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
         return {**record, "cache": self.cache} if self.cache else record
 
 
-class Kept(NamedTuple):
+class TranscriptMessage(NamedTuple):
     """A turn of a thread for a transcript: its message, and headish's own keys beside it."""
 
     message: Message

@@ -1,1 +1,1 @@
-"""Floor 4. Verify: every hash, link, name and journal of a space derived again and compared."""
+"""Verify: every hash, link, name and journal of a space derived again and compared."""

@@ -80,7 +80,7 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
         yield Problem(_subject(name), "its log is missing")
     erased = erased_names(connection, space)
     for name, moves in groupby(_all_moves(connection, space), key=lambda logged: logged.name):
-        found = _check_log(name, moves, is_erased=name in erased)
+        found = _check_log(name, moves, is_erased=name in erased, forgets=bool(erased))
         yield from (Problem(_subject(name), what) for what in dict.fromkeys(found))
     said: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
     logged: dict[bytes, int] = dict(connection.rows(LOGGED_CARRIED, space=space))
@@ -112,7 +112,7 @@ def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
         page = [_Logged._make(row) for row in read(name=page[-1].name, move=page[-1].move)]
 
 
-def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool) -> Iterator[str]:
+def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forgets: bool) -> Iterator[str]:
     number, running, last, gone, names, times = 0, b"", None, True, _Names(name), set[int]()
     place: tuple[int | None, int | None] = (None, None)
     for last in moves:
@@ -121,8 +121,8 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool) -> Ite
         if last.was is not None and (gone or last.change is None or (last.chain, last.pos) != place):
             yield f"move {last.move} of its log says that it had another name, and is no rename"
         if last.was is None:  # a rename leaves the time as it was
-            # The erasure of a name makes its renames moves to the same place.
-            times = {last.milliseconds, *(times if is_erased and (last.chain, last.pos) == place else ())}
+            # Where a former name was erased, its rename is a move to the same place.
+            times = {last.milliseconds, *(times if forgets and (last.chain, last.pos) == place else ())}
         gone, place = last.chain is None, (last.chain, last.pos)
         if last.move != number:
             yield "moves are missing from its log"

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from headish.content import strictjson
-from headish.content.hashes import Said, digest_turn, hash_payload, seal_turn
+from headish.content.hashes import DigestFields, digest_turn, hash_payload, seal_turn
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidContent
@@ -181,7 +181,7 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
         document_name = strictjson.decode(stored.system, "system").get("document_name") if stored.system else None
     except (HeadishError, AttributeError):
         return  # reported by _check_record
-    said = Said(
+    said = DigestFields(
         role=stored.role,
         hash=stored.hash,
         type=stored.type,

@@ -20,7 +20,7 @@ from headish.content.forms.table import FORMS
 from headish.content.forms.writing import body_of, write_thread
 from headish.errors import HeadishError
 from headish.values.blocks import ProviderBlock, to_mapping
-from headish.values.messages import Attributes, Kept, Message
+from headish.values.messages import Attributes, Message, TranscriptMessage
 from support.later import Later
 from support.sdktypes import Maker
 
@@ -45,7 +45,7 @@ def come_back(entries: Any, name: str) -> tuple[list[Read], Any]:
     """The turns of a list, and what is written of them after they were stored and read."""
     reads = read_list(entries, name)
     thread = [
-        Kept(
+        TranscriptMessage(
             Message(
                 role=read.role,
                 content=decode_payload(encode_payload(read.blocks)),

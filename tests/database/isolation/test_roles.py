@@ -17,7 +17,7 @@ from headish.database.schema import metadata
 from headish.database.urls import parse_url, server_arguments
 from headish.errors import NotIsolated, RoleMissing, TurnErased
 from support.queries import texts_of
-from support.secured import Logins
+from support.secured import SEARCH, Logins
 
 LOGINS = {"reader": READER, "ana": WRITER, "eraser": ERASER}
 SAID = ("seq", "id", "role", "type", "content_type", "cache", "digest", "hash", "seal", "supersedes", "chain", "pos")
@@ -31,7 +31,7 @@ class TestTheServer:
     def test_it_refuses_every_statement_that_the_role_has_no_grant_for(self, logins: Logins, who: str) -> None:
         allowed = {(each.privilege, each.table, each.column) for each in grants() if each.role in HELD[LOGINS[who]]}
         arguments = server_arguments(parse_url(logins.at(who)))
-        with psycopg.connect(**arguments, autocommit=True) as connection:
+        with psycopg.connect(**arguments, **SEARCH, autocommit=True) as connection:
             connection.execute("SELECT set_config('headish.space', (SELECT headish_enter('ana'))::text, false)")
             for table in ("space", *TABLES):
                 attempts: list[tuple[str, str | None, str]] = [

@@ -47,7 +47,7 @@ TAKEN_AWAY = (
     ("function", "ALTER FUNCTION headish_enter(bytea) OWNER TO CURRENT_USER"),
     ("function", "GRANT EXECUTE ON FUNCTION headish_add_space(bytea) TO PUBLIC"),
     ("function", "DROP FUNCTION headish_analyze()"),
-    ("role", "GRANT CREATE ON SCHEMA public TO PUBLIC"),
+    ("role", "GRANT CREATE ON SCHEMA headish TO PUBLIC"),
     ("login", "INSERT INTO member VALUES ('somebody who is gone', 1)"),
 )
 

@@ -26,7 +26,7 @@ def test_the_space_is_gone_with_its_transaction(logins: Logins) -> None:
         pooled: Any = store._backend._pool.take()  # type: ignore[attr-defined]
         assert pooled.execute("SELECT current_setting('headish.space', true)").fetchone() == ("",)
         with pytest.raises(psycopg.Error, match="no space was entered"):
-            pooled.execute("SELECT * FROM turn")
+            pooled.execute("SELECT * FROM headish.turn")
         pooled.rollback()
         store._backend._give_back(pooled)  # type: ignore[attr-defined]
         assert store.get("main")
@@ -47,11 +47,13 @@ def test_a_transaction_that_fails_leaves_no_space_behind(logins: Logins) -> None
 
 def test_the_space_goes_in_the_message_that_begins_the_transaction() -> None:
     sent = Sent("SELECT set_config('a', 'b', true)", is_confined=True)
-    assert sent.before(SPACE, 7) == "SELECT set_config('a', 'b', true), set_config('headish.space', '7', true)"
+    assert (
+        sent.before(SPACE, 7) == "SELECT set_config('a', 'b', true), pg_catalog.set_config('headish.space', '7', true)"
+    )
     assert sent.before(SPACE, 7) == ""
-    assert sent.before(SPACE, 8) == "SELECT set_config('headish.space', '8', true)"
+    assert sent.before(SPACE, 8) == "SELECT pg_catalog.set_config('headish.space', '8', true)"
     assert sent.before(Query("find space"), 8) == ""  # it enters another one, perhaps
-    assert sent.before(SPACE, 8) == "SELECT set_config('headish.space', '8', true)"
+    assert sent.before(SPACE, 8) == "SELECT pg_catalog.set_config('headish.space', '8', true)"
 
 
 def test_a_database_that_is_not_secured_sends_what_it_always_sent(new_postgresql: str) -> None:
@@ -84,4 +86,4 @@ def test_one_connection_of_a_pooler_serves_two_tenants_in_turn(own: Logins) -> N
         with psycopg.connect(**server_arguments(parse_url(pooled).without(["prepared"]))) as raw:
             assert raw.execute("SELECT current_setting('headish.space', true)").fetchone() in ((None,), ("",))
             with pytest.raises(psycopg.Error, match="no space was entered"):
-                raw.execute("SELECT * FROM turn")
+                raw.execute("SELECT * FROM headish.turn")

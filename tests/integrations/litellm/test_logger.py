@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +25,7 @@ import litellm
 
 from headish import Store
 from headish.errors import InvalidArgument, InvalidName
-from headish.integrations.litellm import HeadishLogger
+from headish.integrations.litellm import HeadishLogger, open_calls
 
 pytestmark = [pytest.mark.peers, pytest.mark.slow, pytest.mark.xdist_group("litellm")]
 
@@ -177,6 +180,109 @@ def test_half_a_character_is_healed(tmp_path: Path) -> None:
         answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "b\ud800"}}]}
         logger.log_success_event({"call_type": "completion", "messages": [user("a\ud800")]}, answer, None, None)
         assert [turn.text for turn in store.turns()] == ["a\ufffd", "b\ufffd"]
+
+
+PROGRAM = """
+import asyncio, sys
+import litellm
+from headish.integrations.litellm import HeadishLogger
+litellm.callbacks = [HeadishLogger(sys.argv[1], bookmark="trip")]
+asked = dict(model="openai/m", api_base=sys.argv[2], api_key="sk-test", num_retries=0)
+messages = [{"role": "user", "content": "one"}]
+if sys.argv[3] == "sync":
+    litellm.completion(messages=messages, **asked)
+elif sys.argv[3] == "async":
+    asyncio.run(litellm.acompletion(messages=messages, **asked))
+else:
+    async def main():
+        async for _ in await litellm.acompletion(messages=messages, stream=True, **asked):
+            pass
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", ["sync", "async", "stream"])
+def test_the_last_call_of_a_program_is_recorded(tmp_path: Path, address: str, how: str) -> None:
+    script = [sys.executable, "-c", PROGRAM, str(tmp_path / "a.db"), address, how]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=120, env={**os.environ, "NO_PROXY": "*"})
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / "a.db") as store:
+        assert [turn.text for turn in store.log("trip")] == ["re one", "one"], done.stderr
+
+
+def test_quick_calls_are_stored_in_their_order_each_answer_once(tmp_path: Path, asked: dict[str, Any]) -> None:
+    with HeadishLogger(tmp_path / "a.db", bookmark="trip") as logger, Store.open(tmp_path / "a.db") as store:
+        litellm.callbacks = [logger]
+
+        async def talk() -> None:
+            messages: list[Any] = []
+            for number in range(10):
+                messages.append(user(f"{number}"))
+                answer = await litellm.acompletion(messages=messages, **asked)
+                messages.append(answer.choices[0].message)
+            await asyncio.to_thread(wait_for, store, 20)
+
+        asyncio.run(talk())
+        wanted = [text for number in range(10) for text in (f"{number}", f"re {number}")]
+        assert [text for _, text in wait_for(store, 20)] == wanted
+        assert [turn.text for turn in store.log("trip", limit=100)] == wanted[::-1]
+        assert all(turn.meta.reply for turn in store.turns() if turn.meta.role == "assistant")
+
+
+def call(id: str, *said: str) -> dict[str, Any]:
+    """What LiteLLM tells of a call: each second text is an answer."""
+    messages = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(said)]
+    return {"litellm_call_id": id, "call_type": "completion", "messages": messages}
+
+
+def answer(text: str) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}], "usage": {"prompt_tokens": 1}}
+
+
+class TestTheOrder:
+    """LiteLLM tells of calls in any order; here a test says in which."""
+
+    def test_of_a_call_that_goes_on_from_another_is_that_of_their_beginnings(self, tmp_path: Path) -> None:
+        first, second = call("1", "one"), call("2", "one", "re one", "two")
+        with HeadishLogger(tmp_path / "a.db", bookmark="trip") as logger, Store.open(tmp_path / "a.db") as store:
+            for each in (first, second):
+                logger.log_pre_api_call("m", each["messages"], each)
+            told = threading.Thread(target=logger.log_success_event, args=(second, answer("re two"), None, None))
+            told.start()
+            time.sleep(0.05)
+            assert store.stats().turns == 0
+            logger.log_success_event(first, answer("re one"), None, None)
+            told.join(30)
+            assert [turn.text for turn in store.turns()] == ["one", "re one", "two", "re two"]
+            assert store.log("trip")[2].meta.reply["usage"] == {"input_tokens": 1}
+            assert store.log("trip")[0].text == "re two"
+
+    def test_a_late_one_is_a_branch_and_the_name_stays(self, tmp_path: Path) -> None:
+        slow, quick = call("1", "one"), call("2", "one", "another answer", "two")
+        with HeadishLogger(tmp_path / "a.db", bookmark="trip") as logger, Store.open(tmp_path / "a.db") as store:
+            logger.log_pre_api_call("m", slow["messages"], slow)
+            quick["messages"][0]["content"] = "uno"  # nothing of the first call
+            logger.log_pre_api_call("m", quick["messages"], quick)
+            logger.log_success_event(quick, answer("re two"), None, None)
+            logger.log_success_event(slow, answer("re one"), None, None)
+            assert store.log("trip")[0].text == "re two"
+            assert [turn.text for turn in store.turns()][-2:] == ["one", "re one"]
+
+    @pytest.mark.parametrize("how", ["failed", "abandoned"])
+    def test_one_that_never_ends_is_waited_for_no_longer(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        monkeypatch.setattr(open_calls, "EARLIER_SECONDS", 600 if how == "failed" else 0.05)
+        first, second, third = call("1", "a"), call("2", "a", "b", "c"), call("3", "a", "b", "c", "d", "e")
+        with HeadishLogger(tmp_path / "a.db", bookmark="trip") as logger, Store.open(tmp_path / "a.db") as store:
+            for each in (first, second, third):
+                logger.log_pre_api_call("m", each["messages"], each)
+            if how == "failed":
+                logger.log_failure_event(first, None, None, None)
+            logger.log_success_event(second, answer("d"), None, None)
+            logger.log_success_event(third, answer("f"), None, None)
+            assert [turn.text for turn in store.log("trip")] == list("fedcba")
+            assert store.stats().turns == 6
 
 
 @pytest.mark.parametrize(("bookmark", "error"), [("two words", InvalidName), (5, InvalidArgument)])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from headish.content.encoding import decode_payload
 from headish.values.blocks import ContentBlock
-from headish.values.messages import Kept, Message
+from headish.values.messages import Message, TranscriptMessage
 
 
 class OldRow(NamedTuple):
@@ -33,8 +33,8 @@ class OldRow(NamedTuple):
         return dict(json.loads(self.app or "{}"))
 
     @property
-    def kept(self) -> Kept:
-        return Kept(Message(role=self.role, content=self.blocks), json.loads(self.system))
+    def kept(self) -> TranscriptMessage:
+        return TranscriptMessage(Message(role=self.role, content=self.blocks), json.loads(self.system))
 
 
 def read_rows(adapter: str) -> dict[str, OldRow]:

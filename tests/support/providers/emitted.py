@@ -23,8 +23,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
 )
 from headish.values.messages import ROLES, Attributes
@@ -61,7 +61,9 @@ thoughts = st.builds(
 foreign = st.builds(
     ProviderBlock, st.sampled_from(["anthropic", "openai"]), st.just({"type": "redacted_thinking", "data": "eA=="})
 )
-odd: st.SearchStrategy[ContentBlock] = st.sampled_from([Mark("<|fim_prefix|>"), Tools("[]"), Other("x", {"type": "x"})])
+odd: st.SearchStrategy[ContentBlock] = st.sampled_from(
+    [Mark("<|fim_prefix|>"), ToolDefinitions("[]"), Other("x", {"type": "x"})]
+)
 attributes = st.builds(
     Attributes,
     speaker=st.none() | st.sampled_from(["Ada", "a b", "<"]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.changing.overlays import describe_turn
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import one_line, print_json, print_json_lines, role_word, room_beside, say, shorten
 from headish_cli.printing.telling import tell_turn
 
@@ -41,7 +41,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
               help="Only if it weighs more: so many tokens, or a share of the pointer's context window.")  # fmt: skip
 @json_option
 @pass_settings
-def compact_command(settings: Settings, headish: str, ptr: str | None, as_json: bool, **sizes: Any) -> None:
+def compact_command(settings: GlobalOptions, headish: str, ptr: str | None, as_json: bool, **sizes: Any) -> None:
     """Bring the branch NAME down to a size, for the model: its oldest part is summed up, or hidden without --ask.
 
     Instructions, kept turns and the first exchange stay, and the tail from the last question on. If no summary comes,
@@ -67,7 +67,7 @@ def compact_command(settings: Settings, headish: str, ptr: str | None, as_json: 
 @json_option
 @pass_settings
 def tokens_command(
-    settings: Settings, headish: str, by: str | None, ptr: str | None, model: str | None, as_json: bool
+    settings: GlobalOptions, headish: str, by: str | None, ptr: str | None, model: str | None, as_json: bool
 ) -> None:
     """Tell how many tokens a request for a HEADISH has, how that is known, and how far it may be off."""
     with settings.open() as store:

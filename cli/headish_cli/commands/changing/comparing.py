@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import counted, print_json, shorten, write
 from headish_cli.printing.said import who
 
@@ -33,7 +33,7 @@ SIGNS = {"removed": "-", "added": "+", "changed": "~"}
 @click.option("--stat", is_flag=True, help="Print only how much differs.")
 @json_option
 @pass_settings
-def diff_command(settings: Settings, first: str, second: str | None, stat: bool, as_json: bool) -> None:
+def diff_command(settings: GlobalOptions, first: str, second: str | None, stat: bool, as_json: bool) -> None:
     """Show what differs between two branches, from their fork on: by turn, then by word.
 
     A and B are headishes; A..B is the same as A B. Turns that say the same count as the same, wherever they stand.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings, read_stdin
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, read_stdin
 from headish_cli.printing.output import (
     Told,
     content_of,
@@ -49,7 +49,7 @@ class Edit(NamedTuple):
 @click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
 @json_option
 @pass_settings
-def edit_command(settings: Settings, headish: str, text: str | None, as_json: bool, **options: object) -> None:
+def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_json: bool, **options: object) -> None:
     """Say something else in the place of a turn, and print the id of the new one.
 
     The old turn stays, and the new one stands beside it. NAME and NAME~n edit a turn of the bookmark's branch and move
@@ -70,7 +70,7 @@ def edit_command(settings: Settings, headish: str, text: str | None, as_json: bo
 @headish_argument
 @json_option
 @pass_settings
-def siblings_command(settings: Settings, headish: str, as_json: bool) -> None:
+def siblings_command(settings: GlobalOptions, headish: str, as_json: bool) -> None:
     """List the versions of a turn: what else was said in its place, in the order of storing. * is the turn itself."""
     with settings.open() as store:
         found = store.siblings(headish)

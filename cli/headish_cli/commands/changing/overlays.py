@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_text
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_text
 from headish_cli.printing.output import print_json, say
 from headish_cli.printing.telling import tell_continued, tell_turn
 
@@ -39,7 +39,7 @@ def _branch_options(command: F) -> F:
 @_branch_options
 @pass_settings
 def summarize_command(
-    settings: Settings, first: str, last: str, text: str | None, ptr: str | None, as_json: bool, **given: Any
+    settings: GlobalOptions, first: str, last: str, text: str | None, ptr: str | None, as_json: bool, **given: Any
 ) -> None:
     """Let a summary stand for the turns from FIRST to LAST, both included.
 
@@ -60,7 +60,9 @@ def summarize_command(
               help="From whom the turns are hidden.")  # fmt: skip
 @_branch_options
 @pass_settings
-def hide_command(settings: Settings, first: str, last: str | None, viewer: str, as_json: bool, **given: Any) -> None:
+def hide_command(
+    settings: GlobalOptions, first: str, last: str | None, viewer: str, as_json: bool, **given: Any
+) -> None:
     """Hide the turns from FIRST to LAST, both included, or FIRST alone. A call is hidden with its result."""
     with settings.open() as store:
         _tell(store, store.hide(first, last, viewer=viewer, **given), as_json, "that is hidden so already")
@@ -71,7 +73,7 @@ def hide_command(settings: Settings, first: str, last: str | None, viewer: str, 
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @_branch_options
 @pass_settings
-def replace_command(settings: Settings, headish: str, text: str | None, as_json: bool, **given: Any) -> None:
+def replace_command(settings: GlobalOptions, headish: str, text: str | None, as_json: bool, **given: Any) -> None:
     """Let TEXT stand in the place of what the turn HEADISH says, for the model and for people.
 
     Reasoning, calls and results of the turn stay; of a result alone it is what the tool found.
@@ -86,7 +88,7 @@ def replace_command(settings: Settings, headish: str, text: str | None, as_json:
 @_LAST
 @_branch_options
 @pass_settings
-def keep_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
+def keep_command(settings: GlobalOptions, first: str, last: str | None, as_json: bool, **given: Any) -> None:
     """Keep the turns from FIRST to LAST, both included, or FIRST alone, in every budget."""
     with settings.open() as store:
         _tell(store, store.keep(first, last, **given), as_json, "every budget keeps that already")
@@ -97,7 +99,7 @@ def keep_command(settings: Settings, first: str, last: str | None, as_json: bool
 @_LAST
 @_branch_options
 @pass_settings
-def unhide_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
+def unhide_command(settings: GlobalOptions, first: str, last: str | None, as_json: bool, **given: Any) -> None:
     """Show the hidden turns from FIRST to LAST again, or FIRST alone. FIRST may be the overlay that hides them."""
     with settings.open() as store:
         _tell(store, store.unhide(first, last, **given), as_json, "nothing there is hidden")
@@ -108,7 +110,7 @@ def unhide_command(settings: Settings, first: str, last: str | None, as_json: bo
 @_LAST
 @_branch_options
 @pass_settings
-def original_command(settings: Settings, first: str, last: str | None, as_json: bool, **given: Any) -> None:
+def original_command(settings: GlobalOptions, first: str, last: str | None, as_json: bool, **given: Any) -> None:
     """Show the turns from FIRST to LAST, or FIRST alone, as they were said, to everybody.
 
     FIRST may be an overlay: then it is about the turns that it covers, and undoes it.

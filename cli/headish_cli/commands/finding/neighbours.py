@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
 from headish_cli.printing.output import print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_turns
@@ -26,12 +26,16 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
 @_after
 @click.option("--by", type=click.Choice(["start", "tip"]), default="tip", show_default=True,
               help="The last stored first (tip), or the branch that began last (start), which costs less.")  # fmt: skip
+@click.option("--erased", is_flag=True, help="Show those that were erased, too.")
 @json_option
 @pass_settings
-def heads_command(settings: Settings, limit: int | None, after: str | None, by: str, as_json: bool) -> None:
+def heads_command(
+    settings: GlobalOptions, limit: int | None, after: str | None, by: str, erased: bool, as_json: bool
+) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
-        _print(settings, store, store.heads(limit=limit, after=after, by=by), as_json)  # type: ignore[arg-type]
+        found = store.heads(limit=limit, after=after, by=by, erased=erased)  # type: ignore[arg-type]
+        _print(settings, store, found, as_json)
 
 
 @click.command("children")
@@ -40,13 +44,15 @@ def heads_command(settings: Settings, limit: int | None, after: str | None, by: 
 @_after
 @json_option
 @pass_settings
-def children_command(settings: Settings, headish: str, limit: int | None, after: str | None, as_json: bool) -> None:
+def children_command(
+    settings: GlobalOptions, headish: str, limit: int | None, after: str | None, as_json: bool
+) -> None:
     """List the turns that continue a HEADISH, the first stored first."""
     with settings.open() as store:
         _print(settings, store, store.children(headish, limit=limit, after=after), as_json)
 
 
-def _print(settings: Settings, store: Store, turns: Sequence[Turn], as_json: bool) -> None:
+def _print(settings: GlobalOptions, store: Store, turns: Sequence[Turn], as_json: bool) -> None:
     if as_json:
         print_json_lines(map(timed_record, turns))
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from headish_cli.options import Settings, file_or_pipe, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.telling import turn_record
 
@@ -16,7 +16,7 @@ _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "syst
 
 
 @click.command("record")
-@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.argument("file", required=False, type=INPUT)
 @click.option("--form", metavar="FORM",
               help="chat, responses, anthropic, gemini or cohere; told by its shape where left out.")  # fmt: skip
 @click.option("-c", "--continues", metavar="HEADISH", help="Store the list below this turn.")
@@ -24,7 +24,12 @@ _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "syst
 @json_option
 @pass_settings
 def record_command(
-    settings: Settings, file: str | None, form: str | None, continues: str | None, bookmark: str | None, as_json: bool
+    settings: GlobalOptions,
+    file: str | None,
+    form: str | None,
+    continues: str | None,
+    bookmark: str | None,
+    as_json: bool,
 ) -> None:
     """Store a whole message list, and print the id of its last turn. What is stored already is recognised.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
 from headish_cli.printing.output import cells, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
@@ -45,7 +45,7 @@ NAMES_SHOWN = 3
 @json_option
 @pass_settings
 def search_command(
-    settings: Settings,
+    settings: GlobalOptions,
     words: tuple[str, ...],
     role: str | None,
     model: str | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.following import KINDS
-from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.paging import paged
 
@@ -31,7 +31,7 @@ NOBODY = "-"
 @json_option
 @pass_settings
 def audit_command(
-    settings: Settings,
+    settings: GlobalOptions,
     after: str | None,
     since: str | None,
     until: str | None,
@@ -59,7 +59,7 @@ def audit_command(
             say("Nothing was found.")
 
 
-def _print(settings: Settings, audited: Iterable[Audited]) -> bool:
+def _print(settings: GlobalOptions, audited: Iterable[Audited]) -> bool:
     """A line for each; whether there were any."""
     shown = False
     with paged(settings):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.progress import counting_turns
 
 
 @click.command("backup")
-@click.argument("dest")
+@click.argument("dest", type=PLACE)
 @click.option("--one-space", is_flag=True, help="Back up the space of --space alone, not all of them.")
 @click.option("--quick", is_flag=True, help="Compare the sums of the file instead of reading everything back.")
 @json_option
 @pass_settings
-def backup_command(settings: Settings, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
+def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
     """Back up the database into the file DEST, as it stands at one moment. Writers go on meanwhile.
 
     \b
@@ -37,12 +37,15 @@ def backup_command(settings: Settings, dest: str, one_space: bool, quick: bool, 
 
 
 @click.command("restore")
-@click.argument("file")
-@click.argument("target")
+@click.argument("file", type=PLACE)
+@click.argument("target", type=PLACE)
 @click.option("--only", metavar="SPACE", help="Restore this space of the file alone.")
 @click.option("--as", "to", metavar="NAME", help="Give the space of --only this name.")
 @click.option(
-    "--erasures", metavar="FILE", help="Erase again what these receipts list, of 'headish erasures --export'."
+    "--erasures",
+    type=PLACE,
+    metavar="FILE",
+    help="Erase again what these receipts list, of 'headish erasures --export'.",
 )
 @json_option
 def restore_command(

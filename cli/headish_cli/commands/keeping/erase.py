@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.erased import lines_of_name, show_found, takes, tell_done, tell_found
-from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
 from headish_cli.printing.output import (
     Told,
     counted,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_settings
 def erase_command(
-    settings: Settings,
+    settings: GlobalOptions,
     headish: tuple[str, ...],
     scope: str | None,
     bookmark: str | None,
@@ -92,7 +92,7 @@ def erase_command(
 @click.option("--export", "whole", is_flag=True, help="Print whole receipts as JSON, one per line, to keep elsewhere.")
 @json_option
 @pass_settings
-def erasures_command(settings: Settings, whole: bool, as_json: bool) -> None:
+def erasures_command(settings: GlobalOptions, whole: bool, as_json: bool) -> None:
     """List the receipts of what was erased, the first one first."""
     from headish.values.times import local_time
 
@@ -118,7 +118,7 @@ def erasures_command(settings: Settings, whole: bool, as_json: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Count, and change nothing.")
 @json_option
 @pass_settings
-def gc_command(settings: Settings, scrub: bool, dry_run: bool, as_json: bool) -> None:
+def gc_command(settings: GlobalOptions, scrub: bool, dry_run: bool, as_json: bool) -> None:
     """Remove what nothing names any more, and finish erasures that are not off the disk yet.
 
     On PostgreSQL --scrub runs VACUUM (FULL), which locks the tables meanwhile. The exit code is 1 if something that
@@ -139,7 +139,7 @@ def gc_command(settings: Settings, scrub: bool, dry_run: bool, as_json: bool) ->
 
 
 def erase_name(
-    settings: Settings,
+    settings: GlobalOptions,
     name: str,
     reason: str | None,
     by: str | None,

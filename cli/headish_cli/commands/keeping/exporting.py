@@ -40,13 +40,14 @@ class Notes:
 @contextmanager
 def reporting(path: str | None) -> Iterator[Notes]:
     """The notes of an export, with the file that ``--report`` names."""
+    from headish.values.checks.files import open_target
+
     with ExitStack() as stack:
         try:
-            yield Notes(None if path is None else stack.enter_context(open(path, "w", encoding="utf-8")))
+            report = None if path is None else stack.enter_context(open_target(path))
         except OSError as error:
-            if path is None or error.filename != path:
-                raise
             raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+        yield Notes(report)
 
 
 def export_many(

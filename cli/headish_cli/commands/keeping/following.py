@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish.values.checks.files import open_target, read_regular
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import content_of, marks, one_line, print_json, room_beside, say
 from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from headish.values.results.changes import Change, TurnChange
 
 KINDS = ("turn", "move", "record", "definition", "erasure")
+CURSOR_BYTES = 4096
 NOTED_EVERY = 0.25
 """While the past is read, the cursor file is replaced so often, in seconds; afterwards behind each line."""
 
 
 @click.command("position")
 @pass_settings
-def position_command(settings: Settings) -> None:
+def position_command(settings: GlobalOptions) -> None:
     """Print the cursor of what was stored last: for 'follow --after' and --at-least."""
     with settings.open() as store:
         click.echo(store.position())
@@ -43,20 +45,20 @@ def position_command(settings: Settings) -> None:
 @click.option("--bookmark", "-b", metavar="NAME",
               help="Only this bookmark's moves, each behind the turns that it brought.")  # fmt: skip
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
-@click.option("--cursor-file", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
+@click.option("--cursor-file", type=PLACE, metavar="PATH",
               help="Go on behind the cursor in this file if it exists, and keep it there.")  # fmt: skip
 @click.option("--content", is_flag=True, help="With --json: show what each turn says, too.")
 @json_option
 @pass_settings
 def follow_command(
-    settings: Settings,
+    settings: GlobalOptions,
     after: str | None,
     new: bool,
     no_wait: bool,
     pulse: float | None,
     bookmark: str | None,
     kinds: tuple[str, ...],
-    cursor_file: Path | None,
+    cursor_file: str | None,
     content: bool,
     as_json: bool,
 ) -> None:
@@ -68,7 +70,7 @@ def follow_command(
     """
     if after is not None and new:
         raise click.UsageError("--after and --new contradict each other")
-    with settings.open() as store, _kept(cursor_file) as keep:
+    with settings.open() as store, _kept(None if cursor_file is None else Path(cursor_file)) as keep:
         if bookmark is not None and bookmark not in store.bookmarks:
             say(f"There is no bookmark {one_line(bookmark, None)} now.")
         after = keep.before or (store.position() if new else after)
@@ -89,11 +91,13 @@ class _Kept:
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._cursor, self._is_live, self._noted = path, "", False, time.monotonic()
-        self.before = path.read_text(errors="replace").strip() if path is not None and path.exists() else ""
-        if path is not None and path.exists() and not self.before:
-            raise click.UsageError(f"{path} is empty: remove it to begin anew")
+        self.before = ""
         if path is not None and not path.parent.is_dir():
             raise click.UsageError(f"there is no folder {path.parent}")
+        if path is not None and path.exists():
+            self.before = read_regular(path, CURSOR_BYTES).decode(errors="replace").strip()
+            if not self.before:
+                raise click.UsageError(f"{path} is empty: remove it to begin anew")
 
     def note(self, cursor: str, *, is_live: bool) -> None:
         self._cursor, self._is_live = cursor, self._is_live or is_live
@@ -105,7 +109,7 @@ class _Kept:
         if self._path is None or not self._cursor:
             return
         part = self._path.with_name(f"{self._path.name}.part")
-        with part.open("w") as file:
+        with open_target(part) as file:
             file.write(f"{self._cursor}\n")
             file.flush()
             os.fsync(file.fileno())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Change nothing; list what is missing. The exit code is then 1.")
 @json_option
 @pass_settings
-def secure_command(settings: Settings, apps: tuple[str, ...], check: bool, as_json: bool) -> None:
+def secure_command(settings: GlobalOptions, apps: tuple[str, ...], check: bool, as_json: bool) -> None:
     """Have PostgreSQL keep the spaces apart: roles, grants and policies that hold every login but the owner's.
 
     Run it as a superuser, or as a role that owns the tables and may make roles. A second run changes nothing. --check
@@ -62,7 +62,7 @@ def _tell(done: int, missing: tuple[Measure, ...], tables: int, *, check: bool) 
 @click.option("--role", type=click.Choice(["reader", "writer", "eraser"]), default="writer", show_default=True,
               help="What the login may do in every space that is open to it.")  # fmt: skip
 @pass_settings
-def grant_command(settings: Settings, name: str, login: str, role: Literal["reader", "writer", "eraser"]) -> None:
+def grant_command(settings: GlobalOptions, name: str, login: str, role: Literal["reader", "writer", "eraser"]) -> None:
     """Open the space NAME of a secured database to LOGIN, a login of the server."""
     with settings.open_database() as database:
         database.spaces.grant(name, login, role=role)
@@ -73,7 +73,7 @@ def grant_command(settings: Settings, name: str, login: str, role: Literal["read
 @click.argument("name")
 @click.argument("login")
 @pass_settings
-def revoke_command(settings: Settings, name: str, login: str) -> None:
+def revoke_command(settings: GlobalOptions, name: str, login: str) -> None:
     """Close the space NAME to LOGIN. What it has open fails from its next transaction on."""
     with settings.open_database() as database:
         database.spaces.revoke(name, login)
@@ -83,7 +83,7 @@ def revoke_command(settings: Settings, name: str, login: str) -> None:
 @click.command("members")
 @json_option
 @pass_settings
-def members_command(settings: Settings, as_json: bool) -> None:
+def members_command(settings: GlobalOptions, as_json: bool) -> None:
     """List which login may enter which space of a secured database."""
     with settings.open_database() as database:
         members = database.spaces.members()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings
+from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import print_json, print_json_lines, say, write
 
 
 @click.command("init")
 @json_option
 @pass_settings
-def init_command(settings: Settings, as_json: bool) -> None:
+def init_command(settings: GlobalOptions, as_json: bool) -> None:
     """Make the tables where they are missing, and nothing else: no space, no turn.
 
     A command that stores something makes them by itself. An older SQLite database is upgraded, after a backup.
@@ -35,7 +35,7 @@ def init_command(settings: Settings, as_json: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Change nothing; print the statements that would be run.")
 @json_option
 @pass_settings
-def distribute_command(settings: Settings, dry_run: bool, as_json: bool) -> None:
+def distribute_command(settings: GlobalOptions, dry_run: bool, as_json: bool) -> None:
     """Spread the tables over the machines of a PostgreSQL with Citus, by space.
 
     What is spread already is left alone, so run it again after 'headish db upgrade'. Let nobody write meanwhile.

@@ -12,7 +12,15 @@ import click
 
 from headish_cli.commands.talking.saying import choose_model, read_said, say_options
 from headish_cli.commands.talking.timing import timeout_option
-from headish_cli.options import INTERRUPTED, Settings, budget_option, force_option, json_option, pass_settings
+from headish_cli.options import (
+    INTERRUPTED,
+    PLACE,
+    GlobalOptions,
+    budget_option,
+    force_option,
+    json_option,
+    pass_settings,
+)
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
@@ -61,7 +69,7 @@ def call_settings(call: dict[str, Any]) -> dict[str, Any]:
 @click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
 @say_options
 @click.option("--tool-loop", is_flag=True, help="Run the tools that an answer calls, and ask again with the results.")
-@click.option("--mcp-config", type=click.Path(), metavar="FILE", envvar="HEADISH_MCP_CONFIG",
+@click.option("--mcp-config", type=PLACE, metavar="FILE", envvar="HEADISH_MCP_CONFIG",
               help='The MCP servers of --tool-loop: {"mcpServers": {NAME: …}}.  [env: HEADISH_MCP_CONFIG]')  # fmt: skip
 @click.option("--yes", is_flag=True, help="Run every tool without asking.")
 @click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True,
@@ -72,7 +80,7 @@ def call_settings(call: dict[str, Any]) -> dict[str, Any]:
 @json_option
 @pass_settings
 def ask_command(
-    settings: Settings, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
+    settings: GlobalOptions, text: str | None, continues: tuple[str, ...], bookmark: str | None, force: bool,
     ptr: str | None, to: str | None, servers: tuple[str, ...], tool_loop: bool, mcp_config: str | None, yes: bool,
     rounds: int, compact: str | None, as_json: bool, timeout: dict[str, float], system: str | None,
     attached: tuple[str, ...],
@@ -121,7 +129,7 @@ def ask_command(
 @call_options
 @json_option
 @pass_settings
-def retry_command(settings: Settings, headish: str, as_json: bool, timeout: dict[str, float], **call: Any) -> None:
+def retry_command(settings: GlobalOptions, headish: str, as_json: bool, timeout: dict[str, float], **call: Any) -> None:
     """Ask again what HEADISH answered: for an answer that was cut off, or for another one.
 
     The new answer stands beside the old one, and the bookmark moves over to it.

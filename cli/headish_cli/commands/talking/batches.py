@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.talking.saying import choose_model, read_params
-from headish_cli.options import Settings, json_option, pass_settings, read_stdin
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_stdin
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, shorten
 
@@ -46,8 +46,8 @@ def batch_command() -> None:
 @json_option
 @pass_settings
 def create_command(
-    settings: Settings, heads: tuple[str, ...], name: str | None, ptr: str | None, to: str | None, model: str | None,
-    options: tuple[str, ...], timeout: float | None, as_json: bool, **server: Any,
+    settings: GlobalOptions, heads: tuple[str, ...], name: str | None, ptr: str | None, to: str | None,
+    model: str | None, options: tuple[str, ...], timeout: float | None, as_json: bool, **server: Any,
 ) -> None:  # fmt: skip
     """Ask a provider to continue each HEADISH, in one batch, and print its name.
 
@@ -74,7 +74,7 @@ def create_command(
 @timeout_option
 @json_option
 @pass_settings
-def status_command(settings: Settings, name: str | None, timeout: float | None, as_json: bool) -> None:
+def status_command(settings: GlobalOptions, name: str | None, timeout: float | None, as_json: bool) -> None:
     """Tell how far the batch NAME is at its provider; without NAME, list the batches, and ask nobody."""
     with settings.open() as store:
         if name is None:
@@ -95,7 +95,7 @@ def status_command(settings: Settings, name: str | None, timeout: float | None, 
 @timeout_option
 @json_option
 @pass_settings
-def collect_command(settings: Settings, name: str, timeout: float | None, as_json: bool) -> None:
+def collect_command(settings: GlobalOptions, name: str, timeout: float | None, as_json: bool) -> None:
     """Store what the batch NAME has answered, and print the ids of the turns.
 
     It may be collected as often as you like: each answer is stored once. A batch that has not ended stores nothing.
@@ -116,7 +116,7 @@ def collect_command(settings: Settings, name: str, timeout: float | None, as_jso
 @batch_command.command("drop")
 @click.argument("name")
 @pass_settings
-def drop_command(settings: Settings, name: str) -> None:
+def drop_command(settings: GlobalOptions, name: str) -> None:
     """Forget the batch NAME; answers that were collected stay. The provider is not told."""
     with settings.open() as store:
         store.batches.drop(name)

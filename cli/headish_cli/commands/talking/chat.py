@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from headish_cli.commands.talking.asking import call_options, call_settings
-from headish_cli.commands.talking.conversation import NOTHING, Conversation
+from headish_cli.commands.talking.conversation import NOTHING, ChatSession
 from headish_cli.commands.talking.lines import Lines, open_lines
 from headish_cli.commands.talking.saying import choose_model, read_params
-from headish_cli.options import INTERRUPTED, Settings
+from headish_cli.options import INTERRUPTED, GlobalOptions
 from headish_cli.printing.hints import told_by_system
 from headish_cli.printing.output import Told, one_line, room_beside, say, sentence
 
@@ -51,7 +51,7 @@ def chat_command(
     /quit              leave
     \"""                begins and ends a message of several lines
     """
-    settings: Settings = ctx.obj
+    settings: GlobalOptions = ctx.obj
     with settings.open(create=True) as store:
         known, head = _find(store, name)
         if system is not None and (known or head):
@@ -62,7 +62,7 @@ def chat_command(
         call["model"] = choose_model(settings, store, name if known else head, ptr, to, call["model"])
         given = {**call_settings(call), "to": to, "params": read_params(options) or None}
         begun = {key: value for key, value in (("system", system), ("ptr", ptr)) if value is not None}
-        conversation = Conversation(store, None if head else name, head, given, begun)
+        conversation = ChatSession(store, None if head else name, head, given, begun)
         _check_who(conversation, ptr)
         lines = open_lines(conversation.said_before, (f"/{each}" for each in COMMANDS))
         _greet(conversation, lines)
@@ -89,7 +89,7 @@ def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
         return False, None
 
 
-def _check_who(conversation: Conversation, ptr: str | None) -> None:
+def _check_who(conversation: ChatSession, ptr: str | None) -> None:
     """Refuse a chat that nobody can answer before anything is typed."""
     from headish.errors import UnknownPointer
 
@@ -99,21 +99,21 @@ def _check_who(conversation: Conversation, ptr: str | None) -> None:
         raise UnknownPointer(None)
 
 
-def _greet(conversation: Conversation, lines: Lines) -> None:
+def _greet(conversation: ChatSession, lines: Lines) -> None:
     if lines.at_terminal:
         for line in conversation.last_words():
             say(line)
         say(f"Asking {conversation.describe_who()}. /help lists the commands.")
 
 
-def _part(conversation: Conversation, lines: Lines) -> None:
+def _part(conversation: ChatSession, lines: Lines) -> None:
     at = conversation.at()
     if lines.at_terminal and at is not None:
         named = "" if conversation.name else f"; 'headish bookmark set NAME {at}' gives it a name"
         say(f"'headish chat {at}' goes on{named}.")
 
 
-def _talk(ctx: click.Context, conversation: Conversation, lines: Lines) -> bool:
+def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
     """Take lines until there are no more; whether any answer failed.
 
     At a terminal an error is told, and the next line is taken. Elsewhere it ends the chat: what comes next was meant
@@ -137,7 +137,7 @@ def _talk(ctx: click.Context, conversation: Conversation, lines: Lines) -> bool:
     return failed
 
 
-def _take(ctx: click.Context, conversation: Conversation, line: str) -> bool:
+def _take(ctx: click.Context, conversation: ChatSession, line: str) -> bool:
     """Say a line, or do what it commands; False where it leaves."""
     if not line.startswith("/") or line.startswith("//"):
         text = line.removeprefix("/") if line.startswith("//") else line
@@ -153,7 +153,7 @@ def _take(ctx: click.Context, conversation: Conversation, line: str) -> bool:
     return True
 
 
-def _tell(error: Exception, conversation: Conversation) -> bool:
+def _tell(error: Exception, conversation: ChatSession) -> bool:
     """Tell an error that the conversation survives; False for any other."""
     from headish.errors import HeadishError
 
@@ -169,22 +169,22 @@ def _tell(error: Exception, conversation: Conversation) -> bool:
     return True
 
 
-def _help(ctx: click.Context, _conversation: Conversation, _rest: str) -> None:
+def _help(ctx: click.Context, _conversation: ChatSession, _rest: str) -> None:
     text = cleandoc(chat_command.help or "")
     click.echo(text.partition("\b\n")[2], err=True)
 
 
-def _retry(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+def _retry(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     conversation.retry(rest or None)
 
 
-def _model(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+def _model(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if rest:
         conversation.ask_from_now_on(rest)
     say(f"Asking {conversation.describe_who()}.")
 
 
-def _attach(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+def _attach(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if rest:
         conversation.attach(rest)
     for place in conversation.attached:
@@ -193,7 +193,7 @@ def _attach(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
         say("Nothing is attached: /attach FILE or /attach URL.")
 
 
-def _edit(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+def _edit(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if not rest:
         turn, _ = conversation.last_said()
         rest = (click.edit(conversation.store.text(turn.id)) or "").strip()
@@ -202,14 +202,14 @@ def _edit(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
     conversation.edit(rest)
 
 
-def _undo(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+def _undo(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if rest and not (rest.isascii() and rest.isdigit() and len(rest) < 10):
         raise Told("/undo takes a number: how many of your lines to take back")
     for words in conversation.undo(int(rest or 1)):
         say(f"taken back: {one_line(words, room_beside('taken back: '))}")
 
 
-def _fork(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
+def _fork(_ctx: click.Context, conversation: ChatSession, rest: str) -> None:
     if not rest:
         raise Told("/fork takes a NAME for what comes next")
     old = conversation.name or "what was said so far"
@@ -217,7 +217,7 @@ def _fork(_ctx: click.Context, conversation: Conversation, rest: str) -> None:
     say(f"Going on as {rest}; {old} stays where it is.")
 
 
-def _tree(ctx: click.Context, conversation: Conversation, _rest: str) -> None:
+def _tree(ctx: click.Context, conversation: ChatSession, _rest: str) -> None:
     from headish_cli.commands.drawing import tree_command
 
     at = conversation.at()
@@ -226,13 +226,13 @@ def _tree(ctx: click.Context, conversation: Conversation, _rest: str) -> None:
     ctx.invoke(tree_command, headish=at, limit=TREE_TURNS, as_json=False)
 
 
-def _quit(_ctx: click.Context, _conversation: Conversation, _rest: str) -> None:
+def _quit(_ctx: click.Context, _conversation: ChatSession, _rest: str) -> None:
     """``_take`` leaves."""
 
 
 KEPT = "; what you said is kept, and /retry asks again"
 LEAVING = ("quit", "exit")
-COMMANDS: dict[str, Callable[[click.Context, Conversation, str], None]] = {
+COMMANDS: dict[str, Callable[[click.Context, ChatSession, str], None]] = {
     "attach": _attach, "edit": _edit, "exit": _quit, "fork": _fork, "help": _help, "model": _model, "quit": _quit,
     "retry": _retry, "tree": _tree, "undo": _undo,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from headish_cli.commands.talking.configuration import (
     config_path,
     read_config,
 )
-from headish_cli.options import Settings, json_option
+from headish_cli.options import GlobalOptions, json_option
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import Told, one_line, pad, print_json_lines, say
 
@@ -109,7 +109,7 @@ def show_command(ctx: click.Context, /, as_json: bool) -> None:
 
 def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, Any]:
     """``{key, value, source}`` of what holds."""
-    settings: Settings = ctx.find_root().obj
+    settings: GlobalOptions = ctx.find_root().obj
     option = {"db": settings.target, "space": settings.space, "author": settings.author,
               "isolation": settings.isolation or "none"}  # fmt: skip
     if key in option:

@@ -6,7 +6,6 @@ It is TOML in the platform's place for it. Every command looks for it, so nothin
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -118,17 +117,16 @@ def changed_config(path: str) -> Iterator[Any]:
 
 
 def _read_text(path: str) -> str:
+    from headish.values.checks.files import read_regular
+
     if path == os.devnull:
         return ""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise Told(f"the configuration {path} is no file")
-        with open(path, "rb") as opened:
-            data = opened.read(LIMIT_BYTES + 1)
+        data = read_regular(path, LIMIT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        raise Told(f"the configuration cannot be read: {error}") from None
+        raise Told(f"the configuration {path} cannot be read: {error.strerror}") from None
     if len(data) > LIMIT_BYTES:
         raise Told(f"the configuration {path} is larger than {LIMIT_BYTES:,} bytes")
     try:

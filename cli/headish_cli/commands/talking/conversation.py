@@ -26,7 +26,7 @@ REMEMBERED = 400
 NOTHING = "nothing was said yet"
 
 
-class Conversation:
+class ChatSession:
     """A conversation that goes on at ``name``, else at the turn ``head``; with neither it begins with the first line.
 
     ``call`` are options of ``open_answer``; ``turn`` is the ``system`` and ``ptr`` of a conversation that begins. A

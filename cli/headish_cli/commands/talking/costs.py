@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_time
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, read_time
 from headish_cli.printing.output import Told, cells, one_line, pad, print_json_lines, say
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ MODELS_SHOWN = 5
 
 @click.command("cost")
 @click.argument("headish", nargs=-1)
-@click.option("--prices", metavar="FILE", envvar="HEADISH_PRICES",
+@click.option("--prices", type=PLACE, metavar="FILE", envvar="HEADISH_PRICES",
               help="The table of prices, TOML or JSON.  [env: HEADISH_PRICES]")  # fmt: skip
 @click.option("--by", type=click.Choice(["model", "provider", "day", "bookmark"]), help="Count apart, by this.")
 @click.option("--all", "whole", is_flag=True, help="All answers of the space, instead of a thread's.")
@@ -27,8 +27,8 @@ MODELS_SHOWN = 5
 @json_option
 @pass_settings
 def cost_command(
-    settings: Settings, headish: tuple[str, ...], prices: str | None, by: str | None, whole: bool, since: str | None,
-    until: str | None, as_json: bool,
+    settings: GlobalOptions, headish: tuple[str, ...], prices: str | None, by: str | None, whole: bool,
+    since: str | None, until: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Tell what the answers that lead to a HEADISH cost, each turn once however many branches share it.
 

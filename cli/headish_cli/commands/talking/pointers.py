@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headish_cli.commands.talking.timing import timeout_option
-from headish_cli.options import Settings, json_option, parse_settings, pass_settings
+from headish_cli.options import GlobalOptions, json_option, parse_settings, pass_settings
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
@@ -61,7 +61,7 @@ def ptr_command() -> None:
 @json_option
 @pass_settings
 def set_command(
-    settings: Settings, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...],
+    settings: GlobalOptions, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...],
     timeout: dict[str, float], as_json: bool, **server: Any,
 ) -> None:  # fmt: skip
     """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
@@ -91,7 +91,7 @@ def set_command(
 @click.argument("name")
 @json_option
 @pass_settings
-def show_command(settings: Settings, name: str, as_json: bool) -> None:
+def show_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """Show what NAME points at, the URL that its requests go to, and in which dialect. Nothing is sent."""
     with settings.open() as store:
         pointer, url = store.pointers[name], store.pointers.url(name)
@@ -107,7 +107,7 @@ def show_command(settings: Settings, name: str, as_json: bool) -> None:
 @ptr_command.command("list")
 @json_option
 @pass_settings
-def list_command(settings: Settings, as_json: bool) -> None:
+def list_command(settings: GlobalOptions, as_json: bool) -> None:
     """List the pointers by name."""
     with settings.open() as store:
         pointers = store.pointers.list()
@@ -120,7 +120,7 @@ def list_command(settings: Settings, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 @pass_settings
-def history_command(settings: Settings, name: str, as_json: bool) -> None:
+def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     """List all that NAME ever pointed at, the last first."""
     with settings.open() as store:
         history = store.pointers.history(name)
@@ -130,7 +130,7 @@ def history_command(settings: Settings, name: str, as_json: bool) -> None:
 @ptr_command.command("rm")
 @click.argument("name")
 @pass_settings
-def rm_command(settings: Settings, name: str) -> None:
+def rm_command(settings: GlobalOptions, name: str) -> None:
     """Remove NAME; its history stays."""
     with settings.open() as store:
         store.pointers.remove(name)
@@ -145,7 +145,7 @@ def rm_command(settings: Settings, name: str) -> None:
 @click.option("--unset", is_flag=True, help="Let there be no default.")
 @json_option
 @pass_settings
-def default_command(settings: Settings, name: str | None, unset: bool, as_json: bool) -> None:
+def default_command(settings: GlobalOptions, name: str | None, unset: bool, as_json: bool) -> None:
     """Let threads that name no pointer be asked by NAME from now on; without NAME, print which one it is.
 
     A thread keeps the pointer that it was first asked by.

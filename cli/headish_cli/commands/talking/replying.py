@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import Settings, file_or_pipe, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 @click.command("reply")
 @click.argument("headish")
 @click.option("--from", "provider", required=True, metavar="PROVIDER", help="Who answered.")
-@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.argument("file", required=False, type=INPUT)
 @json_option
 @pass_settings
-def reply_command(settings: Settings, headish: str, provider: str, file: str | None, as_json: bool) -> None:
+def reply_command(settings: GlobalOptions, headish: str, provider: str, file: str | None, as_json: bool) -> None:
     """Store a provider's answer as the turn that continues HEADISH, and print its id.
 
     FILE (or standard input) is what the provider sent: a whole response, server-sent events, or JSON lines. An answer
@@ -43,6 +43,8 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str | N
         else:
             tell_turn(store, turn, as_json)
         tell_reply(turn)
+    if turn.meta.reply.get("incomplete") or turn.meta.reply.get("schema_error"):
+        raise click.exceptions.Exit(1)
 
 
 @click.command("recover")
@@ -55,7 +57,7 @@ def reply_command(settings: Settings, headish: str, provider: str, file: str | N
 @json_option
 @pass_settings
 def recover_command(
-    settings: Settings, force: bool, drop: str | None, remote: bool, wait: float, as_json: bool
+    settings: GlobalOptions, force: bool, drop: str | None, remote: bool, wait: float, as_json: bool
 ) -> None:
     """Make turns of the answers that dead processes left behind, and print their ids.
 
@@ -100,7 +102,9 @@ def _tell_unfetched(fetched: Fetched) -> None:
 @click.option("--all", "whole", is_flag=True, help="All answers of the space, instead of a thread's.")
 @json_option
 @pass_settings
-def usage_command(settings: Settings, headish: tuple[str, ...], by: str | None, whole: bool, as_json: bool) -> None:
+def usage_command(
+    settings: GlobalOptions, headish: tuple[str, ...], by: str | None, whole: bool, as_json: bool
+) -> None:
     """Count the tokens of the answers that lead to a HEADISH, each turn once however many branches share it."""
     if whole and headish:
         raise click.UsageError("--all counts the whole space: leave the HEADISH out")

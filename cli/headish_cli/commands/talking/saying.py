@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from headish.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import Settings, parse_settings, read_file, read_text
+from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text
 
 if TYPE_CHECKING:
     from headish import Store
@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SCHEMES = ("http://", "https://")
 
 attach_option = click.option(
-    "-a", "--attach", "attached", multiple=True, metavar="FILE|URL|-",
+    "-a", "--attach", "attached", multiple=True, type=INPUT, metavar="FILE|URL|-",
     help="Send a file along, or standard input; a URL is kept as it is, and nothing is fetched. Several times.",
 )  # fmt: skip
 
@@ -40,7 +40,8 @@ def say_options(command: F) -> F:
         attach_option,
         click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
                      help="A parameter for this call alone, as temperature=0.2; kept beside the reply."),
-        click.option("--schema", metavar="FILE", help="For this call: the JSON schema that the answer must follow."),
+        click.option("--schema", type=PLACE, metavar="FILE",
+                     help="For this call: the JSON schema that the answer must follow."),
         click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
                      help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
     )):  # fmt: skip
@@ -68,7 +69,7 @@ def read_said(
 
 
 def choose_model(
-    settings: Settings, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
+    settings: GlobalOptions, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
 ) -> str | None:
     """The model to ask, or the name of a pointer: the person's own (``HEADISH_PTR``, the configuration) where neither
     an option nor the thread says who.

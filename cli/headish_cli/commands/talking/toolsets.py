@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import Settings, json_option, pass_settings, read_file
+from headish_cli.options import INPUT, GlobalOptions, json_option, pass_settings, read_file
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
 
@@ -16,9 +16,9 @@ def tools_command() -> None:
 
 @tools_command.command("set")
 @click.argument("server")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=INPUT)
 @pass_settings
-def set_command(settings: Settings, server: str, file: str) -> None:
+def set_command(settings: GlobalOptions, server: str, file: str) -> None:
     """Store what SERVER answers to MCP's tools/list: FILE is that JSON, - is standard input.
 
     The tools go out as SERVER___TOOL. What was stored before stays in the history.
@@ -40,7 +40,7 @@ def set_command(settings: Settings, server: str, file: str) -> None:
 @click.argument("server", required=False)
 @json_option
 @pass_settings
-def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
+def list_command(settings: GlobalOptions, server: str | None, as_json: bool) -> None:
     """List the tools of SERVER, or of all servers, under the names that go out."""
     from headish.providers.shared.tools import served_tools
 
@@ -61,7 +61,7 @@ def list_command(settings: Settings, server: str | None, as_json: bool) -> None:
 @tools_command.command("get")
 @click.argument("server")
 @pass_settings
-def get_command(settings: Settings, server: str) -> None:
+def get_command(settings: GlobalOptions, server: str) -> None:
     """Print the tools of SERVER as they were stored."""
     with settings.open() as store:
         print_json(store.tools[server], pretty=True)
@@ -70,7 +70,7 @@ def get_command(settings: Settings, server: str) -> None:
 @tools_command.command("rm")
 @click.argument("server")
 @pass_settings
-def rm_command(settings: Settings, server: str) -> None:
+def rm_command(settings: GlobalOptions, server: str) -> None:
     """Forget the tools of SERVER; the history stays."""
     with settings.open() as store:
         store.tools.remove(server)

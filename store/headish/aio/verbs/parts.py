@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Front, MappingFront
 from msgspec import UNSET
-from headish.aio.streams import Stream
+from headish.aio.streams import AsyncStream
 
 if TYPE_CHECKING:
     import builtins
@@ -131,12 +131,13 @@ class AsyncConversations(Front["Conversations"]):
     async def list(
         self, *, limit: int = 50, after: str | None = None, archived: bool | None = False, pinned: bool | None =
         None, since: datetime | str | None = None, until: datetime | str | None = None, names: str | None =
-        None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None = None
+        None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None =
+        None, erased: bool = False
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first."""
         return await self._finish(
             self.sync.list, limit=limit, after=after, archived=archived, pinned=pinned, since=since, until=until,
-            names=names, tag=tag, model=model, role=role, tool=tool
+            names=names, tag=tag, model=model, role=role, tool=tool, erased=erased
         )
 
     async def set(
@@ -158,7 +159,7 @@ class AsyncErasures(Front["Erasures"]):
         """``await part[key]``."""
         return self._finish(self.sync.__getitem__, number=number)
 
-    def __aiter__(self) -> Stream[Receipt]:
+    def __aiter__(self) -> AsyncStream[Receipt]:
         return self._stream(self.sync.__iter__)
 
     async def count(self) -> int:
@@ -246,7 +247,7 @@ class AsyncSpaces(Front["Spaces"]):
         """Whether it is there: ``in``."""
         return await self._finish(lambda: item in self.sync)
 
-    def __aiter__(self) -> Stream[str]:
+    def __aiter__(self) -> AsyncStream[str]:
         return self._stream(self.sync.__iter__)
 
     async def count(self) -> int:
@@ -302,7 +303,7 @@ class AsyncSpaces(Front["Spaces"]):
 class AsyncStreams(Front["Streams"]):
     """For asyncio: the answers that are arriving; iterate over the ids of their streams."""
 
-    def __aiter__(self) -> Stream[TurnId]:
+    def __aiter__(self) -> AsyncStream[TurnId]:
         return self._stream(self.sync.__iter__)
 
     async def count(self) -> int:

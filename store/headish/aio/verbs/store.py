@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headish.aio.fronts import Opening, Turns
 from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
-from headish.aio.streams import Stream
+from headish.aio.streams import AsyncStream
 
 if TYPE_CHECKING:
     import os
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
     from headish.store.asking.reply import Asked, Response
-    from headish.store.asking.request import Budget, Count, ToolList
     from headish.store.asking.tool_calls import Approve, Run, Told
     from headish.store.call_options import CallOptions
     from headish.store.keeping.export_all import ExportOptions
+    from headish.store.reading.tokens import Budget, Count, ToolList
     from headish.store.space import Headishes, Space
     from headish.store.store import Store, T
     from headish.store.transactions.reading import ReadTransaction
@@ -118,7 +118,7 @@ class StoreVerbs(StoreFront):
     def audit(
         self, *, after: str | None = None, since: datetime | None = None, until: datetime | None = None, author:
         str | None = None, kinds: Collection[str] | None = None
-    ) -> Stream[Audited]:
+    ) -> AsyncStream[Audited]:
         """Who wrote what: a line for each change that ``follow`` gives, in the order of the commits, up to now."""
         return self._stream(self.sync.audit, after=after, since=since, until=until, author=author, kinds=kinds)
 
@@ -224,7 +224,7 @@ class StoreVerbs(StoreFront):
 
     def export_each(
         self, headishes: Iterable[str] | None = None, format: str = 'chat', **settings: Unpack[ExportOptions]
-    ) -> Stream[Exported]:
+    ) -> AsyncStream[Exported]:
         """Export conversations one by one: those of the headishes, or all of the space, each as the thread of its
         tip."""
         return self._stream(self.sync.export_each, headishes=headishes, format=format, **settings)
@@ -248,7 +248,7 @@ class StoreVerbs(StoreFront):
     def follow(
         self, after: str | None = None, *, wait: bool = True, pulse: float | None = None, kinds: Collection[str]
         | None = None, bookmark: str | None = None
-    ) -> Stream[Change]:
+    ) -> AsyncStream[Change]:
         """Every change of the space behind a cursor, once and in the order of the commits."""
         return self._stream(self._follow_steps, after=after, wait=wait, pulse=pulse, kinds=kinds, bookmark=bookmark)
 
@@ -257,11 +257,12 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.get, headish=headish)
 
     async def heads(
-        self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start'
+        self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
+        erased: bool = False
     ) -> list[Turn]:
         """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
-        ``after``."""
-        return await self._finish(self.sync.heads, limit=limit, after=after, by=by)
+        ``after``. ``erased`` shows those that were erased, too."""
+        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, erased=erased)
 
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,
@@ -522,7 +523,7 @@ class StoreVerbs(StoreFront):
         """All turns of the tree that a turn belongs to, with all branches and their names, in commit order."""
         return await self._finish(self.sync.tree, headish=headish, limit=limit)
 
-    def turns(self, after: str | None = None) -> Stream[Turn]:
+    def turns(self, after: str | None = None) -> AsyncStream[Turn]:
         """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
         return self._stream(self.sync.turns, after=after)
 

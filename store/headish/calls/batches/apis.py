@@ -16,9 +16,9 @@ from urllib.parse import quote
 import msgspec
 
 from headish.calls.batches.reading import (
+    BatchRequest,
     Looked,
     Outcome,
-    Wanted,
     custom_id,
     id_of,
     named_id,
@@ -48,7 +48,7 @@ CLOCK_SECONDS = 600
 class BatchApi(NamedTuple):
     """How a provider's batches are asked for. ``find`` looks for one whose creation was cut off."""
 
-    create: Callable[[Remote, str, str | None, Sequence[Wanted]], str]
+    create: Callable[[Remote, str, str | None, Sequence[BatchRequest]], str]
     look: Callable[[Remote, str], Looked]
     results: Callable[[Remote, str, Looked], Iterator[Outcome]]
     find: Callable[[Remote, str, int, datetime], str | None]
@@ -60,7 +60,7 @@ class BatchApi(NamedTuple):
 # Anthropic
 
 
-def _create_anthropic(remote: Remote, _token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
+def _create_anthropic(remote: Remote, _token: str, _model: str | None, wanted: Sequence[BatchRequest]) -> str:
     requests = [{"custom_id": each.id, "params": each.body} for each in wanted]
     return id_of(remote, remote.post("/v1/messages/batches", {"requests": requests}))
 
@@ -101,8 +101,8 @@ def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) ->
 # OpenAI
 
 
-def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[Wanted]], str]:
-    def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
+def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[BatchRequest]], str]:
+    def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[BatchRequest]) -> str:
         file = upload_openai(remote, token, path, wanted)
         return submit_openai(remote, token, path, id_of(remote, file))
 
@@ -110,7 +110,7 @@ def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[Wan
 
 
 def upload_openai(
-    remote: Remote, token: str, path: str, wanted: Sequence[Wanted], about: Mapping[str, str] | None = None
+    remote: Remote, token: str, path: str, wanted: Sequence[BatchRequest], about: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
     """Send the file of lines, each of which goes to a path; what is said of the file."""
     lines = [
@@ -165,7 +165,7 @@ def _find_openai(remote: Remote, token: str, _count: int, _since: datetime) -> s
 # Gemini
 
 
-def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequence[Wanted]) -> str:
+def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequence[BatchRequest]) -> str:
     name = quote((model or "").removeprefix("models/"), safe="")
     listed = [(each.id, {"model": f"models/{name}", **each.body}) for each in wanted]
     batch = {"displayName": token, "inputConfig": _input_gemini(remote, token, listed)}

@@ -29,7 +29,7 @@ from headish.calls.batches.apis import (
     submit_openai,
     upload_openai,
 )
-from headish.calls.batches.reading import Wanted, id_of, read_id, read_record, read_records
+from headish.calls.batches.reading import BatchRequest, id_of, read_id, read_record, read_records
 from headish.calls.clouds.places import is_dated
 from headish.calls.remote import Remote
 from headish.errors import InvalidArgument
@@ -55,7 +55,7 @@ def find_azure_api(provider: str, cloud: Cloud) -> BatchApi:
         )
     path = _LINES[provider].removeprefix("/v1") if dated else _LINES[provider]
 
-    def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[Wanted]) -> str:
+    def create(remote: Remote, token: str, _model: str | None, wanted: Sequence[BatchRequest]) -> str:
         file = upload_openai(remote, token, path, wanted, None if dated else EXPIRING)
         return submit_openai(remote, token, ENDPOINT, _await_file(remote, file))
 

@@ -15,7 +15,7 @@ from headish.errors import UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
 
 
-class Wanted(NamedTuple):
+class BatchRequest(NamedTuple):
     """A request of a batch: the id under which its answer comes back, and its body."""
 
     id: str

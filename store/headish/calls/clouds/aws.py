@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from time import time as now
 from typing import Any
 
-from headish.calls.clouds.remembering import Remembered
+from headish.calls.clouds.remembering import PerEnvironment
 from headish.calls.redaction import Redactor
 from headish.errors import CallError, CallRefused, ClockSkewed, InvalidArgument, NoCredentials
 from headish.providers.clouds import TITLES, Cloud
@@ -24,7 +24,7 @@ SIGNED = ("accept", "content-type", "x-amzn-bedrock-accept")
 TOLERANCE_SECONDS = 240
 """AWS takes a signature of the last five minutes. Less here, for the answer took a while."""
 _TIME_REFUSED = re.compile(r"signature expired|signature not yet current|requesttimetooskewed", re.IGNORECASE)
-_CREDENTIALS = Remembered(("AWS_", "HOME"))
+_CREDENTIALS = PerEnvironment(("AWS_", "HOME"))
 _ADVICE = (
     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, or run 'aws sso login' and give the "
     "pointer its profile"

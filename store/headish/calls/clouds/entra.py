@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from headish.calls.clouds.places import is_dated
-from headish.calls.clouds.remembering import Remembered
-from headish.calls.keys import Key, checked_key
+from headish.calls.clouds.remembering import PerEnvironment
+from headish.calls.keys import ApiKey, checked_key
 from headish.calls.redaction import Redactor
 from headish.calls.routes import Route
 from headish.errors import CallError, ClockSkewed, MissingKey, NoCredentials
@@ -29,11 +29,11 @@ GOVERNMENT = "https://cognitiveservices.azure.us/.default"
 _TIME_REFUSED = re.compile(r"AADSTS700024|AADSTS500133|not within its valid time range", re.IGNORECASE)
 _ATTEMPT = re.compile(r"^\t(\w+): (.+)$", re.MULTILINE)
 _NOT_THERE = re.compile(r"unavailable|not found|not be found|not installed|requires the ", re.IGNORECASE)
-_PROVIDERS = Remembered(("AZURE_", "IDENTITY_", "MSI_", "HOME"))
+_PROVIDERS = PerEnvironment(("AZURE_", "IDENTITY_", "MSI_", "HOME"))
 _ADVICE = "run 'az login', or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET of an application"
 
 
-def find_token(route: Route, looked_at: tuple[str, ...]) -> Key:
+def find_token(route: Route, looked_at: tuple[str, ...]) -> ApiKey:
     """An access token that still holds, for who has no key in the places that were looked at.
 
     Cost: nothing while a token holds; it is renewed five minutes before it ends. The first may ask a command for it, or

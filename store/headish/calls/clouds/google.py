@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headish.calls.clouds.remembering import Remembered
+from headish.calls.clouds.remembering import PerEnvironment
 from headish.calls.redaction import Redactor
 from headish.errors import CallError, ClockSkewed, InvalidArgument, NoCredentials
 from headish.providers.clouds import TITLES
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TIME_REFUSED = re.compile(r"reasonable timeframe|iat and exp|token used too early", re.IGNORECASE)
-_CREDENTIALS = Remembered(("GOOGLE_", "CLOUDSDK_", "GCE_", "NO_GCE", "HOME"))
+_CREDENTIALS = PerEnvironment(("GOOGLE_", "CLOUDSDK_", "GCE_", "NO_GCE", "HOME"))
 _ADVICE = "run 'gcloud auth application-default login', or let GOOGLE_APPLICATION_CREDENTIALS name a key file"
 
 

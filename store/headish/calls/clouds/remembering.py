@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Remembered:
+class PerEnvironment:
     """One object for each name. ``variables`` are the beginnings of the variables' names that decide about it."""
 
     def __init__(self, variables: tuple[str, ...]) -> None:

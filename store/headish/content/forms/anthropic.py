@@ -20,8 +20,8 @@ from headish.content.forms.media import (
 from headish.content.forms.parts import (
     Form,
     Losses,
+    NeutralEntry,
     Part,
-    Said,
     input_of,
     joined,
     keep,
@@ -41,12 +41,12 @@ TRANSPORT = frozenset(("cache_control",))
 ROLES = ("system", "user", "assistant")
 
 
-def read(entry: Mapping[str, Any]) -> Said:
+def read(entry: Mapping[str, Any]) -> NeutralEntry:
     """One message. Raises: InvalidContent."""
     role = entry.get("role")
     if role not in ROLES:
         raise refuse(f"a message of Anthropic's has no role {role!r:.80}", "$.role")
-    return Said(str(role), tuple(_read_content(entry.get("content"), "$.content", role != "assistant")))
+    return NeutralEntry(str(role), tuple(_read_content(entry.get("content"), "$.content", role != "assistant")))
 
 
 def _read_content(content: Any, path: str, media: bool = True) -> list[ContentBlock]:
@@ -120,7 +120,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any], str], ContentBlock | None]] = {
 # Writing.
 
 
-def write(said: Said, losses: Losses) -> list[Part]:
+def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """The message that says a turn."""
     role = {"tool": "user", "developer": "system"}.get(said.role, said.role)
     parts = [_write_block(block, losses) for block in losses.own(said.blocks)]

@@ -18,8 +18,8 @@ from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
     Form,
     Losses,
+    NeutralEntry,
     Part,
-    Said,
     arguments_of,
     joined,
     keep,
@@ -50,11 +50,11 @@ _ASSISTANT = _KNOWN | {"tool_calls", "function_call", "refusal", "annotations"}
 _RESULT = _KNOWN | {"tool_call_id"}
 
 
-def read(entry: Mapping[str, Any]) -> Said:
+def read(entry: Mapping[str, Any]) -> NeutralEntry:
     """One message. Raises: InvalidContent."""
     role = entry.get("role")
     if role in ("tool", "function"):
-        return Said("tool", (_read_result(entry),))
+        return NeutralEntry("tool", (_read_result(entry),))
     if role not in ROLES:
         raise refuse(f"a chat message has no role {role!r:.80}", "$.role")
     named = entry.get("name")
@@ -71,7 +71,7 @@ def read(entry: Mapping[str, Any]) -> Said:
         further["name"] = named
     if further:
         blocks.append(ProviderBlock(PROVIDER, {MESSAGE: further}))
-    return Said(str(role), tuple(blocks), speaker)
+    return NeutralEntry(str(role), tuple(blocks), speaker)
 
 
 def read_content(content: Any, provider: str, path: str = "$.content", *, media: bool = True) -> list[ContentBlock]:
@@ -174,7 +174,7 @@ def _read_result(entry: Mapping[str, Any]) -> ToolResult:
 # Writing.
 
 
-def write(said: Said, losses: Losses) -> list[Part]:
+def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """The messages that say a turn: one, and one for each result."""
     blocks = list(losses.own(said.blocks))
     results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]
@@ -191,7 +191,7 @@ def write(said: Said, losses: Losses) -> list[Part]:
     return [*results, _message_keys(rest) | entry]
 
 
-def _name(said: Said) -> Part:
+def _name(said: NeutralEntry) -> Part:
     return {"name": said.speaker} if said.speaker is not None else {}
 
 
@@ -204,7 +204,7 @@ def _message_keys(blocks: Sequence[ContentBlock]) -> Part:
     return made
 
 
-def _write_answer(blocks: Sequence[ContentBlock], said: Said, losses: Losses) -> Part:
+def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Losses) -> Part:
     calls: list[Part] = []
     entry: Part = {"role": "assistant", "content": None} | _name(said)
     parts: list[Part] = []

@@ -14,8 +14,8 @@ from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
     Form,
     Losses,
+    NeutralEntry,
     Part,
-    Said,
     arguments_of,
     joined,
     keep,
@@ -38,11 +38,11 @@ _KNOWN: dict[str, Any] = dict.fromkeys(("role", "content", "tool_calls", "tool_p
 _DOCUMENT, _PART, _MESSAGE = "document", "part", "message"
 
 
-def read(entry: Mapping[str, Any]) -> Said:
+def read(entry: Mapping[str, Any]) -> NeutralEntry:
     """One message. Raises: InvalidContent."""
     role = entry.get("role")
     if role == "tool":
-        return Said("tool", (_read_result(entry),))
+        return NeutralEntry("tool", (_read_result(entry),))
     if role not in ROLES:
         raise refuse(f"a message of Cohere's has no role {role!r:.80}", "$.role")
     blocks = _read_content(entry.get("content"))
@@ -57,7 +57,7 @@ def read(entry: Mapping[str, Any]) -> Said:
         del rest["citations"]
     if rest:
         blocks.append(ProviderBlock(PROVIDER, {_MESSAGE: rest}))
-    return Said(str(role), tuple(blocks))
+    return NeutralEntry(str(role), tuple(blocks))
 
 
 def _cite(blocks: list[ContentBlock], citations: list[Any]) -> bool:
@@ -124,7 +124,7 @@ def _read_result(entry: Mapping[str, Any]) -> ToolResult:
 # Writing.
 
 
-def write(said: Said, losses: Losses) -> list[Part]:
+def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """The messages that say a turn: one, and one for each result."""
     blocks = list(losses.own(said.blocks))
     results = [_write_result(block, losses) for block in blocks if isinstance(block, ToolResult)]

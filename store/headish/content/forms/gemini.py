@@ -14,8 +14,8 @@ from headish.content.forms.media import read_gemini_media, write_gemini_media
 from headish.content.forms.parts import (
     Form,
     Losses,
+    NeutralEntry,
     Part,
-    Said,
     input_of,
     joined,
     keep,
@@ -38,7 +38,7 @@ _SPOKEN = ("output", "result", "error")
 """Keys of a response that hold the whole of it as a text."""
 
 
-def read(entry: Mapping[str, Any]) -> Said:
+def read(entry: Mapping[str, Any]) -> NeutralEntry:
     """One content. Raises: InvalidContent."""
     role = entry.get("role")
     if (role is not None and not isinstance(role, str)) or role not in ROLES:
@@ -49,7 +49,7 @@ def read(entry: Mapping[str, Any]) -> Said:
         _read_part(object_at(part, f"$.parts[{at}]"), f"$.parts[{at}]", media=role != "model") for at, part in listed
     ]
     rest = rest_of(entry, dict.fromkeys(("role", "parts")), TRANSPORT)
-    return Said(ROLES[role], tuple([*blocks, ProviderBlock(PROVIDER, {"content": rest})] if rest else blocks))
+    return NeutralEntry(ROLES[role], tuple([*blocks, ProviderBlock(PROVIDER, {"content": rest})] if rest else blocks))
 
 
 def _read_part(given: Mapping[str, Any], path: str, *, media: bool = True) -> ContentBlock:
@@ -142,7 +142,7 @@ _DATA = frozenset(
 # Writing.
 
 
-def write(said: Said, losses: Losses) -> list[Part]:
+def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """The content that says a turn."""
     role = {"assistant": "model", "system": "system", "developer": "system"}.get(said.role, "user")
     entry: Part = {"role": role, "parts": []}

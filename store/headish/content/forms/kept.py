@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headish.content import strictjson
-from headish.content.forms.parts import FORM, WHAT, Form, Said, keep, list_at, without
+from headish.content.forms.parts import FORM, WHAT, Form, NeutralEntry, keep, list_at, without
 from headish.content.forms.reading import prove
 from headish.content.forms.table import FORMS
 from headish.errors import InvalidContent
@@ -21,7 +21,7 @@ Entry = Mapping[str, Any]
 _SAID = frozenset(("role", "content", "parts", "type"))
 
 
-class Kept(NamedTuple):
+class ForeignMessage(NamedTuple):
     """A message of another program: ``form`` is how it was written (``system.form``), None where that does not give it
     back; then ``rest`` holds what the blocks do not say."""
 
@@ -32,7 +32,7 @@ class Kept(NamedTuple):
     rest: Mapping[str, Any] = {}
 
 
-def read_kept(name: str, entry: Entry) -> Kept:
+def read_kept(name: str, entry: Entry) -> ForeignMessage:
     """One entry of a form, or one item. Raises: TooDeep; InvalidContent for what no database can hold."""
     form = FORMS[name]
     strictjson.check(entry, WHAT)
@@ -47,18 +47,18 @@ def read_kept(name: str, entry: Entry) -> Kept:
     if isinstance(last, ProviderBlock) and "=" in last.data[FORM]:
         # Nothing of it is written as it was: to keep the whole entry again would double each such message.
         rest = {key: value for key, value in given.items() if key not in _SAID and value is not None}
-        return Kept(said.role, said.blocks, speaker=said.speaker, rest=rest)
-    return Kept(read.role, read.blocks, read.form, read.speaker)
+        return ForeignMessage(said.role, said.blocks, speaker=said.speaker, rest=rest)
+    return ForeignMessage(read.role, read.blocks, read.form, read.speaker)
 
 
-def _read(form: Form, entry: Entry) -> Said:
+def _read(form: Form, entry: Entry) -> NeutralEntry:
     try:
         return form.read(entry)
     except InvalidContent:
         return _read_parts(form, entry)
 
 
-def _read_parts(form: Form, entry: Entry) -> Said:
+def _read_parts(form: Form, entry: Entry) -> NeutralEntry:
     """An entry part by part: the ones that are refused are the provider's, and so is an entry without parts."""
     at = "parts" if "parts" in entry else "content"
     parts = entry.get(at)
@@ -67,7 +67,9 @@ def _read_parts(form: Form, entry: Entry) -> Said:
         listed = list_at(parts, at)
     except InvalidContent:
         role = entry.get("role")
-        return Said(role if role in ("user", "system", "developer") else "assistant", (_own(form.provider, entry),))
+        return NeutralEntry(
+            role if role in ("user", "system", "developer") else "assistant", (_own(form.provider, entry),)
+        )
     blocks = [block for part in listed for block in _read_part(form, {"role": entry.get("role"), at: [part]}, part)]
     return said._replace(blocks=(*blocks, *said.blocks))
 
@@ -98,13 +100,13 @@ def _opened(block: ContentBlock) -> ContentBlock:
 # Items of OpenAI's Responses API that the form keeps whole.
 
 
-def _open_item(item: Entry) -> Kept | None:
+def _open_item(item: Entry) -> ForeignMessage | None:
     kind = item.get("type")
     opened = _ITEMS.get(kind) if isinstance(kind, str) else None
     return None if opened is None else opened(item)
 
 
-def _open_call(item: Entry) -> Kept | None:
+def _open_call(item: Entry) -> ForeignMessage | None:
     """A call of a tool with a grammar of its own: its input is any text."""
     if not isinstance(item.get("name"), str) or not isinstance(item.get("input"), str):
         return None
@@ -112,15 +114,15 @@ def _open_call(item: Entry) -> Kept | None:
     return _as(FORMS["responses"].read(call), item, ("type", "name", "input", "call_id"))
 
 
-def _open_shell(item: Entry) -> Kept | None:
+def _open_shell(item: Entry) -> ForeignMessage | None:
     action, id = item.get("action"), item.get("call_id") or item.get("id")
     if not isinstance(action, Mapping):
         return None
     call = ToolUse("local_shell", id if isinstance(id, str) else None, dict(action))
-    return _as(Said("assistant", (call,)), item, ("type", "action", "call_id"))
+    return _as(NeutralEntry("assistant", (call,)), item, ("type", "action", "call_id"))
 
 
-def _open_result(item: Entry) -> Kept | None:
+def _open_result(item: Entry) -> ForeignMessage | None:
     """The result of a custom tool; of a function where older versions of Codex wrote ``{content, success}``."""
     output = item.get("output")
     is_object = isinstance(output, Mapping)
@@ -132,7 +134,7 @@ def _open_result(item: Entry) -> Kept | None:
     succeeded = output.get("success") if isinstance(output, Mapping) else None
     if isinstance(succeeded, bool):
         result = ToolResult(result.tool_use_id, content=result.content, is_error=not succeeded)
-    return _as(Said("tool", (result,)), item, ("type", "call_id", "output"))
+    return _as(NeutralEntry("tool", (result,)), item, ("type", "call_id", "output"))
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -144,12 +146,14 @@ def _named(key: str, item: Entry) -> dict[str, str]:
     return {key: found} if isinstance(found, str) else {}
 
 
-def _as(said: Said, item: Entry, own: tuple[str, ...]) -> Kept:
+def _as(said: NeutralEntry, item: Entry, own: tuple[str, ...]) -> ForeignMessage:
     rest = {key: value for key, value in without(item, own).items() if value is not None}
-    return Kept(said.role, said.blocks, rest={**rest, "type": item["type"]} if rest else {"type": item["type"]})
+    return ForeignMessage(
+        said.role, said.blocks, rest={**rest, "type": item["type"]} if rest else {"type": item["type"]}
+    )
 
 
-_ITEMS: dict[str, Callable[[Entry], Kept | None]] = {
+_ITEMS: dict[str, Callable[[Entry], ForeignMessage | None]] = {
     "custom_tool_call": _open_call,
     "local_shell_call": _open_shell,
     "custom_tool_call_output": _open_result,

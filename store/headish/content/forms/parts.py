@@ -18,8 +18,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
     kind_of,
 )
@@ -40,7 +40,7 @@ def is_of_form(block: ContentBlock) -> bool:
     return isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and block.data.keys() == {FORM}
 
 
-class Said(NamedTuple):
+class NeutralEntry(NamedTuple):
     """An entry of a client's list, read: whose it is, its blocks, and the speaker's name."""
 
     role: str
@@ -61,8 +61,8 @@ class Form(NamedTuple):
     list_name: str
     system_name: str | None
     transport: frozenset[str]
-    read: Callable[[Mapping[str, Any]], Said]
-    write: Callable[[Said, Losses], list[Part]]
+    read: Callable[[Mapping[str, Any]], NeutralEntry]
+    write: Callable[[NeutralEntry, Losses], list[Part]]
 
 
 class Losses:
@@ -81,7 +81,7 @@ class Losses:
     def own(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
         """The blocks that the form can say. Raises: Unsupported for those that can neither be said nor left out."""
         for block in blocks:
-            if isinstance(block, Mark | Tools | Other):
+            if isinstance(block, Mark | ToolDefinitions | Other):
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
             if isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
                 if isinstance(block, Thinking):

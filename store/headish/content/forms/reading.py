@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from headish.content import strictjson
 from headish.content.forms.layout import find_difference
-from headish.content.forms.parts import FORM, WHAT, Form, Losses, Said, refuse
+from headish.content.forms.parts import FORM, WHAT, Form, Losses, NeutralEntry, refuse
 from headish.content.forms.responses import group
 from headish.content.forms.table import FORMS, find_form, tell_content, tell_form
 from headish.errors import InvalidArgument
@@ -180,11 +180,11 @@ def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None 
     strictjson.check(list(entries), WHAT)
     given = [strictjson.plain(entry) for entry in entries]
     saids = [form.read({**implied, **entry}) for entry in given]
-    said = Said(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
+    said = NeutralEntry(saids[0].role, tuple(block for each in saids for block in each.blocks), saids[0].speaker)
     return prove(form, said, given)
 
 
-def prove(form: Form, said: Said, given: Sequence[Any]) -> Read:
+def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
     """What was read of entries as a turn, with the difference that makes the entries of it again."""
     written = form.write(said, Losses(form.name, form.provider))
     layout, further = find_difference(written, given, form.transport)

@@ -19,8 +19,8 @@ from headish.content.forms.media import read_responses_media, write_responses_me
 from headish.content.forms.parts import (
     Form,
     Losses,
+    NeutralEntry,
     Part,
-    Said,
     arguments_of,
     joined,
     keep,
@@ -91,10 +91,10 @@ def role_of(item: Mapping[str, Any]) -> str:
     return "user" if is_client else "assistant"
 
 
-def read(item: Mapping[str, Any]) -> Said:
+def read(item: Mapping[str, Any]) -> NeutralEntry:
     """One item. Raises: InvalidContent."""
     role = role_of(item)
-    return Said(role, tuple(_READERS.get(kind_of_item(item), _read_own)(item)))
+    return NeutralEntry(role, tuple(_READERS.get(kind_of_item(item), _read_own)(item)))
 
 
 def _read_own(item: Mapping[str, Any]) -> list[ContentBlock]:
@@ -188,7 +188,7 @@ _READERS: dict[Any, Callable[[Mapping[str, Any]], list[ContentBlock]]] = {
 # Writing.
 
 
-def write(said: Said, losses: Losses) -> list[Part]:
+def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """The items that say a turn: texts and media of one role and phase are one message."""
     items: list[Part] = []
     blocks = losses.own(said.blocks)

@@ -9,18 +9,18 @@ from msgspec.structs import replace
 
 from headish.content.forms.layout import apply
 from headish.content.forms.media import kind_of_media
-from headish.content.forms.parts import FORM, Form, Losses, Part, Said
+from headish.content.forms.parts import FORM, Form, Losses, NeutralEntry, Part
 from headish.content.spoken import said_aloud
 from headish.errors import Unmappable
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, ToolResult, ToolUse
-from headish.values.messages import NO_ATTRIBUTES, Kept, Message
+from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
 
 _INSTRUCTING = ("system", "developer")
 _LOST = {"speaker": "name", "recipient": "to", "intent": "intent", "constrain": "constrain", "extra": "extra"}
 """Attributes that no API has a place for, and the words that give them up."""
 
 
-class Written(NamedTuple):
+class FormEntries(NamedTuple):
     """The entries of a thread, and those of instructions that stand before the list with how they stood there."""
 
     entries: list[Any]
@@ -32,7 +32,7 @@ def is_form(system: Mapping[str, Any]) -> bool:
     return isinstance(system.get(FORM), Mapping)
 
 
-def write_thread(form: Form, thread: Sequence[Kept], drop: Collection[str] = ()) -> Written:
+def write_thread(form: Form, thread: Sequence[TranscriptMessage], drop: Collection[str] = ()) -> FormEntries:
     """A thread in a form. ``drop`` are the words for what may be left out.
 
     Raises: Unmappable with all the words for ``drop`` that are needed; InvalidContent.
@@ -53,10 +53,10 @@ def write_thread(form: Form, thread: Sequence[Kept], drop: Collection[str] = ())
     if losses:
         first, *more = losses
         raise Unmappable(first.target, first.what, turn=first.turn, drop=first.drop, more=more)
-    return Written(entries, instructions)
+    return FormEntries(entries, instructions)
 
 
-def write_turn(form: Form, kept: Kept, losses: Losses) -> tuple[list[Any], str | None]:
+def write_turn(form: Form, kept: TranscriptMessage, losses: Losses) -> tuple[list[Any], str | None]:
     """The entries of one turn, and how they stood before the list, if they did."""
     message, stored = kept.message, kept.system.get(FORM)
     if message.role is None:
@@ -65,7 +65,7 @@ def write_turn(form: Form, kept: Kept, losses: Losses) -> tuple[list[Any], str |
         message = _without_attributes(message, form, losses)
     if message.role == "assistant" and not is_own(form, kept):
         message = replace(message, content=tuple(_without_sound(message.content, form, losses)))
-    written: Any = form.write(Said(str(message.role), message.content, message.attributes.speaker), losses)
+    written: Any = form.write(NeutralEntry(str(message.role), message.content, message.attributes.speaker), losses)
     if not isinstance(stored, Mapping) or stored.get("name") not in (form.name, None):
         return written, None
     written = apply(stored.get("layout"), written) if _fits(stored, form) else written
@@ -88,13 +88,13 @@ def _has_made(form: Form, recording: Document) -> bool:
     return said_aloud(recording, form.provider) is not None or (form.name == "gemini" and not recording.opaque)
 
 
-def is_own(form: Form, kept: Kept) -> bool:
+def is_own(form: Form, kept: TranscriptMessage) -> bool:
     """Whether a turn was given in this form."""
     stored = kept.system.get(FORM)
     return isinstance(stored, Mapping) and stored.get("name") == form.name
 
 
-def body_of(form: Form, written: Written) -> Part:
+def body_of(form: Form, written: FormEntries) -> Part:
     """The part of a request's body that holds a thread."""
     body: Part = {form.list_name: written.entries}
     if not written.instructions:
@@ -115,7 +115,7 @@ def _without_attributes(message: Message, form: Form, losses: Losses) -> Message
     return message
 
 
-def _with_names(form: Form, kept: Kept, names: dict[str | None, str]) -> Kept:
+def _with_names(form: Form, kept: TranscriptMessage, names: dict[str | None, str]) -> TranscriptMessage:
     """The message with the names of the calls that its results answer, which Gemini wants; ``names`` grows."""
     calls = [block for block in kept.message.content if isinstance(block, ToolUse)]
     names.update({call.id: call.name for call in calls})

@@ -16,37 +16,37 @@ SHOWN = ("text", "calls", "results", "documents")
 """Where it looks unless it is told: reasoning is private."""
 
 
-class Piece(NamedTuple):
+class FieldText(NamedTuple):
     """A text, and the field of the turn that it is."""
 
     field: str
     text: str
 
 
-def pieces_of(blocks: Iterable[ContentBlock]) -> list[Piece]:
+def pieces_of(blocks: Iterable[ContentBlock]) -> list[FieldText]:
     """The texts of a message. Text blocks are one text, since some providers cut one text into several."""
     listed = list(blocks)
     if len(listed) == 1 and type(listed[0]) is Text:  # as of most turns
-        return [Piece("text", listed[0].text)]
+        return [FieldText("text", listed[0].text)]
     said = "".join(block.text for block in listed if isinstance(block, Text))
-    pieces = [Piece("text", said)] if said else []
+    pieces = [FieldText("text", said)] if said else []
     for block in listed:
         if isinstance(block, Thinking):
-            pieces.append(Piece("reasoning", block.text))
+            pieces.append(FieldText("reasoning", block.text))
         elif isinstance(block, ToolUse):
             arguments = block.raw if block.raw is not None else "\n".join(_texts_of(block.input))
-            pieces.append(Piece("calls", f"{block.name}\n{arguments}"))
+            pieces.append(FieldText("calls", f"{block.name}\n{arguments}"))
         elif isinstance(block, ToolResult):
             inner = "\n".join(piece.text for piece in pieces_of(block.content))
-            pieces.append(Piece("results", f"{block.name}\n{inner}" if block.name else inner))
+            pieces.append(FieldText("results", f"{block.name}\n{inner}" if block.name else inner))
         elif isinstance(block, Document):
             pieces += document_pieces(block.name, _text_of(block))
     return pieces
 
 
-def document_pieces(name: str | None, text: str | None) -> list[Piece]:
+def document_pieces(name: str | None, text: str | None) -> list[FieldText]:
     """The name and the text of a document."""
-    return [Piece("documents", each) for each in (name, text) if each]
+    return [FieldText("documents", each) for each in (name, text) if each]
 
 
 def tools_of(blocks: Iterable[ContentBlock]) -> set[str]:

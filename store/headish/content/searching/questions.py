@@ -64,7 +64,7 @@ def parse_question(text: str) -> Question:
     if len(text) > QUESTION_LIMIT:
         raise InvalidArgument(f"a search takes at most {QUESTION_LIMIT:,} characters, not {len(text):,}")
     try:
-        found = _Reader(text).read()
+        found = _QuestionReader(text).read()
     except _Unreadable:
         found = _together([_phrase(each) for each in text.split()])
     if found is None:
@@ -135,7 +135,7 @@ def _phrase(text: str, open: bool = False) -> Phrase | None:
     return Phrase(words, open or goes_on or text.endswith("*")) if words else None
 
 
-class _Reader:
+class _QuestionReader:
     """``or = and (OR and)*``, ``and = part ([AND] part | NOT part)*``, ``part = phrase | ( or )``."""
 
     def __init__(self, text: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from headish.content.searching.questions import Phrase
-from headish.content.searching.texts import Body
+from headish.content.searching.texts import SearchedText
 
 SNIPPET_CHARACTERS = 160
 """How much of a text is shown around a match."""
@@ -27,7 +27,7 @@ class Snippet(NamedTuple):
 
 def snippet_of(text: str, phrases: Iterable[Phrase]) -> Snippet:
     """The part of a text with the most of what was looked for; its beginning where there is nothing of it."""
-    marks = _merged(Body(text).spans(list(phrases)))
+    marks = _merged(SearchedText(text).spans(list(phrases)))
     low, high = _window(text, marks)
     shown = [(max(start, low) - low, min(end, high) - low) for start, end in marks if start < high and end > low]
     before, behind = "…" if low else "", "…" if high < len(text) else ""

@@ -19,7 +19,7 @@ Span = tuple[int, int]
 _NEXT = re.compile(rb"[^ ]").search
 
 
-class Body:
+class SearchedText:
     """A text, and its words as far as they are asked for."""
 
     __slots__ = ("_ascii", "_words", "text")
@@ -61,7 +61,7 @@ class Body:
         return _find_in(phrase, self._ascii)
 
 
-def matches(question: Question, texts: Sequence[Body]) -> bool:
+def matches(question: Question, texts: Sequence[SearchedText]) -> bool:
     """Whether texts together are what a question asks for."""
     if isinstance(question, Phrase):
         return any(text.holds(question) for text in texts)

@@ -9,10 +9,10 @@ each read: a read beside which it has changed is refused.
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
+from headish.values.checks.files import Unfit, check_target, open_regular
 
 if TYPE_CHECKING:
     from headish.database.urls import URL
@@ -77,12 +77,12 @@ def _uri(path: str, url: URL) -> str:
 def check_file(target: str, create: bool) -> None:
     """Refuse what is no SQLite file. Raises: NotADatabase, UnknownDatabase, DatabaseUnavailable."""
     try:
-        found = _mode(target)
+        check_target(target)
+    except Unfit as error:
+        raise NotADatabase(target, str(error.strerror)) from None
     except OSError as error:
         raise DatabaseUnavailable(target[:200], f"there can be no such file ({error.strerror})") from None
-    if found is not None and stat.S_ISDIR(found):
-        raise NotADatabase(target, "it is a folder")
-    if found is None:
+    if not os.path.exists(target):
         if not create:
             raise UnknownDatabase(target, "there is no database")
         try:
@@ -93,14 +93,6 @@ def check_file(target: str, create: bool) -> None:
     beginning = _beginning(target)
     if beginning and beginning[: len(_MAGIC)] != _MAGIC:
         raise NotADatabase(target, "the file is not a SQLite database")
-
-
-def _mode(target: str) -> int | None:
-    """The kind and permissions of what stands at a path; None where nothing does."""
-    try:
-        return os.stat(target).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def is_writable(target: str) -> bool:
@@ -161,7 +153,7 @@ def as_uri(target: str) -> str:
 
 def _beginning(target: str) -> bytes:
     try:
-        with open(target, "rb") as file:
+        with open_regular(target) as file:
             return file.read(100)
     except OSError as error:
         raise DatabaseUnavailable(target, f"it cannot be read ({error.strerror})") from None

@@ -7,18 +7,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headish.database.isolation.collected import NUMBERS
 from headish.database.isolation.grants import ROLES
+from headish.database.isolation.locating import HOME
+from headish.database.isolation.planted import find_planted
+from headish.database.isolation.takeovers import find_takeovers
 
 if TYPE_CHECKING:
     import sqlalchemy
 
 PUBLIC = "PUBLIC"
 
-_HERE = "relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
+_HERE = "c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')"
 _GRANTEE = f"coalesce(g.rolname, '{PUBLIC}')"
 _SESSION = (
-    "SELECT quote_ident(current_schema()), session_user, rolsuper, current_setting('server_version_num')::int "
-    "FROM pg_roles WHERE rolname = session_user"
+    "SELECT quote_ident(current_schema()), pg_get_userbyid(n.nspowner), session_user, rolsuper, "
+    "current_setting('server_version_num')::int "
+    "FROM pg_roles, pg_namespace n WHERE rolname = session_user AND n.nspname = current_schema()"
 )
+_RELATIONS = """
+SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname IN (current_schema(), %s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+_HAS_HOME = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)"
 _ROLES = "SELECT rolname, rolcanlogin, rolsuper, rolbypassrls FROM pg_roles"
 _MEMBERSHIPS = (
     "SELECT r.rolname, m.rolname FROM pg_auth_members a JOIN pg_roles r ON r.oid = a.roleid "
@@ -109,6 +118,7 @@ class Catalog(NamedTuple):
     """All that is asked of a server at one moment."""
 
     schema: str
+    schema_owner: str
     session: str
     is_superuser: bool
     version: int
@@ -125,6 +135,15 @@ class Catalog(NamedTuple):
     indexes: set[str]
     members: set[tuple[str, int]] | None
     """``(login, space)``; None where the session may not read them."""
+    relations: set[tuple[str, str]]
+    """``(schema, name)`` of what lies in the schema of the tables, and in the one that they belong into."""
+    has_home: bool
+    """Whether the schema that they belong into is there."""
+    planted: set[tuple[str, str, str]]
+    """``(table, what, statement)``: what others put on or beside the tables, and the server runs for whoever uses
+    them."""
+    takeovers: dict[str, str]
+    """The roles that could take the database over, and why."""
 
     def reaches(self, member: str, role: str) -> bool:
         """Whether a role is a member of another one, by whatever way."""
@@ -140,13 +159,14 @@ class Catalog(NamedTuple):
 def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
     """What the server says now. Anybody may read it, but for the members."""
 
-    def rows(statement: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in connection.exec_driver_sql(statement)]
+    def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in connection.exec_driver_sql(statement, values or None)]
 
-    [(schema, session, is_superuser, version)] = rows(_SESSION)
+    [(schema, schema_owner, session, is_superuser, version)] = rows(_SESSION)
     [(may_read,)] = rows(_MAY_READ_MEMBERS)
     return Catalog(
         schema=schema,
+        schema_owner=schema_owner,
         session=session,
         is_superuser=is_superuser,
         version=version,
@@ -161,6 +181,10 @@ def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
         collected=[SampledColumn(*row) for row in rows(_COLLECTED)],
         indexes={name for (name,) in rows(_INDEXES)},
         members=set(rows(_MEMBERS)) if may_read else None,
+        relations=set(rows(_RELATIONS, HOME)),
+        has_home=rows(_HAS_HOME, HOME)[0][0],
+        planted=find_planted(connection),
+        takeovers=find_takeovers(connection),
     )
 
 

@@ -1,13 +1,15 @@
 """A connection that policies hold: what it sends before a statement, and what a refusal of the server means."""
 
+# ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headish.database.isolation.grants import EVERYWHERE, OWNER, role_for
-from headish.database.isolation.objects import NO_SPACE, NOT_HERE, SETTING
+from headish.database.isolation.grants import EVERYWHERE, OWNER, VERSION, role_for
+from headish.database.isolation.objects import FUNCTIONS, NO_SPACE, NOT_GUARDED, NOT_HERE, SETTING
+from headish.database.isolation.takeovers import why_it_could
 from headish.database.query import SECURED, Query
-from headish.errors import DatabaseError, NotEntered, RoleMissing
+from headish.errors import DatabaseError, NotEntered, NotIsolated, RoleMissing
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -38,7 +40,8 @@ class Sent:
             return settings
         self.latest = query
         if space is not None and space != self._space:
-            entering = f"set_config('{SETTING}', '{int(space)}', true)"  # LOCAL: at the next tenant's turn it is gone
+            # LOCAL: at the next tenant's turn it is gone.
+            entering = f"pg_catalog.set_config('{SETTING}', '{int(space)}', true)"
             settings = f"{settings}, {entering}" if settings else f"SELECT {entering}"
             self._space = space
         if query.name == _ENTERING:
@@ -51,6 +54,8 @@ def translate_refusal(target: str, error: Any, sent: Sent) -> DatabaseError | No
     state = error.sqlstate
     if state == NO_SPACE:
         return NotEntered(target)
+    if state == NOT_GUARDED:
+        return NotIsolated(target, f"{error.diag.message_primary}; run 'headish db secure'")
     if state == NOT_HERE:
         return RoleMissing(target, OWNER, ", or a login that may enter every space ('headish db secure --app LOGIN')")
     if state != _REFUSED or sent.latest is None:
@@ -60,26 +65,41 @@ def translate_refusal(target: str, error: Any, sent: Sent) -> DatabaseError | No
     return RoleMissing(target, role_for(SECURED[sent.latest].sql))
 
 
-_LOOK = """
-SELECT to_regclass('turn') IS NULL, r.rolsuper, r.rolbypassrls,
-    EXISTS (SELECT FROM pg_roles o WHERE o.rolname = %s AND pg_has_role(session_user, o.oid, 'MEMBER')),
-    ARRAY(SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
-        AND c.relname = ANY(%s) AND NOT row_security_active(c.oid) ORDER BY c.relname)
-FROM pg_roles r WHERE r.rolname = session_user
+_LOOK = f"""
+SELECT to_regclass('turn') IS NULL, n.nspname::text, pg_get_userbyid(n.nspowner)::text = '{OWNER}',
+    EXISTS (SELECT FROM aclexplode(n.nspacl) a WHERE a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner),
+    ARRAY(SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = ANY(%s) AND NOT (
+        row_security_active(c.oid)
+        AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'headish_space')
+    ) ORDER BY c.relname),
+    ARRAY(SELECT f.name FROM unnest(%s::text[]) f(name) WHERE NOT EXISTS (
+        SELECT FROM pg_proc p WHERE p.proname = f.name AND p.pronamespace = n.oid AND p.proowner = n.nspowner
+    ))
+FROM pg_namespace n WHERE n.nspname = current_schema()
+"""
+_IS_SECURED = f"""
+SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = '{VERSION}' AND pg_get_userbyid(n.nspowner) = '{OWNER}')
 """
 
 
 def why_not_held(connection: sqlalchemy.Connection) -> str | None:
     """Why nothing keeps spaces apart from this login; None where policies do."""
-    [(is_empty, is_superuser, bypasses, is_owner, open_tables)] = connection.exec_driver_sql(
-        _LOOK, (OWNER, ["space", *EVERYWHERE])
-    ).fetchall()
-    if is_empty:
+    values = (["space", *EVERYWHERE], list(FUNCTIONS))
+    rows = connection.exec_driver_sql(_LOOK, values).fetchall()
+    is_empty = not rows or rows[0][0]
+    if is_empty and not connection.exec_driver_sql(_IS_SECURED).scalar_one():
         return "it holds no headish tables yet, so nothing keeps spaces apart"
-    if is_superuser or bypasses:
-        return "this login is a superuser or has BYPASSRLS, and no policy holds it"
-    if is_owner:
-        return f"this login is a member of {OWNER}, which may take the policies away"
-    if open_tables:
-        return f"no policy holds this login in {', '.join(open_tables)}; run 'headish db secure'"
+    could = why_it_could(connection)
+    if could:
+        return f"this login could take away what keeps spaces apart: {could}"
+    if is_empty:
+        return "no space is open to this login; 'headish spaces grant' opens one"
+    [(_, schema, is_owners, others_create, open_tables, missing)] = rows
+    if not is_owners or others_create:
+        whose = "others may make objects in" if is_owners else f"not {OWNER} owns"
+        return f"{whose} the schema {schema}, where its tables lie; run 'headish db secure'"
+    if open_tables or missing:
+        what = f"no policy holds this login in {', '.join(open_tables)}" if open_tables else f"it lacks {missing[0]}()"
+        return f"{what}; run 'headish db secure'"
     return None

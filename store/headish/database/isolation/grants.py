@@ -21,7 +21,8 @@ HELD = {READER: (READER,), WRITER: (READER, WRITER), ERASER: (READER, WRITER, ER
 """What each role may do is what these may do. The owner needs no grant."""
 EVERYWHERE = (*TABLES, TEXT)
 """Every table whose rows belong to a space."""
-VERSION = "alembic_version"
+VERSION, MEMBER = "alembic_version", "member"
+"""Beside them: the revision of the tables, and which login may enter which space."""
 
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
 _DELETED = {

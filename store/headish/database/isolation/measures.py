@@ -10,14 +10,24 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from headish.database.isolation import collected
+from headish.database.isolation import collected, locating
 from headish.database.isolation.catalog import PUBLIC, Catalog, SampledColumn
-from headish.database.isolation.grants import ERASER, HELD, OWNER, READER, ROLES, VERSION, WRITER, Grant, grants
+from headish.database.isolation.grants import (
+    ERASER,
+    HELD,
+    MEMBER,
+    OWNER,
+    READER,
+    ROLES,
+    VERSION,
+    WRITER,
+    Grant,
+    grants,
+)
 from headish.database.isolation.objects import (
     ALL_SPACES,
     FUNCTIONS,
     GUARDED,
-    MEMBER,
     MEMBERS,
     Policy,
     policies_of,
@@ -28,8 +38,9 @@ DIGESTS = ("turn_digest_whole", "turn", "(space, digest)")
 
 
 class Measure(Struct, frozen=True):
-    """One thing that keeps spaces apart, and is missing. ``kind`` is role, owner, table, index, statistics, function,
-    policy, grant or login; ``on`` is what it is about. ``statement`` mends it; None: no statement of ours can."""
+    """One thing that keeps spaces apart, and is missing. ``kind`` is role, schema, owner, table, index, statistics,
+    function, policy, planted, grant or login; ``on`` is what it is about. ``statement`` mends it; None: no
+    statement of ours can."""
 
     kind: str
     on: str
@@ -41,12 +52,14 @@ def find_missing(catalog: Catalog, logins: Sequence[str], apps: Sequence[str] = 
     """What is missing, in the order in which it is made. ``logins`` are looked at, ``apps`` may enter every space."""
     return [
         *_roles(catalog),
+        *_place(catalog),
         *_schema(catalog),
         *_owners(catalog),
         *_indexes(catalog),
         *_statistics(catalog),
         *_functions(catalog),
         *_policies(catalog),
+        *_planted(catalog),
         *_grants(catalog),
         *_apps(catalog, apps),
         *_logins(catalog, logins),
@@ -82,20 +95,50 @@ def _roles(catalog: Catalog) -> Iterator[Measure]:
             yield Measure("role", member, what, f"GRANT {role_name} TO {member}")
 
 
+def _place(catalog: Catalog) -> Iterator[Measure]:
+    """The tables lie in a schema that is the owner's alone: moved there, or what else would be in the way."""
+    schema = catalog.schema
+    if catalog.schema_owner == OWNER:
+        return
+    what = f"it belongs to {catalog.schema_owner}, who may drop what keeps spaces apart"
+    ours = [name for name in (*GUARDED, VERSION, MEMBER) if name in catalog.tables]
+    others = sorted({name for where, name in catalog.relations if where == schema} - {*ours})
+    if schema != "public" and not others:
+        yield Measure("schema", schema, what, locating.take_over(schema))
+    elif schema != "public":
+        yield Measure("schema", schema, f"{what}, and holds {', '.join(others)} of another program: move that away")
+    elif any(where == locating.HOME for where, _ in catalog.relations):
+        yield Measure("schema", schema, f"{what}; the schema {locating.HOME}, where tables belong, holds others")
+    else:
+        functions = [_signature(name) for name in FUNCTIONS if name in catalog.functions]
+        moved = locating.move(schema, ours, functions, exists=catalog.has_home)
+        yield Measure("schema", schema, f"{what}; its tables belong in the schema {locating.HOME}", moved)
+
+
+def _signature(name: str) -> str:
+    return f"{name}({FUNCTIONS[name].arguments.partition(' ')[2]})"
+
+
 def _schema(catalog: Catalog) -> Iterator[Measure]:
     for role, privilege in ((READER, "USAGE"), (OWNER, "USAGE"), (OWNER, "CREATE")):
         if (role, privilege) not in catalog.of_schema:
             what = f"it lacks {privilege} on the schema {catalog.schema}"
             yield Measure("role", role, what, f"GRANT {privilege} ON SCHEMA {catalog.schema} TO {role}")
-    if (PUBLIC, "CREATE") in catalog.of_schema:
-        what = f"everybody may make tables in the schema {catalog.schema}"
-        yield Measure("role", PUBLIC, what, f"REVOKE CREATE ON SCHEMA {catalog.schema} FROM PUBLIC")
+    for name in sorted(who for who, privilege in catalog.of_schema if privilege == "CREATE" and who != OWNER):
+        what = f"may make tables and functions in the schema {catalog.schema}"
+        told = f"everybody {what}" if name == PUBLIC else f"it {what}"
+        whom = PUBLIC if name == PUBLIC else quoted(name)
+        yield Measure("role", name, told, f"REVOKE CREATE ON SCHEMA {catalog.schema} FROM {whom}")
 
 
 def _owners(catalog: Catalog) -> Iterator[Measure]:
     if MEMBER not in catalog.tables:
         what = "the table that says which login may enter which space is missing"
         yield Measure("table", MEMBER, what, MEMBERS.replace("{schema}", catalog.schema))
+    elif not catalog.tables[MEMBER].is_enabled:
+        # Who may write into every table is still kept out of this one: only its owner sees a row.
+        what = "no policy guards who may enter which space"
+        yield Measure("policy", MEMBER, what, f"ALTER TABLE {_table(catalog, MEMBER)} ENABLE ROW LEVEL SECURITY")
     for name in dict.fromkeys((*guarded(catalog), VERSION, MEMBER)):
         kept = catalog.tables.get(name)
         if name == MEMBER if kept is None else kept.owner != OWNER:
@@ -106,9 +149,9 @@ def _owners(catalog: Catalog) -> Iterator[Measure]:
 
 def guarded(catalog: Catalog) -> list[str]:
     """The tables that need a policy: ``space``, and every table with a column of that name."""
-    theirs = [
-        name for name, kept in catalog.tables.items() if "space" in kept.columns and name not in (*GUARDED, MEMBER)
-    ]
+    known = (*GUARDED, MEMBER)
+    ours = catalog.tables.items() if catalog.schema_owner == OWNER else ()  # elsewhere, it is another program's
+    theirs = [name for name, kept in ours if "space" in kept.columns and name not in known]
     return [*(name for name in GUARDED if name in catalog.tables), *sorted(theirs)]
 
 
@@ -151,7 +194,7 @@ def _uncollected(each: SampledColumn, catalog: Catalog) -> str:
 
 def _functions(catalog: Catalog) -> Iterator[Measure]:
     for name, function in FUNCTIONS.items():
-        signature = f"{catalog.schema}.{name}({function.arguments.partition(' ')[2]})"
+        signature = f"{catalog.schema}.{_signature(name)}"
         source, is_ours, owner = catalog.functions.get(name, (None, False, None))
         if source != function.source(catalog.schema) or not is_ours:
             what = "the function is missing" if source is None else "the function is not ours"
@@ -189,6 +232,11 @@ def _policies(catalog: Catalog) -> Iterator[Measure]:
         if not kept.is_forced:
             what = "its policies do not hold its owner"
             yield Measure("policy", name, what, f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
+
+
+def _planted(catalog: Catalog) -> Iterator[Measure]:
+    for on, what, statement in sorted(catalog.planted):
+        yield Measure("planted", on, what, statement or None)
 
 
 _COMMANDS = {"*": "ALL", "r": "SELECT"}
@@ -250,21 +298,8 @@ def _logins(catalog: Catalog, logins: Sequence[str]) -> Iterator[Measure]:
         gone = f"DELETE FROM {catalog.schema}.member WHERE login = {literal(name)}"  # noqa: S608
         yield Measure("login", name, "it may enter spaces, and the server has no such login", gone)
     for name in sorted((known & catalog.roles.keys()) | set(logins)):
-        what = why_not_held(catalog, name)
-        if what:
-            yield Measure("login", name, what)
-
-
-def why_not_held(catalog: Catalog, login: str) -> str | None:
-    """Why policies do not hold a login, or it may take them away; None where they do."""
-    role = catalog.roles[login]
-    if role.is_superuser:
-        return "it is a superuser, whom no policy holds"
-    if any(catalog.roles[name].bypasses for name in catalog.roles if catalog.reaches(login, name)):
-        return "it has BYPASSRLS, so no policy holds it"
-    if catalog.reaches(login, OWNER):
-        return f"it is a member of {OWNER}, which may take the policies away"
-    return None
+        if name in catalog.takeovers:
+            yield Measure("login", name, catalog.takeovers[name])
 
 
 def _table(catalog: Catalog, name: str) -> str:

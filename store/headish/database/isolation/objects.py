@@ -15,17 +15,19 @@ from headish.database.isolation.grants import EVERYWHERE, OWNER, READER, WRITER
 
 SETTING = "headish.space"
 """The setting that says which space a transaction works in."""
-MEMBER = "member"
 ALL_SPACES = 0
 """The number that lets a login enter every space: no space has it."""
-NO_SPACE, NOT_HERE = "HS001", "HS002"
-"""The SQLSTATEs of our functions: no space was entered; this login may make no spaces."""
+NO_SPACE, NOT_HERE, NOT_GUARDED = "HS001", "HS002", "HS003"
+"""The SQLSTATEs of our functions: no space was entered; this login may make no spaces; a table lacks its policy."""
 
 MEMBERS = (
     'CREATE TABLE {schema}.member (login text COLLATE "C" NOT NULL, space bigint NOT NULL, PRIMARY KEY (space, login))'
 )
 """Which login may enter which space. It is no table of the record: it names logins of this server."""
 
+GUARDED = ("space", *EVERYWHERE)
+"""The tables that have a policy."""
+_TABLES = ", ".join(f"'{{text}}.{name}'::regclass" for name in GUARDED)
 _MAY = (
     "EXISTS (SELECT FROM {schema}.member AS m WHERE m.space IN ({number}, 0) AND m.login = session_user) "
     f"OR pg_has_role(session_user, '{OWNER}', 'MEMBER')"
@@ -44,7 +46,7 @@ END
 
 
 class Function(NamedTuple):
-    """A function of a secured database. The braces of its body hold the schema."""
+    """A function of a secured database. The braces of its body hold the schema, ``text`` inside quotes."""
 
     arguments: str
     returns: str
@@ -61,7 +63,7 @@ class Function(NamedTuple):
         )
 
     def source(self, schema: str) -> str:
-        return self.body.replace("{schema}", schema)
+        return self.body.replace("{schema}", schema).replace("{text}", schema.replace("'", "''"))
 
 
 FUNCTIONS = {
@@ -85,6 +87,19 @@ BEGIN
     PERFORM set_config('{SETTING}', found::text, true);
   END IF;
   RETURN found;
+END
+""",
+    ),
+    # Row-level security without a policy hides every row: an empty store is believed. Each transaction asks this first.
+    "headish_guarded": Function(
+        "", "void", "STABLE",
+        f"""
+BEGIN
+  IF {len(GUARDED)} > (SELECT count(*) FROM pg_policy
+      WHERE polname = 'headish_space' AND polrelid = ANY(ARRAY[{_TABLES}]))
+  THEN
+    RAISE EXCEPTION 'a policy that keeps spaces apart is missing' USING ERRCODE = '{NOT_GUARDED}';
+  END IF;
 END
 """,
     ),
@@ -153,7 +168,6 @@ OTHERS = {
         Policy("headish_owner", "ALL", "true", "true", OWNER),
     ),
 }  # fmt: skip
-GUARDED = ("space", *EVERYWHERE)
 
 
 def policies_of(table: str) -> tuple[Policy, ...]:

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
 ATTEMPTS = 10
 """How often it is tried where it meets readers and writers."""
-PASSES = 2
-"""Who may enter what is seen only once the table is there that says so."""
+PASSES = 4
+"""What is missing is seen only once the tables are where they belong, and say who may enter what."""
+GIVEN_AWAY = ("schema", "owner")
 _OWN = f"GRANT {OWNER} TO CURRENT_USER"
 
 
@@ -79,18 +80,21 @@ def _check(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
     return Secured(is_secured(catalog), _with_policy(catalog), (), tuple(missing))
 
 
-def _make(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
+def _make(connection: sqlalchemy.Connection, apps: Sequence[str], *, moves: bool = True) -> Secured:
     connection.exec_driver_sql(_ONE_AT_A_TIME)
     catalog = read_catalog(connection)
     _check_logins(catalog, apps)
     done: list[Measure] = []
     for _ in range(PASSES):
         for measure in find_missing(catalog, apps, apps):
-            if measure.statement is not None:
-                if measure.kind == "owner" and not (catalog.is_superuser or catalog.reaches(catalog.session, OWNER)):
-                    run(connection, _OWN)  # who is no superuser gives tables only to a role of its own
-                run(connection, measure.statement)
-                done.append(measure)
+            if measure.statement is None or (measure.kind == "schema" and not moves):
+                continue
+            if measure.kind in GIVEN_AWAY and not (catalog.is_superuser or catalog.reaches(catalog.session, OWNER)):
+                run(connection, _OWN)  # who is no superuser gives tables only to a role of its own
+            run(connection, measure.statement)
+            done.append(measure)
+            if measure.kind == "schema":
+                break  # all others name the schema that the tables were in
         catalog = read_catalog(connection)
     return Secured(is_secured(catalog), _with_policy(catalog), tuple(done), tuple(find_missing(catalog, apps, apps)))
 
@@ -133,4 +137,4 @@ def lifted(connection: sqlalchemy.Connection) -> Iterator[None]:
     for name in guarded(catalog):
         run(connection, f"ALTER TABLE {catalog.schema}.{quoted(name)} NO FORCE ROW LEVEL SECURITY")
     yield
-    _make(connection, ())
+    _make(connection, (), moves=False)  # those who have it open look for the tables where they were

@@ -17,7 +17,7 @@ from headish.content.forms import chat
 from headish.content.forms.anthropic import ANTHROPIC
 from headish.content.forms.layout import apply, find_difference, is_nothing
 from headish.content.forms.media import url_of, write_chat_media
-from headish.content.forms.parts import WHAT, Form, Losses, Part, Said, joined, opaque_of, without
+from headish.content.forms.parts import WHAT, Form, Losses, NeutralEntry, Part, joined, opaque_of, without
 from headish.content.forms.responses import RESPONSES
 from headish.content.forms.table import tell_content, tell_form
 from headish.errors import HeadishError
@@ -174,7 +174,7 @@ def _read_form(form: Form, part: Mapping[str, Any]) -> ContentBlock | None:
 
 
 def _write_form(form: Form, block: ContentBlock) -> Part:
-    [entry] = form.write(Said("user", (block,)), Losses(form.name, form.provider))
+    [entry] = form.write(NeutralEntry("user", (block,)), Losses(form.name, form.provider))
     content = entry["content"]
     [part] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return dict(part)
@@ -189,7 +189,7 @@ def _read_item(part: Mapping[str, Any]) -> ContentBlock | None:
 
 
 def _write_item(block: ContentBlock) -> Part:
-    [item] = RESPONSES.write(Said("assistant", (block,)), Losses(RESPONSES.name, RESPONSES.provider))
+    [item] = RESPONSES.write(NeutralEntry("assistant", (block,)), Losses(RESPONSES.name, RESPONSES.provider))
     return dict(item)
 
 

@@ -24,8 +24,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
     to_mapping,
 )
@@ -110,7 +110,7 @@ def _texts(block: ContentBlock) -> list[str]:
             return [text]
         case ToolUse(name=name, raw=raw, input=given):
             return [name, raw if raw is not None or given is UNSET else json.dumps(given, ensure_ascii=False)]  # type: ignore[list-item]
-        case Tools(raw=raw):
+        case ToolDefinitions(raw=raw):
             return [raw]
         case ProviderBlock() if is_of_form(block):
             return []  # it does not go out

@@ -12,7 +12,7 @@ from headish.content.drafts import Draft
 from headish.content.encoding import Content
 from headish.content.facts import Facts
 from headish.content.forms.parts import without_form
-from headish.content.hashes import Said, hash_payload
+from headish.content.hashes import DigestFields, hash_payload
 from headish.errors import InvalidArgument, TooLarge
 from headish.history.reading.decode import read_blocks, read_mapping
 from headish.rows.turns import StoredTurn
@@ -32,7 +32,7 @@ WHO = ("provider", "model", "ptr")
 """What is kept of a reply whose words were changed: who was asked."""
 
 
-class Wanted(Struct, frozen=True):
+class EditedContent(Struct, frozen=True):
     """What an edit was given. ``blocks`` is the payload where it was blocks; ``text`` and ``data`` wait for the turn.
 
     A text takes the place of the text of a turn, whose other blocks stay.
@@ -43,22 +43,22 @@ class Wanted(Struct, frozen=True):
     data: bytes | None = None
 
 
-def read_wanted(content: Edit, *, json: bool) -> Wanted:
+def read_wanted(content: Edit, *, json: bool) -> EditedContent:
     """Check and encode what an edit is given. Raises: InvalidContent in its kinds."""
     if json:
-        return Wanted(blocks=encoding.encode_json(content))
+        return EditedContent(blocks=encoding.encode_json(content))
     if isinstance(content, bytes):
-        return Wanted(data=content)
+        return EditedContent(data=content)
     if isinstance(content, str):
         strictjson.check_text(content, encoding.WHAT)
-        return Wanted(text=content)
-    return Wanted(blocks=encoding.encode_payload(encoding.read_content(content)))
+        return EditedContent(text=content)
+    return EditedContent(blocks=encoding.encode_payload(encoding.read_content(content)))
 
 
 def edited_draft(
     stored: StoredTurn,
     payload: bytes,
-    wanted: Wanted,
+    wanted: EditedContent,
     continues: Sequence[Place],
     *,
     author: str | None,
@@ -112,9 +112,9 @@ def copied_draft(
     return _draft(stored, payload, continues, system, facts, attributes)
 
 
-def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = None) -> Said:
+def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = None) -> DigestFields:
     """What a stored turn says, with other bytes."""
-    return Said(
+    return DigestFields(
         role=stored.role,
         hash=hash,
         type=stored.type,
@@ -141,7 +141,7 @@ def text_blocks(blocks: Sequence[ContentBlock], turn_id: TurnId) -> tuple[int, i
     return low, high
 
 
-def _new_payload(stored: StoredTurn, payload: bytes, wanted: Wanted) -> bytes:
+def _new_payload(stored: StoredTurn, payload: bytes, wanted: EditedContent) -> bytes:
     """Raises: InvalidArgument where what was given does not fit the turn."""
     if stored.type == DOCUMENT:
         if wanted.blocks is not None:

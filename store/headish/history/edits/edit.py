@@ -18,12 +18,12 @@ from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
 from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest, stored_at
-from headish.history.edits.drafts import Wanted, copied_draft, edited_draft
+from headish.history.edits.drafts import EditedContent, copied_draft, edited_draft
 from headish.history.reading.decode import read_payload
 from headish.history.reading.find import parents_of
 from headish.history.reading.versions import OVERLAY, PREAMBLE
 from headish.history.writing.append import Appended, append
-from headish.history.writing.planning import Earlier, Stream, check_expected
+from headish.history.writing.planning import BatchPlace, Earlier, check_expected
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.conversations import find_first
 from headish.rows.payloads import LOOKED_UP
@@ -47,11 +47,11 @@ class Edited(Struct, frozen=True):
     kept: int
 
 
-class Asked(NamedTuple):
+class PlannedEdit(NamedTuple):
     """What an edit was asked for."""
 
     headish: Headish
-    wanted: Wanted
+    wanted: EditedContent
     keep: bool
     expect: TurnId | Absent | None
     author: str | None
@@ -67,7 +67,7 @@ class Done(NamedTuple):
     kept: int
 
 
-def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> Done:
+def edit_turn(connection: Connection, space: int, asked: PlannedEdit, mint: Mint) -> Done:
     """Store an edit; the space is locked.
 
     The bookmark whose branch the headish names moves to the end of the edited branch, once.
@@ -81,7 +81,7 @@ def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> D
     drafts = _named(_drafts(connection, space, target, rest, asked, earlier), target.name, rest.size)
     edited, tip, count = None, None, 0
     for batch in _in_batches(drafts):
-        stored = append(connection, space, batch, mint, stream=Stream(count, earlier), carries_names=False)
+        stored = append(connection, space, batch, mint, stream=BatchPlace(count, earlier), carries_names=False)
         earlier.append(Earlier(count, stored[0].turn.seq))
         edited, tip, count = edited or stored[0], stored[-1], count + len(batch)
     assert edited is not None  # the edited turn itself is always stored
@@ -89,7 +89,7 @@ def edit_turn(connection: Connection, space: int, asked: Asked, mint: Mint) -> D
     return Done(edited, tip.turn.id, target.name, count - 1)
 
 
-def _check_expected(connection: Connection, space: int, target: Target, asked: Asked) -> None:
+def _check_expected(connection: Connection, space: int, target: Target, asked: PlannedEdit) -> None:
     if asked.expect is None:
         return
     if target.name is None or target.tip is None:
@@ -98,7 +98,7 @@ def _check_expected(connection: Connection, space: int, target: Target, asked: A
 
 
 def _drafts(
-    connection: Connection, space: int, target: Target, rest: Rest, asked: Asked, earlier: Sequence[Earlier]
+    connection: Connection, space: int, target: Target, rest: Rest, asked: PlannedEdit, earlier: Sequence[Earlier]
 ) -> Iterator[Draft | None]:
     """The edited turn, then a copy of each turn behind it, parents before children. None: first store what came before.
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from headish.content.forms.parts import without_form
 from headish.errors import InvalidArgument
 from headish.history.windows.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
-from headish.history.windows.view import Thread, replaced
+from headish.history.windows.view import SeenThread, replaced
 from headish.limits import COVERED_LIMIT
 from headish.providers.shared.ledger import pair_calls
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
@@ -21,7 +21,7 @@ INSTRUCTING = ("system", "developer")
 """The roles whose turns no summary covers: a model must not lose what it was told to be."""
 
 
-def cover(thread: Thread, does: str, first: Place, last: Place) -> list[int]:
+def cover(thread: SeenThread, does: str, first: Place, last: Place) -> list[int]:
     """The indexes of the turns from ``first`` to ``last``, both included, that an overlay covers, in walk order.
 
     A call and its results are covered together, wherever they stand. Overlays are not covered; one that is named alone
@@ -46,7 +46,7 @@ def cover(thread: Thread, does: str, first: Place, last: Place) -> list[int]:
     return _within(chosen)
 
 
-def cover_those(thread: Thread, among: Sequence[TurnId]) -> list[int]:
+def cover_those(thread: SeenThread, among: Sequence[TurnId]) -> list[int]:
     """The indexes of some turns, and of those that some overlays stand for; with the partners of their calls.
 
     Raises: InvalidArgument if one is not of the thread, or they are too many.
@@ -63,7 +63,7 @@ def cover_those(thread: Thread, among: Sequence[TurnId]) -> list[int]:
     return _within(_with_partners(thread, chosen))
 
 
-def digests(thread: Thread, indexes: Iterable[int]) -> tuple[str, ...]:
+def digests(thread: SeenThread, indexes: Iterable[int]) -> tuple[str, ...]:
     """The digests of turns, each once; two equal turns of merged branches share one."""
     return tuple(dict.fromkeys(thread.walked[index].digest.hex() for index in indexes))
 
@@ -96,7 +96,7 @@ def put_in_place(message: Message, given: str | tuple[ContentBlock, ...]) -> tup
     return (*before, Text(given), *behind)
 
 
-def read_covered(thread: Thread, indexes: Sequence[int]) -> list[Message]:
+def read_covered(thread: SeenThread, indexes: Sequence[int]) -> list[Message]:
     """What the covered turns say to a model now, for whoever sums them up: in their present words, hidden ones left
     out, and an earlier summary once."""
     said: list[Message] = []
@@ -120,7 +120,7 @@ def _within(chosen: set[int]) -> list[int]:
     return sorted(chosen)
 
 
-def _index(thread: Thread, place: Place) -> int:
+def _index(thread: SeenThread, place: Place) -> int:
     for index, turn in enumerate(thread.walked):
         if turn.chain == place.chain and turn.pos == place.pos:
             return index
@@ -130,14 +130,14 @@ def _index(thread: Thread, place: Place) -> int:
     )
 
 
-def _covered_by(thread: Thread, at: int) -> list[int]:
+def _covered_by(thread: SeenThread, at: int) -> list[int]:
     _, overlay = thread.overlays[thread.walked[at].id]
     covers = set(overlay.covers)
     found = [index for index, turn in enumerate(thread.walked) if turn.digest.hex() in covers]
     return [index for index in found if thread.states[index] is not None]
 
 
-def _with_partners(thread: Thread, chosen: set[int]) -> set[int]:
+def _with_partners(thread: SeenThread, chosen: set[int]) -> set[int]:
     """The turns, with those that hold the calls of their results and the results of their calls."""
     partners: dict[int, set[int]] = {}
     for (index, _), (call, _) in pair_calls(thread.messages).items():

@@ -13,7 +13,7 @@ from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
 from headish.history.reading.walk import walk
 from headish.history.windows.states import REPLACE, SUMMARIZE, would_change
-from headish.history.windows.view import Thread, read_thread
+from headish.history.windows.view import SeenThread, read_thread
 from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import check_draft
 from headish.rows.bookmarks import find_bookmark
@@ -26,14 +26,14 @@ from headish.values.messages import Overlay
 from headish.values.places import Place
 
 Blocks = tuple[ContentBlock, ...]
-Write = Callable[[Thread, list[int]], Blocks]
+Write = Callable[[SeenThread, list[int]], Blocks]
 """The blocks that are put in the place of the covered turns."""
 
 PUTS_WORDS = (SUMMARIZE, REPLACE)
 """What an overlay does that holds words of its own."""
 
 
-class Wanted(NamedTuple):
+class OverlayPlan(NamedTuple):
     """An overlay to be laid: what it does to the turns from ``first`` to ``last``, and on which branch it counts.
 
     Without ``branch`` it is the branch that ``last`` begins with: ``main~3`` is of ``main``. ``among`` names the turns
@@ -54,12 +54,12 @@ class Wanted(NamedTuple):
 class Covering(NamedTuple):
     """A thread, the turns of it that an overlay is to cover, and what the overlay continues."""
 
-    thread: Thread
+    thread: SeenThread
     indexes: list[int]
     tip: Reference
 
 
-def find_covered(connection: Connection, space: int, wanted: Wanted) -> Covering:
+def find_covered(connection: Connection, space: int, wanted: OverlayPlan) -> Covering:
     """The turns that an overlay covers, at this moment. Raises: UnknownTurn; as ``cover``."""
     if wanted.among is None:
         first, last = (find_turn(connection, space, each).place for each in (wanted.first, wanted.last))
@@ -74,7 +74,7 @@ def find_covered(connection: Connection, space: int, wanted: Wanted) -> Covering
 
 
 def lay(
-    connection: Connection, space: int, wanted: Wanted, write: Write, limit_bytes: int, mint: Mint
+    connection: Connection, space: int, wanted: OverlayPlan, write: Write, limit_bytes: int, mint: Mint
 ) -> Appended | StoredTurn | None:
     """Append an overlay. None if it would change nothing; of words that stand there already, the overlay that has them.
 
@@ -103,7 +103,7 @@ def lay(
     return appended
 
 
-def _find_branch(connection: Connection, space: int, wanted: Wanted, last: Place) -> tuple[Reference, Place]:
+def _find_branch(connection: Connection, space: int, wanted: OverlayPlan, last: Place) -> tuple[Reference, Place]:
     """What the overlay continues, and where that is."""
     if wanted.branch is not None:
         return wanted.branch, find_turn(connection, space, wanted.branch).place
@@ -137,7 +137,7 @@ def _base(headish: Headish) -> Headish:
     return parse_headish(str(headish.name))
 
 
-def _changes_nothing(thread: Thread, indexes: Iterable[int], overlay: Overlay) -> bool:
+def _changes_nothing(thread: SeenThread, indexes: Iterable[int], overlay: Overlay) -> bool:
     """Whether the turns that an overlay covers are seen at the end of the thread as it would have them seen. Such an
     overlay is not laid: a thread does not grow by what is said twice."""
     states = (thread.states[index] for index in indexes)
@@ -145,7 +145,7 @@ def _changes_nothing(thread: Thread, indexes: Iterable[int], overlay: Overlay) -
 
 
 def _standing(
-    thread: Thread, indexes: Iterable[int], overlay: Overlay, content: tuple[ContentBlock, ...]
+    thread: SeenThread, indexes: Iterable[int], overlay: Overlay, content: tuple[ContentBlock, ...]
 ) -> TurnId | None:
     """The overlay that lets the same words stand for the same turns already."""
     states = [thread.states[index] for index in indexes]

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from headish.content.prices import EXACT, Asked, Prices
+from headish.content.prices import EXACT, PricedAnswer, Prices
 from headish.errors import InvalidArgument, shown
 from headish.history.reading.usage import KEYS, CountedReply, each_once, text_of, usage_of
 from headish.providers.shared.values import Usage
@@ -87,9 +87,9 @@ class _Tally:
         return Cost(key, self._replies, self._silent, self._unpriced, self._cost.normalize(EXACT), currency, models)
 
 
-def _asked(answer: CountedReply, said: datetime, tokens: dict[str, int]) -> Asked:
+def _asked(answer: CountedReply, said: datetime, tokens: dict[str, int]) -> PricedAnswer:
     reply = answer.reply
-    return Asked(
+    return PricedAnswer(
         model=text_of(reply.get("model")),
         provider=text_of(reply.get("provider")),
         ptr=text_of(reply.get("ptr")),

@@ -21,7 +21,7 @@ from headish.values.turns import OVERLAY, reply_of
 PROVIDER = "openai_responses"
 
 
-class Stored(NamedTuple):
+class StoredResponse(NamedTuple):
     """An answer that the server keeps: its turn, the id that the server has for it, all turns that the server has seen
     by then, and what is kept of the reply."""
 
@@ -31,7 +31,7 @@ class Stored(NamedTuple):
     reply: Mapping[str, Any]
 
 
-def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> Stored | str:
+def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> StoredResponse | str:
     """The last such answer on the way to the turns; else the reason why none is named.
 
     Cost: a walk, one more to the answer, and a statement for each of ``turns``.
@@ -49,7 +49,7 @@ def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> 
     seen = [turn.id for turn in walked[: at + 1]]
     if seen != [turn.id for turn in walk(connection, space, [answer.place])]:
         return "the thread joins what the stored answer has not seen"
-    return Stored(answer.id, str(reply["response_id"]), frozenset(seen), reply)
+    return StoredResponse(answer.id, str(reply["response_id"]), frozenset(seen), reply)
 
 
 def _is_kept(turn: Walked) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from headish.database.query import Connection
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
-from headish.history.reading.versions import Seen, Version, number_tree, number_versions
+from headish.history.reading.versions import Version, VersionLink, number_tree, number_versions
 from headish.history.reading.walk import superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
 from headish.rows.threads.places import count_continuing, parents_of_turns
@@ -66,7 +66,9 @@ def build_thread(
 
 
 def _number(connection: Connection, space: int, walked: Sequence[Walked]) -> dict[TurnId, Version]:
-    return number_versions(connection, space, [Seen(each.id, each.place, superseded_of(each)) for each in walked])
+    return number_versions(
+        connection, space, [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
+    )
 
 
 def _build(

@@ -53,7 +53,7 @@ class Siblings(Struct, frozen=True):
         return Version(self.current + 1, len(self.turns))
 
 
-class Seen(NamedTuple):
+class VersionLink(NamedTuple):
     """What must be known of a turn to tell whether it has other versions."""
 
     id: TurnId
@@ -132,7 +132,7 @@ def _older_first(connection: Connection, space: int, first: StoredTurn) -> Store
     return older if found is not None and found.place == older.place else None
 
 
-def number_versions(connection: Connection, space: int, turns: Sequence[Seen]) -> dict[TurnId, Version]:
+def number_versions(connection: Connection, space: int, turns: Sequence[VersionLink]) -> dict[TurnId, Version]:
     """Which version each of some turns is; one that has no other is left out.
 
     Cost: two statements for each 64 turns and one for each that begins a chain; about five for those that are versions

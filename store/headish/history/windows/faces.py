@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from headish.history.windows.states import State
-from headish.history.windows.view import Contents, Thread, read_thread, replaced
+from headish.history.windows.view import Contents, SeenThread, read_thread, replaced
 from headish.renderings.pages import Face
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
@@ -33,12 +33,12 @@ def strictest(faces: Iterable[Mapping[TurnId, Face]]) -> dict[TurnId, Face]:
     return joined
 
 
-def _face(thread: Thread, index: int, state: State, lines: Sequence[str]) -> Face:
+def _face(thread: SeenThread, index: int, state: State, lines: Sequence[str]) -> Face:
     content = None if state.by is None or state.summarized else replaced(thread, index).content
     return Face(hidden=state.people, content=content, boundaries=tuple(lines))
 
 
-def _boundaries(thread: Thread) -> dict[int, list[str]]:
+def _boundaries(thread: SeenThread) -> dict[int, list[str]]:
     """What stands above the first of the turns that an overlay changes, where they follow one another."""
     found: dict[int, list[str]] = {}
     turns = [(index, state) for index, state in enumerate(thread.states) if state is not None]

@@ -15,7 +15,7 @@ from headish.content.encoding import encode_payload
 from headish.database.query import Connection
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import holds_overlays, see_window
-from headish.history.windows.view import Seen
+from headish.history.windows.view import SeenMessage
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_at
 from headish.values.messages import Message
@@ -55,7 +55,7 @@ def _says(draft: Draft, message: Message) -> bool:
 
 
 def _turn_seeing(
-    known: int, walked: Sequence[Walked], seen: Sequence[Seen], links: Mapping[int, Sequence[Place]]
+    known: int, walked: Sequence[Walked], seen: Sequence[SeenMessage], links: Mapping[int, Sequence[Place]]
 ) -> int | None:
     """The turn at which a model sees just the first ``known`` messages, by index.
 

@@ -11,7 +11,7 @@ from headish.history.reading.decode import (
     read_message,
 )
 from headish.history.reading.options import resolve_options
-from headish.history.windows.view import Seen, View, see, see_originals
+from headish.history.windows.view import SeenMessage, View, see, see_originals
 from headish.rows.threads.walks import Walked, read_marked
 from headish.values.blocks import Erased, erased_in
 from headish.values.messages import ContextWindow, Note
@@ -31,7 +31,7 @@ def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWin
     return see_window(walked, raw=raw)[0]
 
 
-def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[Seen] | None]:
+def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[SeenMessage] | None]:
     """``resolve_window``, and what each of its messages stands for; None where each turn is a message."""
     contents = read_all_blocks(walked)
     is_marked = is_overlaid(walked)
@@ -45,7 +45,7 @@ def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextW
     return without_partial(ContextWindow(messages, resolve_options(walked), notes)), seen
 
 
-def _erased_notes(seen: Iterable[Seen]) -> Iterator[Note]:
+def _erased_notes(seen: Iterable[SeenMessage]) -> Iterator[Note]:
     """What is said of each message that would be seen, had it not been erased. An erased overlay goes on hiding."""
     for message in (each.message for each in seen):
         mark = erased_in(message.content)

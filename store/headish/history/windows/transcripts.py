@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from headish.history.reading.decode import read_all_blocks, read_mapping, read_message
 from headish.history.windows.resolve import is_overlaid
-from headish.history.windows.view import Contents, Seen, Thread, read_thread, replaced, see, see_originals
+from headish.history.windows.view import Contents, SeenMessage, SeenThread, read_thread, replaced, see, see_originals
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
-from headish.values.messages import Kept, Note
+from headish.values.messages import Note, TranscriptMessage
 from headish.values.turns import cut_off, reply_of
 
 _FORM = ("format", "header_raw", "form")
@@ -22,7 +22,7 @@ _HEAD = ("header", "bos", "eos")
 """What stood around an imported thread, and rides on its first turn."""
 
 
-def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool = False) -> list[Kept]:
+def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool = False) -> list[TranscriptMessage]:
     """The messages of a walk with headish's own keys beside them: what a transcript is written from.
 
     An answer that was cut off is a message without its end (``stop`` ``none``), as a transcript says it. Of a thread
@@ -33,20 +33,20 @@ def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool
     if is_overlaid(walked):
         return [as_ended(each) for each in see_kept(walked, contents, raw=raw, for_people=for_people)]
     return [
-        as_ended(Kept(read_message(turn, content), read_mapping(turn, "system")))
+        as_ended(TranscriptMessage(read_message(turn, content), read_mapping(turn, "system")))
         for turn, content in zip(walked, contents, strict=True)
     ]
 
 
-def as_ended(kept: Kept) -> Kept:
+def as_ended(kept: TranscriptMessage) -> TranscriptMessage:
     """A message that was cut off without its end."""
     message, system = kept
     if message.attributes.stop is None and cut_off(reply_of(system), message.attributes):
         message = replace(message, attributes=replace(message.attributes, stop="none"))
-    return Kept(message, system)
+    return TranscriptMessage(message, system)
 
 
-def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_people: bool) -> list[Kept]:
+def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_people: bool) -> list[TranscriptMessage]:
     """The messages that are seen, with headish's own keys of their turns. Raises: CorruptTurn."""
     if raw:
         seen = see_originals(walked, contents)
@@ -54,18 +54,18 @@ def see_kept(walked: Sequence[Walked], contents: Contents, *, raw: bool, for_peo
         seen = _for_people(read_thread(walked, contents))
     else:
         seen = see(walked, contents).seen
-    kept = [Kept(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
+    kept = [TranscriptMessage(each.message, _beside(walked[each.at], contents[each.at], each)) for each in seen]
     if (kept and seen[0].at > 0) or (kept and seen[0].by is not None):
         head = {key: value for key, value in read_mapping(walked[0], "system").items() if key in _HEAD}
-        kept[0] = Kept(kept[0].message, {**head, **kept[0].system})
+        kept[0] = TranscriptMessage(kept[0].message, {**head, **kept[0].system})
     return kept
 
 
-def _for_people(thread: Thread) -> list[Seen]:
+def _for_people(thread: SeenThread) -> list[SeenMessage]:
     """What people see: the turns that are not hidden from them, in the words that replace them. A summary is the
     model's alone."""
     return [
-        Seen(replaced(thread, index), index, None if state.summarized else state.by)
+        SeenMessage(replaced(thread, index), index, None if state.summarized else state.by)
         for index, state in enumerate(thread.states)
         if state is not None and not state.people
     ]
@@ -80,7 +80,7 @@ def see_hidden(walked: Sequence[Walked], contents: Contents) -> tuple[set[TurnId
     return hidden, see(walked, contents).notes
 
 
-def _beside(turn: Walked, content: tuple[ContentBlock, ...], seen: Seen) -> Mapping[str, Any]:
+def _beside(turn: Walked, content: tuple[ContentBlock, ...], seen: SeenMessage) -> Mapping[str, Any]:
     """The keys that hold for what is seen: all of a turn's, none for a summary."""
     if seen.covers:
         return {}

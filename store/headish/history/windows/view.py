@@ -24,7 +24,7 @@ from headish.values.messages import NO_ATTRIBUTES, Message, Note, Overlay
 Contents = Sequence[tuple[ContentBlock, ...]]
 
 
-class Seen(NamedTuple):
+class SeenMessage(NamedTuple):
     """A message that is seen, and which turn of the walk it stands for (of a summary the first that it covers).
 
     ``by`` is the overlay whose words it has; a summary stands for ``covers`` turns, any other message for none but its
@@ -41,11 +41,11 @@ class Seen(NamedTuple):
 class View(NamedTuple):
     """What a model sees, and a note for each overlay that changes it, in walk order."""
 
-    seen: list[Seen]
+    seen: list[SeenMessage]
     notes: list[Note]
 
 
-class Thread(NamedTuple):
+class SeenThread(NamedTuple):
     """A walk with what its turns say, and how each is seen; None for an overlay."""
 
     walked: Sequence[Walked]
@@ -54,7 +54,7 @@ class Thread(NamedTuple):
     overlays: dict[TurnId, tuple[int, Overlay]]
 
 
-def read_thread(walked: Sequence[Walked], contents: Contents) -> Thread:
+def read_thread(walked: Sequence[Walked], contents: Contents) -> SeenThread:
     """How each turn of a walk is seen at its end. Raises: CorruptTurn."""
     messages = [read_message(turn, content) for turn, content in zip(walked, contents, strict=True)]
     faces = [
@@ -63,14 +63,16 @@ def read_thread(walked: Sequence[Walked], contents: Contents) -> Thread:
     ]
     states = read_states(faces)
     overlays = {face.id: (index, face.overlay) for index, face in enumerate(faces) if face.overlay is not None}
-    return Thread(walked, messages, [states[face.digest] if face.overlay is None else None for face in faces], overlays)
+    return SeenThread(
+        walked, messages, [states[face.digest] if face.overlay is None else None for face in faces], overlays
+    )
 
 
-def see_originals(walked: Sequence[Walked], contents: Contents) -> list[Seen]:
+def see_originals(walked: Sequence[Walked], contents: Contents) -> list[SeenMessage]:
     """Every turn as it was stored, without the overlays."""
     thread = read_thread(walked, contents)
     return [
-        Seen(message, index)
+        SeenMessage(message, index)
         for index, message in enumerate(thread.messages)
         if thread.walked[index].id not in thread.overlays
     ]
@@ -82,16 +84,16 @@ def see(walked: Sequence[Walked], contents: Contents) -> View:
     shown = _with_pairs(thread, [_put_in_place(thread, index) for index in range(len(walked))])
     summaries = _first_of_summaries(thread)
     covers = Counter(state.by for state in thread.states if state is not None and state.summarized)
-    seen: list[Seen] = []
+    seen: list[SeenMessage] = []
     for index, (state, message) in enumerate(zip(thread.states, shown, strict=True)):
         if index in summaries:
             seen.append(_as_summary(thread, index, summaries[index], covers[summaries[index]]))
         elif state is not None and message is not None:
-            seen.append(Seen(_unhidden(message), index, state.by, kept=state.kept))
+            seen.append(SeenMessage(_unhidden(message), index, state.by, kept=state.kept))
     return View(seen, _notes(thread))
 
 
-def _put_in_place(thread: Thread, index: int) -> Message | None:
+def _put_in_place(thread: SeenThread, index: int) -> Message | None:
     """A turn in the words that it has now; None for an overlay, and for one that a summary stands for."""
     state = thread.states[index]
     if state is None or state.summarized:
@@ -99,7 +101,7 @@ def _put_in_place(thread: Thread, index: int) -> Message | None:
     return replaced(thread, index)
 
 
-def replaced(thread: Thread, index: int) -> Message:
+def replaced(thread: SeenThread, index: int) -> Message:
     """A turn in the words of the overlay that replaces it, else in its own."""
     state = thread.states[index]
     if state is None or state.by is None or state.summarized:
@@ -108,7 +110,7 @@ def replaced(thread: Thread, index: int) -> Message:
     return replace(thread.messages[index], content=thread.messages[at].content, turn=state.by)
 
 
-def _with_pairs(thread: Thread, placed: Sequence[Message | None]) -> list[Message | None]:
+def _with_pairs(thread: SeenThread, placed: Sequence[Message | None]) -> list[Message | None]:
     """What is seen of each message: a result exactly if its call is, whatever is said of its own turn."""
     visible = [
         message is not None and state is not None and not state.model
@@ -136,7 +138,7 @@ def _shown_part(message: Message, is_visible: bool, results: Mapping[int, bool])
     return replace(message, content=content) if content else None
 
 
-def _first_of_summaries(thread: Thread) -> dict[int, TurnId]:
+def _first_of_summaries(thread: SeenThread) -> dict[int, TurnId]:
     """Where each summary stands: at the first turn that it still covers, unless all of them were hidden since."""
     first: dict[TurnId, int] = {}
     visible: set[TurnId] = set()
@@ -147,14 +149,14 @@ def _first_of_summaries(thread: Thread) -> dict[int, TurnId]:
     return {index: overlay for overlay, index in first.items() if overlay in visible}
 
 
-def _as_summary(thread: Thread, index: int, overlay: TurnId, covers: int) -> Seen:
+def _as_summary(thread: SeenThread, index: int, overlay: TurnId, covers: int) -> SeenMessage:
     """A summary as a message of the user's: a model's words about a conversation are no instruction of its system."""
     at, _ = thread.overlays[overlay]
     message = Message(role="user", content=thread.messages[at].content, turn=overlay)
-    return Seen(message, index, overlay, covers=covers, kept=True)
+    return SeenMessage(message, index, overlay, covers=covers, kept=True)
 
 
-def _notes(thread: Thread) -> list[Note]:
+def _notes(thread: SeenThread) -> list[Note]:
     """A note for each overlay that holds, and one for each turn that is stored hidden."""
     found = [state for state in thread.states if state is not None]
     effective = Counter(state.hider if state.model else state.by for state in found)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
-from headish.history.writing.planning import ALONE, Known, Plan, Planner, Stream, count_ends, stored_parents
+from headish.history.writing.planning import ALONE, AppendPlan, BatchPlace, Known, Planner, count_ends, stored_parents
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark
 from headish.rows.counters import SpaceNumbers, take_seq
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
@@ -50,7 +50,7 @@ def append(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    stream: Stream = ALONE,
+    stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> list[Appended]:
     """``append_batch``: the stored turns alone."""
@@ -63,7 +63,7 @@ def append_batch(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    stream: Stream = ALONE,
+    stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> Written:
     """Store the drafts in order; all of them, or none.
@@ -131,7 +131,7 @@ class _Builder:
         self._built: list[StoredTurn] = []
         self.links: list[tuple[int, list[Place]]] = []
 
-    def build(self, draft: Draft, plan: Plan) -> Appended:
+    def build(self, draft: Draft, plan: AppendPlan) -> Appended:
         parents = [self._parent(parent) for parent in plan.parents]
         seq = self._seq + len(self._built)
         place = self._place(seq, [place for place, _, _ in parents])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from headish.content.hashes import Said, digest_turn, hash_payload, seal_turn
+from headish.content.hashes import DigestFields, digest_turn, hash_payload, seal_turn
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
 from headish.history.conversations import copy_record
@@ -295,7 +295,7 @@ def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
 
 def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> None:
     """Whether a record is as its digest and seal say. Raises: CorruptTurn."""
-    said = Said(
+    said = DigestFields(
         role=stored.role,
         hash=stored.hash,
         type=stored.type,

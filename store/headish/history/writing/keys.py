@@ -12,12 +12,12 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft, Reference
-from headish.content.hashes import Said
+from headish.content.hashes import DigestFields
 from headish.database.query import Connection
 from headish.errors import KeyTaken, UnknownTurn
 from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import Appended, append
-from headish.history.writing.planning import ALONE, EARLIER_ITEM, Stream
+from headish.history.writing.planning import ALONE, EARLIER_ITEM, BatchPlace
 from headish.rows.keys import known_ids, superseding, turn_by_key, turns_by_keys
 from headish.rows.turns import StoredTurn
 from headish.values.ids import Mint
@@ -34,7 +34,7 @@ def append_once(
     drafts: Sequence[Draft],
     mint: Mint,
     *,
-    stream: Stream = ALONE,
+    stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> list[Appended | StoredTurn]:
     """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.
@@ -137,17 +137,17 @@ def _check_equal(draft: Draft, same: Where, new: Sequence[Draft]) -> None:
         raise KeyTaken((draft.facts.key or b"").decode(), EARLIER_ITEM if isinstance(same, int) else same.id)
 
 
-def _said(stored: StoredTurn, draft: Draft) -> Said:
+def _said(stored: StoredTurn, draft: Draft) -> DigestFields:
     if stored.key != draft.facts.key:  # found by the hash of its key: it lost its meta
         given = draft.said
         return replace(given, role=stored.role, hash=bytes(stored.hash), type=stored.type)
     return said_by(stored)
 
 
-def said_by(stored: StoredTurn) -> Said:
+def said_by(stored: StoredTurn) -> DigestFields:
     """What a turn says: all that is compared under a key. Raises: CorruptTurn."""
     name = read_mapping(stored, "system").get("document_name") if stored.type is not None else None
-    return Said(
+    return DigestFields(
         role=stored.role,
         hash=bytes(stored.hash),
         type=stored.type,

@@ -42,14 +42,14 @@ class Earlier(NamedTuple):
         return self.first_seq + index if self.seqs is None else self.seqs[index]
 
 
-class Stream(NamedTuple):
+class BatchPlace(NamedTuple):
     """The stream that a batch is a part of: the index of the batch's first item, and how the items before are found."""
 
     first_index: int = 0
     earlier: Sequence[Earlier] = ()
 
 
-ALONE = Stream()
+ALONE = BatchPlace()
 """A batch that is all there is."""
 
 
@@ -65,7 +65,7 @@ class Known(NamedTuple):
     head: bytes | None
 
 
-class Plan(NamedTuple):
+class AppendPlan(NamedTuple):
     """What a draft continues, and the name that moves with it."""
 
     parents: tuple[Known | int, ...]
@@ -80,7 +80,7 @@ class Planner:
         connection: Connection,
         space: int,
         drafts: Sequence[Draft],
-        stream: Stream,
+        stream: BatchPlace,
         carries_names: bool,
     ) -> None:
         self._connection, self._space, self._carries_names = connection, space, carries_names
@@ -89,9 +89,9 @@ class Planner:
         self.found = find_bookmarks(connection, space, self.mentioned)
         """Where the names that the batch mentions were before it, of those that there are."""
         self._names: dict[bytes, Known | int | None] = {}
-        self.plans: list[Plan] = []
+        self.plans: list[AppendPlan] = []
 
-    def plan(self, index: int, draft: Draft) -> Plan:
+    def plan(self, index: int, draft: Draft) -> AppendPlan:
         found = [self._find(reference, index) for reference in draft.continues]
         if draft.respond:
             found.append(self._newest(index))
@@ -102,7 +102,7 @@ class Planner:
             self._check_forward(draft.bookmark, parents)
         if name is not None:
             self._names[name] = index
-        self.plans.append(Plan(parents, name))
+        self.plans.append(AppendPlan(parents, name))
         return self.plans[-1]
 
     def _find(self, reference: Reference, index: int) -> Known | int:
@@ -219,12 +219,12 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
     return None if isinstance(expect, Absent) else expect
 
 
-def stored_parents(plans: Iterable[Plan]) -> set[Place]:
+def stored_parents(plans: Iterable[AppendPlan]) -> set[Place]:
     """The places of the stored turns that drafts continue."""
     return {parent.place for plan in plans for parent in plan.parents if isinstance(parent, Known)}
 
 
-def count_ends(plans: Sequence[Plan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
+def count_ends(plans: Sequence[AppendPlan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
     """How many roots and heads the drafts add. ``tips`` has the stored turns that they continue."""
     heads: set[Place | int] = {place for place, tip in tips.items() if not tip.continued}
     before = len(heads)

@@ -41,7 +41,7 @@ Matched = tuple[int, StoredTurn | None]
 """How many messages of a list are stored, and the turn of the last of them."""
 
 
-class Wanted(NamedTuple):
+class ListMatch(NamedTuple):
     """A list that may be stored: the digest of each message, the first one behind ``base``.
 
     ``roots`` are the turns that it may begin with. Without base and roots only turns match whose whole thread sets no
@@ -70,7 +70,7 @@ def record_list(
     before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
     roots = None if name is None or base is not None else thread_roots(connection, space, before)
-    wanted = Wanted(digests_of_list(drafts, stored_base), stored_base, roots)
+    wanted = ListMatch(digests_of_list(drafts, stored_base), stored_base, roots)
     matched, tip = match_recorded(connection, space, wanted)
     end = before if stored_base is None else stored_base.place
     if end is not None and (not matched if base is not None else tip is None or tip.place != end):
@@ -95,11 +95,11 @@ def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end
         return matched
     known, tip = found
     rest = drafts[known:]
-    further, last = match_recorded(connection, space, Wanted(digests_of_list(rest, tip), tip, None))
+    further, last = match_recorded(connection, space, ListMatch(digests_of_list(rest, tip), tip, None))
     return known + further, last
 
 
-def match_recorded(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
+def match_recorded(connection: Connection, space: int, wanted: ListMatch) -> tuple[int, StoredTurn | None]:
     """How many messages of a list, from the first on, are stored where it belongs; and the turn of the last of them.
 
     Among equal turns the one with the lowest commit number is taken.
@@ -115,7 +115,7 @@ def match_recorded(connection: Connection, space: int, wanted: Wanted) -> tuple[
     return match_by_each(connection, space, wanted)
 
 
-def match_by_each(connection: Connection, space: int, wanted: Wanted) -> tuple[int, StoredTurn | None]:
+def match_by_each(connection: Connection, space: int, wanted: ListMatch) -> tuple[int, StoredTurn | None]:
     """``match_recorded`` by looking every message up. Cost: as ``match_stored``."""
     return match_stored(connection, space, wanted.digests, wanted.base, _fits(wanted))
 
@@ -200,7 +200,7 @@ def _spread(low: int, high: int) -> list[int]:
     return [*range(low, near, step), *range(near, high)]
 
 
-def _belongs(connection: Connection, space: int, wanted: Wanted, last: int, place: Place) -> bool:
+def _belongs(connection: Connection, space: int, wanted: ListMatch, last: int, place: Place) -> bool:
     """Whether the turn at a place, which has the digest of the message ``last``, is where the list belongs."""
     segments = arrange([place], read_links(connection, space, place))
     if wanted.base is not None:
@@ -238,8 +238,8 @@ def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:
     return None
 
 
-def _fits(wanted: Wanted) -> Callable[[int, StoredTurn], bool]:
-    """What the messages of a list may match, one by one: as ``Wanted`` says."""
+def _fits(wanted: ListMatch) -> Callable[[int, StoredTurn], bool]:
+    """What the messages of a list may match, one by one: as ``ListMatch`` says."""
 
     def fits(index: int, stored: StoredTurn) -> bool:
         if wanted.base is not None:

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from headish.adapters.healing import NOTE, heal
 from headish.adapters.messages import (
     Draft,
-    Kept,
     ProviderBlock,
+    TranscriptMessage,
     check_json,
     decode_json,
     encode_json,
@@ -56,13 +56,13 @@ def make_event_draft(event: Event, limit_bytes: int) -> Draft:
     return _draft_of_whole(given, note, options, limit_bytes)
 
 
-def events_of(kept: Kept, app: bytes | None) -> list[Event]:
+def events_of(kept: TranscriptMessage, app: bytes | None) -> list[Event]:
     """The event of a turn; of a turn of another origin one that says the same. None where it says nothing to ADK."""
     given = read_event(kept, app)
     return [] if given is None else [Event.model_validate(given)]
 
 
-def read_event(kept: Kept, app: bytes | None) -> dict[str, Any] | None:
+def read_event(kept: TranscriptMessage, app: bytes | None) -> dict[str, Any] | None:
     """An event as plain data."""
     blocks = kept.message.content
     if len(blocks) == 1 and isinstance(blocks[0], ProviderBlock) and blocks[0].provider == OWN:
@@ -73,7 +73,7 @@ def read_event(kept: Kept, app: bytes | None) -> dict[str, Any] | None:
     if not sayable:
         return dict(beside) if beside is not None and not blocks else None
     message = replace(kept.message, content=sayable)
-    written = write_form("gemini", Kept(message, kept.system))
+    written = write_form("gemini", TranscriptMessage(message, kept.system))
     if not written:
         return None
     author = "user" if message.role == "user" else str(message.role)

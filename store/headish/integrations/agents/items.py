@@ -21,11 +21,11 @@ from headish.adapters.messages import (
     NO_ATTRIBUTES,
     ContentBlock,
     Draft,
-    Kept,
     Message,
     ProviderBlock,
     Read,
     Text,
+    TranscriptMessage,
     check_json,
     encode_json,
     is_sayable,
@@ -88,7 +88,7 @@ def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Dr
     return make_checked_draft((shaped.block,), shaped.role, limit_bytes, _app({**shaped.beside, **note}))
 
 
-def items_of(kept: Kept, app: bytes | None) -> list[Item]:
+def items_of(kept: TranscriptMessage, app: bytes | None) -> list[Item]:
     """The items of a turn: the one that it was made of, or of a turn of another origin those that say the same.
 
     What only another provider understands is left out.
@@ -106,7 +106,7 @@ def items_of(kept: Kept, app: bytes | None) -> list[Item]:
     message = replace(kept.message, content=tuple(filter(is_sayable, blocks)))
     if message.role is None or (blocks and not message.content):
         return []
-    written = write_form("responses", Kept(message, kept.system))
+    written = write_form("responses", TranscriptMessage(message, kept.system))
     order = beside.get("order")
     return [reorder(order, each) for each in written] if order is not None else written
 
@@ -131,7 +131,7 @@ def _draft_of_form(item: Any, limit_bytes: int) -> tuple[Draft, Any]:
 def _written(read: Read) -> list[Item]:
     message = Message(role=read.role, content=read.blocks)
     system = {} if read.form is None else {"form": read.form}
-    return write_form("responses", Kept(message, system))
+    return write_form("responses", TranscriptMessage(message, system))
 
 
 def _draft_of_text(item: Any, limit_bytes: int, app: Mapping[str, Any] | None) -> Draft:

@@ -17,8 +17,8 @@ from headish.adapters.healing import NOTE, heal
 from headish.adapters.langchain import APP, PROVIDER, Split, is_kind, join, make_split_draft, role_of, split, words_of
 from headish.adapters.messages import (
     Draft,
-    Kept,
     ProviderBlock,
+    TranscriptMessage,
     check_json,
     decode_json,
     encode_json,
@@ -53,7 +53,7 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
     return make_split_draft(_split_whole(message, given), limit_bytes, moves=True, note=note)
 
 
-def messages_of(kept: Kept, app: bytes | None) -> list[BaseMessage]:
+def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]:
     """The messages of a turn: the one that it was made of, or of a turn of another origin those that say the same."""
     blocks = kept.message.content
     beside = decode_json(app).get(APP, {})
@@ -92,12 +92,12 @@ def _split_whole(message: BaseMessage, given: Mapping[str, Any]) -> Split:
 # Turns of another origin, and rows of older versions: what was given is written in the words of Chat Completions.
 
 
-def _messages_of_chat(kept: Kept, beside: Mapping[str, Any]) -> list[BaseMessage]:
+def _messages_of_chat(kept: TranscriptMessage, beside: Mapping[str, Any]) -> list[BaseMessage]:
     blocks = kept.message.content
     sayable = tuple(filter(is_sayable, blocks))
     if kept.message.role is None or (blocks and not sayable):
         return []
-    written = write_form("chat", Kept(replace(kept.message, content=sayable), kept.system))
+    written = write_form("chat", TranscriptMessage(replace(kept.message, content=sayable), kept.system))
     return messages_from_dict([_message_of_chat(entry, beside) for entry in written])
 
 

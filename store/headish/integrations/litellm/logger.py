@@ -9,9 +9,8 @@ a call nothing else is read; keys and headers stay where they are.
 from __future__ import annotations
 
 import logging
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
@@ -19,15 +18,14 @@ from litellm.integrations.custom_logger import CustomLogger
 from headish.adapters.healing import heal
 from headish.adapters.holding import DatabaseHold, Db, Scoped
 from headish.adapters.naming import check_name
-from headish.aio import finish
+from headish.aio.threads import WAITING_THREADS, finish_or_stop
 from headish.errors import HeadishError, InvalidArgument, shown
+from headish.integrations.litellm.open_calls import OpenCalls, UnendedCall
 
 log = logging.getLogger("headish")
 
 CALLS = ("completion", "acompletion")
 """The calls that are recorded: those of chat completions."""
-WAITING = 1000
-"""How many calls may be under way before the list of the oldest is read when it ends, as LiteLLM has it then."""
 _OURS = frozenset(("provider_specific_fields",))
 """What LiteLLM puts into a message beside what the provider said."""
 Named = str | Callable[[Mapping[str, Any]], str | None] | None
@@ -53,17 +51,16 @@ class HeadishLogger(CustomLogger, Scoped):
             raise InvalidArgument(f"bookmark is a name or a function, not {shown(bookmark)}")
         self._bookmark = bookmark
         self._held = DatabaseHold(db, "the logger", space)
-        self._asked: OrderedDict[str, list[Any]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._open = OpenCalls()
 
     def log_pre_api_call(self, model: str, messages: list[Any], kwargs: dict[str, Any]) -> None:
         """Keep the list as it was asked: the program may go on with it before LiteLLM tells of the answer."""
         given = kwargs.get("messages")
-        if isinstance(given, list):
-            with self._lock:
-                self._asked[str(kwargs.get("litellm_call_id"))] = list(given)
-                while len(self._asked) > WAITING:
-                    self._asked.popitem(last=False)
+        if isinstance(given, list) and kwargs.get("call_type") in CALLS:
+            try:
+                self._open.begin(_id_of(kwargs), [_plain(each) for each in given])
+            except (TypeError, ValueError, AttributeError) as error:
+                log.warning("a call of LiteLLM is not stored: %s", error)
 
     def log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
         """Record a call."""
@@ -72,44 +69,54 @@ class HeadishLogger(CustomLogger, Scoped):
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Record a call, in a thread of a pool."""
-        await finish(self._record, kwargs, response_obj)
+        """Record a call, in a thread of a pool; also where the program ends meanwhile."""
+        record = partial(self._record, kwargs, response_obj)
+        await finish_or_stop(_nothing, WAITING_THREADS, record, may_be_taken_back=False)
 
     def log_failure_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
         """A call that failed said nothing: it is forgotten."""
-        self._take(kwargs)
+        self._open.forget(_id_of(kwargs))
 
     async def async_log_failure_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """As ``log_failure_event``."""
-        self._take(kwargs)
+        self._open.forget(_id_of(kwargs))
 
     def close(self) -> None:
         """Let go of the database; a second time nothing happens."""
         self._held.close()
 
-    def _take(self, kwargs: Mapping[str, Any]) -> list[Any] | None:
-        with self._lock:
-            kept = self._asked.pop(str(kwargs.get("litellm_call_id")), None)
-        given = kwargs.get("messages")
-        return kept if kept is not None else given if isinstance(given, list) else None
-
     def _record(self, kwargs: Mapping[str, Any], response: Any) -> None:
         """Store what is new of a call's list, and the answer behind it."""
-        asked = self._take(kwargs)
+        with self._open.ending(_id_of(kwargs)) as call:
+            try:
+                self._store(kwargs, call, response)
+            except (HeadishError, TypeError, ValueError, AttributeError, LookupError) as error:
+                log.warning("a call of LiteLLM is not stored: %s", error)
+
+    def _store(self, kwargs: Mapping[str, Any], call: UnendedCall | None, response: Any) -> None:
+        given = kwargs.get("messages")
+        asked = call.messages if call else [_plain(each) for each in given] if isinstance(given, list) else []
         if kwargs.get("call_type") not in CALLS or not asked:
             return
-        try:
-            named = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
-            messages, _ = heal([_plain(each) for each in asked])
-            answer, _ = heal(_answer(response))
-            with self._held.use() as store:
-                recorded = store.record(messages, bookmark=named, form="chat")
-                if answer is not None:
-                    store.reply(recorded.tip.id, "openai", answer)
-        except (HeadishError, TypeError, ValueError, AttributeError, LookupError) as error:
-            log.warning("a call of LiteLLM is not stored: %s", error)
+        named = self._bookmark(kwargs) if callable(self._bookmark) else self._bookmark
+        messages, _ = heal(asked)
+        answer, _ = heal(_answer(response))
+        with self._held.use() as store:
+            # The answer of a call that began before the name's latest is a branch.
+            moves = named is not None and self._open.may_move(named, call)
+            recorded = store.record(messages, bookmark=named if moves else None, form="chat")
+            if answer is not None:
+                store.reply(recorded.tip.id, "openai", answer)
+
+
+def _id_of(kwargs: Mapping[str, Any]) -> str:
+    return str(kwargs.get("litellm_call_id"))
+
+
+def _nothing() -> None:
+    """A call that is cancelled is recorded all the same."""
 
 
 def _plain(message: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from headish import ReadTransaction, WriteTransaction
 from headish.adapters.healing import heal_text
 from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place
 from headish.adapters.naming import safe_name
+from headish.adapters.sessions import DELETED
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
 from headish.integrations.pydantic_ai import messages
 
@@ -104,8 +105,10 @@ def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: 
     write.remove(KIND, _part(id))
     if is_final:
         keeping = [end for each in all_records(write) for end in _ends(write, each)]
-        write.erase_unshared(_ends(write, found), "its conversation was deleted", keeping=keeping, name=found.name)
-    if found.name is not None:
+        write.erase_unshared(_ends(write, found), DELETED, keeping=keeping, name=found.name)
+    if found.name is not None and is_final:
+        write.erase_bookmark(found.name, DELETED)
+    elif found.name is not None:
         write.remove_bookmark(found.name)
 
 

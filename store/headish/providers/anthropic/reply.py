@@ -19,7 +19,7 @@ from headish.providers.anthropic.vocabulary import (
     within,
 )
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import Known
+from headish.providers.shared.rest import KnownKeys
 from headish.providers.shared.shapes import chosen, json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
 from headish.providers.shared.words import words
@@ -253,7 +253,7 @@ class AnthropicReader(ReplyReader):
         )
 
 
-def _is_plain(value: Mapping[str, Any], known: Known) -> bool:
+def _is_plain(value: Mapping[str, Any], known: KnownKeys) -> bool:
     """Whether a look at the keys of a value proves that a table knows all of it: it holds nothing with own tables."""
     return value.keys() <= known.all and not known.inner
 

@@ -14,7 +14,7 @@ from headish.providers.shared.owned import owned
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.shapes import listed, name, number, present, record
-from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
@@ -179,7 +179,7 @@ class AnthropicWriter(RequestWriter):
             self.messages.append({"role": role, "content": parts})
             self.turns.append(turns)
 
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         self._drop_compacted()
         self._mark_cached()
         for key in (CACHE_TTL, "citations"):
@@ -236,7 +236,7 @@ class AnthropicWriter(RequestWriter):
             self.note(f"{counted(len(short), 'cache flag')} before one of 1h: sent as 1h, since none may be shorter")
         return ["1h" if at in short else time for at, time in enumerate(times)]
 
-    def _write_tools(self, tools: Sequence[Tool], placed: Part, own: list[Part], thinking: Any) -> Part:
+    def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part, own: list[Part], thinking: Any) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the API's other tools come in by its parameters."""
         defined = [*(self._define(*self.as_function(tool)) for tool in tools), *own]
         named = [each for tool in defined for each in self.names_of(tool)]

@@ -5,7 +5,7 @@ Source: the types of the official SDK, anthropic 2.12.0, read on 2026-11-22.
 
 from __future__ import annotations
 
-from headish.providers.shared.rest import Known, keys
+from headish.providers.shared.rest import KnownKeys, keys
 
 DETAILS = ("stop_sequence", "stop_details", "container", "context_management", "input_transformations")
 BEDROCK_METRICS = "amazon-bedrock-invocationMetrics"
@@ -43,6 +43,6 @@ EVENTS = {
 BLOCK_EVENT, DELTA_EVENT = keys("type", "index", "content_block"), keys("type", "index", "delta")
 
 
-def within(event: Known, key: str, inner: Known | None) -> Known:
+def within(event: KnownKeys, key: str, inner: KnownKeys | None) -> KnownKeys:
     """The table of an event that holds a block or a delta of a known type; of an unknown one, which is kept whole."""
-    return event if inner is None else Known(event.all, {key: inner})
+    return event if inner is None else KnownKeys(event.all, {key: inner})

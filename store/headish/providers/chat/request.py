@@ -25,7 +25,7 @@ from headish.providers.shared.arguments import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import name, record
-from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
@@ -105,7 +105,7 @@ class ChatWriter(RequestWriter):
         """Write the cache flags, or say that they are not."""
         self.note_flags(self.flags)
 
-    def check(self, placed: Part, tools: Sequence[Tool]) -> None:
+    def check(self, placed: Part, tools: Sequence[ToolDefinition]) -> None:
         """Refuse parameters that the API refuses."""
         sequences = placed.get(self.stop_place)
         if isinstance(sequences, list | tuple) and len(sequences) > self.stop_limit:
@@ -273,7 +273,7 @@ class ChatWriter(RequestWriter):
 
     # The body.
 
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         self.write_marks()
         if self.wants_search():
             self.refuse("the option search: its requests have no web search")
@@ -284,7 +284,7 @@ class ChatWriter(RequestWriter):
         body |= {"stream": self.settings.stream, "messages": self.messages, **self._write_tools(tools, placed)}
         return {**body, **placed}
 
-    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+    def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
         """``tools`` and ``tool_choice``; the provider's own tools, given as a parameter, stand behind the thread's."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
         defined = [*map(self._define_tool, tools), *own]
@@ -300,7 +300,7 @@ class ChatWriter(RequestWriter):
             chosen = self.write_choice(choice)
         return ({"tools": defined} if defined else {}) | ({"tool_choice": chosen} if chosen is not None else {})
 
-    def _define_tool(self, tool: Tool) -> Part:
+    def _define_tool(self, tool: ToolDefinition) -> Part:
         """A custom tool where the server has such, else a function."""
         if tool.format is None or not self.takes_custom:
             return self._define(*self.as_function(tool))
@@ -333,7 +333,7 @@ class OpenAIShapedWriter(ChatWriter):
             return {"type": "function", "function": {"name": choice.name}}
         return {"any": "required"}.get(choice.mode, choice.mode)
 
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         given = placed.pop("stream_options", None)
         body = super().body(model, tools, placed)
         if self.settings.stream:

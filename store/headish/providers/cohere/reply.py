@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import Known, keys
+from headish.providers.shared.rest import KnownKeys, keys
 from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
 from headish.providers.shared.values import Delta
 from headish.providers.shared.words import words
@@ -259,14 +259,14 @@ _TOKENS = keys("image_tokens", "input_tokens", "output_tokens")
 _FUNCTION = keys("name", "arguments")
 
 
-def _table(*names: str, **message: Known) -> Known:
+def _table(*names: str, **message: KnownKeys) -> KnownKeys:
     """The table of an event whose message holds these."""
     return keys("type", "index", *names, delta=keys(message=keys(**message)))
 
 
 _CONTENT = _table("logprobs", content=keys("type", "text", "thinking"))
 _CALL = _table(tool_calls=keys("id", "type", function=_FUNCTION))
-_KNOWN: dict[str, Known] = {
+_KNOWN: dict[str, KnownKeys] = {
     "message-start": keys(
         "type", "id", delta=keys(message=keys("role", "tool_plan", content=keys(), tool_calls=keys(), citations=keys()))
     ),

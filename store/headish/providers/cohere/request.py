@@ -12,7 +12,7 @@ from typing import Any
 from headish.providers.chat.request import ChatWriter
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.shapes import listed, record
-from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.values.blocks import ProviderBlock, Text, Thinking
 from headish.values.messages import Message
 
@@ -80,7 +80,7 @@ class CohereWriter(ChatWriter):
             self.refuse(f"the option tool_mode={named!r}: it can name no tool, only say auto, any or none")
         return {"any": "REQUIRED", "none": "NONE"}.get(choice.mode)
 
-    def check(self, placed: Part, tools: Sequence[Tool]) -> None:
+    def check(self, placed: Part, tools: Sequence[ToolDefinition]) -> None:
         super().check(placed, tools)
         others = [
             word

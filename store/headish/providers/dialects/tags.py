@@ -14,7 +14,7 @@ SPACE_LIMIT = 256
 """So much white space may stand before or behind a tag. Behind that it belongs to what is said or thought."""
 
 
-class Piece(NamedTuple):
+class TaggedPiece(NamedTuple):
     """A piece of content: text, or reasoning. ``opened`` is the tag that the reasoning began with, ``closed`` the one
     that ended it; both have the white space around them, and come once."""
 
@@ -33,28 +33,28 @@ class TagSplitter:
         self._opened = self._ending = self._closed = ""
         self._read = self._begin
 
-    def feed(self, piece: str) -> Iterator[Piece]:
+    def feed(self, piece: str) -> Iterator[TaggedPiece]:
         """The pieces that a piece of content makes certain."""
         self._held += piece
         yield from self._read()
 
-    def flush(self) -> Iterator[Piece]:
+    def flush(self) -> Iterator[TaggedPiece]:
         """What was held back. A tag that is open stays open."""
         held, self._held = self._held, ""
         if self._read == self._think:
             if self._opened or held:
-                yield Piece(held, is_thought=True, opened=self._take_opened())
+                yield TaggedPiece(held, is_thought=True, opened=self._take_opened())
         elif self._read == self._end:
-            yield Piece("", is_thought=True, closed=self._closed + held)
+            yield TaggedPiece("", is_thought=True, closed=self._closed + held)
             self._read = self._say
         else:
             self._read = self._say
             if held:
-                yield Piece(held)
+                yield TaggedPiece(held)
 
     # What is being read; each takes what is held as far as it is certain.
 
-    def _begin(self) -> Iterator[Piece]:
+    def _begin(self) -> Iterator[TaggedPiece]:
         said = self._held.lstrip()
         tag = next((tag for tag in self._tags if said.startswith(tag)), None)
         if tag is not None:
@@ -66,11 +66,11 @@ class TagSplitter:
             self._read = self._say
             yield from self._say()
 
-    def _think(self) -> Iterator[Piece]:
+    def _think(self) -> Iterator[TaggedPiece]:
         thought, ending, behind = self._held.partition(self._ending)
         if ending:
             said = thought.rstrip()
-            yield Piece(*self._thought(said), opened=self._take_opened())
+            yield TaggedPiece(*self._thought(said), opened=self._take_opened())
             self._closed, self._held, self._read = thought[len(said) :] + ending, behind, self._end
             yield from self._end()
             return
@@ -79,21 +79,21 @@ class TagSplitter:
         said = whole.rstrip() if len(whole) - len(whole.rstrip()) <= SPACE_LIMIT else whole
         self._held = self._held[len(said) :]
         if said:
-            yield Piece(*self._thought(said), opened=self._take_opened())
+            yield TaggedPiece(*self._thought(said), opened=self._take_opened())
 
-    def _end(self) -> Iterator[Piece]:
+    def _end(self) -> Iterator[TaggedPiece]:
         said = self._held.lstrip()
         space = len(self._held) - len(said)
         if not said and space <= SPACE_LIMIT:
             return
         closed, self._held, self._read = self._closed + self._held[:space], said, self._say
-        yield Piece("", is_thought=True, closed=closed)
+        yield TaggedPiece("", is_thought=True, closed=closed)
         yield from self._say()
 
-    def _say(self) -> Iterator[Piece]:
+    def _say(self) -> Iterator[TaggedPiece]:
         held, self._held = self._held, ""
         if held:
-            yield Piece(held)
+            yield TaggedPiece(held)
 
     def _thought(self, said: str) -> tuple[str, bool]:
         """A piece of reasoning. The white space that it begins with goes to the tag before it."""

@@ -14,7 +14,7 @@ STREAM_OPTIONS, STRICT, FORCED, NAMED = "stream_options", "strict", "tool_mode: 
 """What a dialect may refuse beside the common parameters."""
 
 
-class Source(Struct, frozen=True):
+class Fact(Struct, frozen=True):
     """Where a fact of a row stands: the page, the day of what it says, and the fact."""
 
     page: str
@@ -37,7 +37,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """
 
     title: str
-    sources: tuple[Source, ...]
+    sources: tuple[Fact, ...]
     hosts: tuple[str, ...] = ()
     reasoning: str | None = None
     fills: bool = False

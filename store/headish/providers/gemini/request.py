@@ -20,7 +20,7 @@ from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.owned import owned
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
-from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
@@ -175,7 +175,7 @@ class GeminiWriter(RequestWriter):
             self.messages.append({"role": role, "parts": parts})
             self.turns.append(turns)
 
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         sign_calls(self, self.messages, model)
         self._check_effort()
         self.note_flags(self.flags)
@@ -195,7 +195,7 @@ class GeminiWriter(RequestWriter):
         if isinstance(effort, str) and effort and effort.lower() not in EFFORTS:
             self.refuse(f"params.effort={effort!r}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
 
-    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+    def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
         """``tools`` and ``toolConfig``, those of ``params.gemini`` with them."""
         if len(tools) > TOOL_LIMIT:
             self.refuse(f"{len(tools)} tools: {TOOL_LIMIT} fit into a request")
@@ -222,7 +222,7 @@ class GeminiWriter(RequestWriter):
     def kinds_of(self, tool: Mapping[str, Any]) -> list[str]:
         return [_CAMEL.sub(lambda match: match[1].upper(), kind) for kind in tool if "unction" not in kind]
 
-    def _define(self, tool: Tool) -> Part:
+    def _define(self, tool: ToolDefinition) -> Part:
         called, description, schema = self.as_function(tool)
         described: Part = {"description": description} if description else {}
         return {"name": self.names.send(called), **described, "parametersJsonSchema": schema}

@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.providers.chat.reply import ChatReader
 from headish.providers.dialects.choosing import find_dialect
-from headish.providers.dialects.tags import Piece, TagSplitter
+from headish.providers.dialects.tags import TaggedPiece, TagSplitter
 from headish.providers.shared.reply import OpenBlock
 from headish.providers.shared.values import Delta, Reply
 
@@ -50,7 +50,7 @@ class OpenAIReader(ChatReader):
     def _flush(self) -> list[Delta]:
         return [] if self._splitter is None else self._take(self._splitter.flush())
 
-    def _take(self, pieces: Iterable[Piece]) -> list[Delta]:
+    def _take(self, pieces: Iterable[TaggedPiece]) -> list[Delta]:
         shown: list[Delta] = []
         for piece in pieces:
             if not piece.is_thought:

@@ -25,7 +25,7 @@ from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
 from headish.providers.shared.shapes import record
-from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
@@ -153,7 +153,7 @@ class OpenAIWriter(OpenAIShapedWriter):
             return None
         return super().write_choice(choice)
 
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         body = super().body(model, tools, placed)
         given = record(record(self.options.get("params")).get(self.provider))
         if given.get(STREAM_OPTIONS, STREAM_OPTIONS not in self.dialect.refused) is False:

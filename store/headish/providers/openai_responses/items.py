@@ -14,7 +14,7 @@ from typing import Any
 from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.known import ITEMS, PARTS
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import Known, rest_of
+from headish.providers.shared.rest import KnownKeys, rest_of
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
 
@@ -155,7 +155,7 @@ class ItemReader(ReplyReader):
             self.keep_unknown(part, f"a part of type {kind!r}")
         return []
 
-    def _keep_rest(self, item: OutputItem, place: int | None, said: Mapping[str, Any], known: Known | None) -> None:
+    def _keep_rest(self, item: OutputItem, place: int | None, said: Mapping[str, Any], known: KnownKeys | None) -> None:
         """Keep what nobody knows of a form of an item or of its part, once: the next form says it again."""
         rest = None if known is None else rest_of(said, known)
         if rest is None or item.rests.get(place) == rest:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headish.providers.shared.rest import Known, keys
+from headish.providers.shared.rest import KnownKeys, keys
 
 DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage",
            "access_programs")  # fmt: skip
@@ -38,11 +38,11 @@ EVENT = keys(
 """The keys of all events; what an item and a part hold is told by their types."""
 THOUGHT = keys(*EVENT.all, **EVENT.inner, part=keys("type", "text"))
 """The keys of an event with a part of a reasoning: no reader of parts looks at it."""
-PARTS: dict[Any, Known] = {
+PARTS: dict[Any, KnownKeys] = {
     "output_text": keys("type", "text", "annotations", "logprobs"),
     "refusal": keys("type", "refusal"),
 }
-ITEMS: dict[str, Known] = {
+ITEMS: dict[str, KnownKeys] = {
     "message": keys("type", "id", "role", "status", "phase", "content"),
     "function_call": keys("type", "id", "status", "call_id", "name", "arguments", "namespace", "caller"),
     "custom_tool_call": keys("type", "id", "status", "call_id", "name", "input", "namespace", "caller"),

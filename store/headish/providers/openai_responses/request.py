@@ -25,7 +25,7 @@ from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top
 from headish.providers.shared.shapes import listed, name, present, record
-from headish.providers.shared.tools import Choice, Tool
+from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
@@ -192,7 +192,7 @@ class OpenAIResponsesWriter(RequestWriter):
 
     # The body.
 
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         self._drop_compacted()
         self._write_marks()
         self._check(placed)
@@ -216,7 +216,7 @@ class OpenAIResponsesWriter(RequestWriter):
             del placed["stream_options"]
             self.note("the option params.stream_options is not sent: the answer is no stream")
 
-    def _write_tools(self, tools: Sequence[Tool], placed: Part) -> Part:
+    def _write_tools(self, tools: Sequence[ToolDefinition], placed: Part) -> Part:
         """``tools`` and ``tool_choice``, where there are any; the provider's own tools come in by its parameters."""
         own, chosen = self.own_tools(placed), placed.pop("tool_choice", None)
         if not all(name(tool.get("type")) for tool in own):
@@ -232,7 +232,7 @@ class OpenAIResponsesWriter(RequestWriter):
         chosen = chosen if choice is None else _write_choice(choice, defined)
         return {"tools": defined} | ({"tool_choice": chosen} if chosen is not None else {})
 
-    def _define_tool(self, tool: Tool) -> Part:
+    def _define_tool(self, tool: ToolDefinition) -> Part:
         if tool.format is None:
             return self._define(*tool[:3])
         described = {"description": tool.description} if tool.description else {}

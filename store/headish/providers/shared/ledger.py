@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -135,6 +135,26 @@ def settle(messages: Sequence[Message]) -> Settlement:
             settled.append(_settle_calls(ledger, index))
     settled += messages[done:]
     return Settlement(settled, turns, ledger.notes, ledger.orphan_notes, ledger.id_notes)
+
+
+def with_ids(messages: Sequence[Message], spared: Collection[int] = ()) -> list[Message]:
+    """The messages with an id for each call that has none, and for its result: those that ``settle`` makes. Nothing
+    else is repaired, and no call of the ``spared`` messages is touched."""
+    ledger = _Ledger(messages)
+    for index in _find_calling(messages):
+        _enter_results(ledger, index, messages[index])
+        _enter_calls(ledger, index, messages[index])
+    renamed: defaultdict[int, dict[int, ContentBlock]] = defaultdict(dict)
+    for index, calls in ledger.calls.items():
+        for call in calls.values() if index not in spared else ():
+            if call.block.id is None:
+                renamed[index][id(call.block)] = replace(call.block, id=call.id)
+                if call.result is not None and call.answered_in is not None:
+                    renamed[call.answered_in][id(call.result)] = replace(call.result, tool_use_id=call.id)
+    given = list(messages)
+    for index, blocks in renamed.items():
+        given[index] = replace(given[index], content=tuple(blocks.get(id(each), each) for each in given[index].content))
+    return given
 
 
 def pair_calls(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, int]]:

@@ -35,8 +35,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
 )
 from headish.values.messages import Message, Note
@@ -306,7 +306,7 @@ _MAPPERS: dict[type, Callable[[BlockMapper, Any, Message], Part | None]] = {
     ToolResult: BlockMapper.result,
     Document: BlockMapper.document,
     Mark: BlockMapper.unknown,
-    Tools: BlockMapper.unknown,
+    ToolDefinitions: BlockMapper.unknown,
     Other: BlockMapper.unknown,
     Erased: BlockMapper.unknown,
 }

@@ -20,7 +20,7 @@ from headish.providers.shared.tools import Reporter
 Body = dict[str, Any]
 
 
-class Kind(NamedTuple):
+class ParameterKind(NamedTuple):
     """What a value has to be: in words, and as a check."""
 
     words: str
@@ -30,7 +30,7 @@ class Kind(NamedTuple):
 class Parameter(NamedTuple):
     """A parameter by its common name; ``places`` says where each provider takes it: a path, or what makes the body."""
 
-    kind: Kind
+    kind: ParameterKind
     places: Mapping[str, str | Callable[[Any], Body]]
     needs_tools: bool = False
 
@@ -148,13 +148,13 @@ def _openai_schema(schema: Any) -> Body:
     return {"response_format": {"type": "json_schema", "json_schema": _named(schema)}}
 
 
-NUMBER = Kind("a number", _is_number)
-WHOLE = Kind("a whole number", _is_whole)
-COUNT = Kind("a number of tokens", lambda value: _is_whole(value) and value > 0)
-TEXT = Kind("text", lambda value: isinstance(value, str) and bool(value))
-TEXTS = Kind("a list of texts", _is_texts)
-SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
-OBJECT = Kind("a JSON schema", lambda value: isinstance(value, Mapping))
+NUMBER = ParameterKind("a number", _is_number)
+WHOLE = ParameterKind("a whole number", _is_whole)
+COUNT = ParameterKind("a number of tokens", lambda value: _is_whole(value) and value > 0)
+TEXT = ParameterKind("text", lambda value: isinstance(value, str) and bool(value))
+TEXTS = ParameterKind("a list of texts", _is_texts)
+SWITCH = ParameterKind("true or false", lambda value: isinstance(value, bool))
+OBJECT = ParameterKind("a JSON schema", lambda value: isinstance(value, Mapping))
 
 PARAMETERS: dict[str, Parameter] = {
     "max_tokens": Parameter(COUNT, {

@@ -17,11 +17,11 @@ import msgspec
 from headish.content.encoding import read_block
 from headish.errors import InvalidContent
 from headish.limits import MAPPING_LIMIT_BYTES
-from headish.providers.shared.rest import Known, joined, rest_of, says
+from headish.providers.shared.rest import KnownKeys, joined, rest_of, says
 from headish.providers.shared.shapes import healed, name, present, record, text
 from headish.providers.shared.storable import storable
 from headish.providers.shared.values import Delta, Reply, Usage
-from headish.providers.shared.words import Words
+from headish.providers.shared.words import TextPlace
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
 from headish.values.messages import Note
 
@@ -78,7 +78,7 @@ class ReplyReader(ABC):
 
     provider: ClassVar[str]
     stops: ClassVar[Mapping[str, str]]
-    words: ClassVar[tuple[Words, ...]]
+    words: ClassVar[tuple[TextPlace, ...]]
     """Where the words of the model stand in an event."""
     odd_stop: ClassVar[str] = "error"
     """The stop reason of a word that nobody knows."""
@@ -180,7 +180,7 @@ class ReplyReader(ABC):
             self.note(f"{what[:200]} is kept beside the answer: nobody knows it")
         return []
 
-    def keep_rest(self, event: Mapping[str, Any], known: Known) -> bool:
+    def keep_rest(self, event: Mapping[str, Any], known: KnownKeys) -> bool:
         """Keep what a table does not know of an event, noted. Whether there was anything."""
         rest = rest_of(event, known)
         if rest is None:

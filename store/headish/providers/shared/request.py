@@ -18,7 +18,7 @@ from headish.providers.shared.mapping import BlockMapper, Part
 from headish.providers.shared.parameters import place_parameters, read_params
 from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.shapes import listed, name, record
-from headish.providers.shared.tools import Choice, Tool, choose_tool, read_tools
+from headish.providers.shared.tools import Choice, ToolDefinition, choose_tool, read_tools
 from headish.providers.shared.values import Origin, Request, Settings, Sources
 from headish.values.blocks import Text
 from headish.values.ids import TurnId
@@ -71,7 +71,7 @@ class RequestWriter(BlockMapper):
         ``place`` makes of it, in fewer steps, since nearly every message is one."""
 
     @abstractmethod
-    def body(self, model: str | None, tools: list[Tool], placed: Part) -> Part:
+    def body(self, model: str | None, tools: list[ToolDefinition], placed: Part) -> Part:
         """The whole body; ``placed`` is what the parameters make of it, by place."""
 
     def check_parameters(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -213,7 +213,7 @@ class RequestWriter(BlockMapper):
             self.note(f"the calls of {called} are not held to its schema: {problem}")
         return self.strict and problem is None
 
-    def as_function(self, tool: Tool) -> tuple[str, str | None, dict[str, Any]]:
+    def as_function(self, tool: ToolDefinition) -> tuple[str, str | None, dict[str, Any]]:
         """What defines a tool as a function; a custom one, which takes text, gets the argument ``input``."""
         if tool.format is not None:
             lost = ", and its grammar is not sent" if tool.format.get("type") == "grammar" else ""
@@ -279,7 +279,7 @@ class RequestWriter(BlockMapper):
         elif self.messages[-1].get("role") in ("assistant", "model"):
             self.note("the last message is the assistant's: models without prefill refuse the request")
 
-    def _read_tools(self) -> list[Tool]:
+    def _read_tools(self) -> list[ToolDefinition]:
         tools, dropped = read_tools(self.settings.tools, self.dropped_keywords)
         if dropped:
             self.note(f"not sent of tool definitions: {', '.join(dropped)}")

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 
-class Known(NamedTuple):
+class KnownKeys(NamedTuple):
     """The keys that a reader takes: ``all`` of them, and those that it takes only as far as their own tables go."""
 
     all: frozenset[str]
-    inner: Mapping[str, Known]
+    inner: Mapping[str, KnownKeys]
 
 
 _PLACE = ("type", "index", "output_index", "content_index", "item_id")
@@ -23,12 +23,12 @@ _STEADY = frozenset(("finish_reason", "format", "id", "index", "name", "object",
 """Keys that every piece repeats; all other texts go on from piece to piece."""
 
 
-def keys(*names: str, **inner: Known) -> Known:
+def keys(*names: str, **inner: KnownKeys) -> KnownKeys:
     """A table of known keys: ``names`` are taken whole, ``inner`` only as far as their tables go."""
-    return Known(frozenset((*names, *inner)), inner)
+    return KnownKeys(frozenset((*names, *inner)), inner)
 
 
-def rest_of(value: Any, known: Known) -> Any:
+def rest_of(value: Any, known: KnownKeys) -> Any:
     """What the table does not know of a value, in its place; None where it knows all that says something."""
     # An object first, and a plain lookup for each table: every event of every stream passes here, with nothing new.
     if type(value) is not dict:

@@ -45,7 +45,7 @@ def may_be_rewritten(name: str) -> bool:
     return _REWRITTEN.search(name) is not None
 
 
-class Tool(NamedTuple):
+class ToolDefinition(NamedTuple):
     """A tool as providers define one; ``schema`` is a JSON Schema of an object.
 
     A custom tool takes text: ``format`` says which, as Responses write it; empty is any.
@@ -66,7 +66,7 @@ class Choice(NamedTuple):
 
 def read_tools(
     definitions: Sequence[Mapping[str, Any]], keywords: frozenset[str] = frozenset()
-) -> tuple[list[Tool], list[str]]:
+) -> tuple[list[ToolDefinition], list[str]]:
     """The tools of definitions as MCP lists them, and the keys and ``keywords`` of theirs that are not sent.
 
     Raises: InvalidArgument where one has no name, two have the same, or a schema is not an object's; InvalidContent
@@ -80,7 +80,7 @@ def read_tools(
     return tools, list(dropped)
 
 
-def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped: dict[str, None]) -> Tool:
+def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped: dict[str, None]) -> ToolDefinition:
     if not isinstance(definition, Mapping):
         raise InvalidArgument("a tool is defined by a mapping of name, description and inputSchema")
     strictjson.check(definition, "a tool")
@@ -98,10 +98,10 @@ def _read_tool(definition: Mapping[str, Any], keywords: frozenset[str], dropped:
     description = definition.get("description")
     dropped.update((each, None) for each in definition if each not in ("name", "description", *_SCHEMA_KEYS))
     cleaned = clean_schema(strictjson.plain(schema), keywords, dropped) if keywords else strictjson.plain(schema)
-    return Tool(name, description if isinstance(description, str) else None, {"type": "object", **cleaned})
+    return ToolDefinition(name, description if isinstance(description, str) else None, {"type": "object", **cleaned})
 
 
-def _read_custom(definition: Mapping[str, Any]) -> Tool:
+def _read_custom(definition: Mapping[str, Any]) -> ToolDefinition:
     """A custom tool, as Responses define one (``name``, ``format``), or Chat, under the key ``custom``."""
     inner = definition.get(CHAT)
     said = inner if isinstance(inner, Mapping) else definition
@@ -117,7 +117,7 @@ def _read_custom(definition: Mapping[str, Any]) -> Tool:
     if flat.get("type") == "grammar" and not all(isinstance(flat.get(key), str) for key in ("syntax", "definition")):
         raise InvalidArgument(f"the grammar of the tool {name!r} has a syntax (lark, regex) and a definition")
     described = description if isinstance(description, str) else None
-    return Tool(name, described, dict(SCHEMA), strictjson.plain(flat))
+    return ToolDefinition(name, described, dict(SCHEMA), strictjson.plain(flat))
 
 
 _FORMATS = ("text", "grammar")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Words(NamedTuple):
+class TextPlace(NamedTuple):
     """A place of text. ``path`` leads there through the event, with ``*`` for each item of a list.
 
     ``event`` is the type of the event and ``holder`` that of the object around the text; None is any.
@@ -19,6 +19,6 @@ class Words(NamedTuple):
     holder: str | None = None
 
 
-def words(path: str, *, event: str | None = None, holder: str | None = None) -> Words:
+def words(path: str, *, event: str | None = None, holder: str | None = None) -> TextPlace:
     """The place at a path as it is written: ``content.*.text``."""
-    return Words(tuple(path.split(".")), event, holder)
+    return TextPlace(tuple(path.split(".")), event, holder)

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from headish.content.drafts import Continues, TurnOptions
 from headish.content.encoding import Content
 from headish.errors import CallRefused, InvalidArgument, UnknownPointer, shown
-from headish.history.definitions import find_pointer, find_tools, pointer_as_model
+from headish.history.definitions import find_pointer, find_tools, pointer_as_model, pointer_named
 from headish.providers import Delta, Request
 from headish.providers.registry import check_provider
 from headish.store.asking.reply import capture
-from headish.store.asking.request import ToolList, choose_pointer, pointer_named, request
+from headish.store.asking.request import choose_pointer, request
 from headish.store.asking.tool_calls import named_turn
 from headish.store.call_options import CallOptions
+from headish.store.reading.tokens import ToolList
 from headish.store.space import Headishes, Space
 from headish.store.writing.add import add_turn, add_turns
 from headish.store.writing.overlays import compact_when_full

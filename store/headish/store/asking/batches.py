@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from headish.answers.batches import (
     BATCH,
     OUTCOME,
-    Entry,
     Job,
+    JobEntry,
     Settled,
     check_batch_name,
     decode_job,
@@ -309,7 +309,7 @@ class _Collecting:
         elif len(self.problems) == PROBLEMS_SHOWN:
             self.problems.append(f"and more: {PROBLEMS_SHOWN} are listed")
 
-    def _store(self, entry: Entry, response: Mapping[str, Any]) -> None:
+    def _store(self, entry: JobEntry, response: Mapping[str, Any]) -> None:
         """An answer and what says so, in one transaction; nothing where another collector was faster."""
         space, key = self._space, outcome_key(self._name, entry.id)
         try:
@@ -334,7 +334,7 @@ class _Collecting:
         if appended is not None:
             self.turns.append(appended.turn.id)
 
-    def _fail(self, entry: Entry, error: dict[str, str]) -> None:
+    def _fail(self, entry: JobEntry, error: dict[str, str]) -> None:
         space, put = self._space, _put(outcome_key(self._name, entry.id), Settled(error=error))
 
         def work(connection: Connection) -> None:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from headish.answers.journal import LEASE_SECONDS, About, Journal
 from headish.content.drafts import Draft
 from headish.database.query import Connection
-from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
-from headish.history.definitions import tools_served
+from headish.errors import InputError, InvalidArgument, InvalidReply, UnknownStream, Unrepresentable
+from headish.history.definitions import pointer_named, tools_served
 from headish.history.reading.decode import complete_turn
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
@@ -27,7 +27,7 @@ from headish.providers.shared.values import Reply, Request
 from headish.rows import streams
 from headish.rows.streams import FINISHED, StoredStream
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.asking.request import pointer_named, request, usable_pointer
+from headish.store.asking.request import request, usable_pointer
 from headish.store.space import Headishes, Space
 from headish.store.writing.add import store_draft
 from headish.values.blocks import ToolUse
@@ -52,7 +52,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     ``response`` is a whole response (a mapping, an SDK's object, JSON text) or a stream (the text of server-sent
     events, JSON lines, or an iterable of events). A stream that stops before its end becomes an incomplete turn.
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
-    Raises: InvalidReply for text that is neither; UnknownTurn, UnknownFormat.
+    Raises: InvalidReply for text that is neither, and where nothing came at all; UnknownTurn, UnknownFormat.
     """
     from headish.answers.reading import read_response  # late: most processes store no reply
 
@@ -121,6 +121,8 @@ def _writable_about(space: Space, headish: Asked, provider: str) -> About:
 def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Turn:
     from headish.answers.reading import reply_draft  # late, as above
 
+    if read.incomplete and not (read.content or read.id or read.error or read.usage or read.details):
+        raise InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)
     named = read if isinstance(headish, Request) else with_own_names(space, about, read)
     draft = reply_draft(about, named, space._payload_limit_bytes)
     return store_draft(space, draft, _left_name(space, about, draft), partial(_write, space, about, draft))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,11 +13,11 @@ from headish.content.merge import merge
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
-from headish.history.definitions import find_default, find_pointer, pointer_as_model, tools_served
-from headish.history.reading.documents import refer, with_documents
+from headish.history.definitions import find_default, find_pointer, pointer_as_model, pointer_named, tools_served
+from headish.history.reading.documents import with_documents
 from headish.history.reading.expiring import find_container, still_heard
 from headish.history.reading.options import option_origins
-from headish.history.reading.responses import PROVIDER, Stored, find_stored
+from headish.history.reading.responses import PROVIDER, StoredResponse, find_stored
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import resolve_window
 from headish.history.writing.replies import Pinned, pin_turns
@@ -27,25 +27,20 @@ from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
+from headish.store.reading.tokens import Budget, Count, ToolList, fill_documents, max_tokens_of, room_for_request
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
-from headish.values.messages import ContextWindow, Message, Note
+from headish.values.messages import ContextWindow, Note
 from headish.values.names import check_name
 from headish.values.places import Place
 
 if TYPE_CHECKING:
     from headish.history.budgets.fitting import Fit
 
-ToolList = Sequence[Mapping[str, Any]]
-Budget = int | Literal["auto"] | None
-"""How many tokens a window may have: ``auto`` is what its pointer's context window leaves."""
-Count = Callable[[str], int]
-"""Counts the tokens of a text."""
 
-
-class Asked(NamedTuple):
+class RequestParts(NamedTuple):
     """What is read from the store for a request, in one transaction."""
 
     window: ContextWindow
@@ -95,7 +90,7 @@ def request(
     from headish.providers.preparing import prepare_request  # late: most processes make no request
 
     own = read_params(params)
-    limit = Limit(budget, count, model, own.get("max_tokens") or settings.get("max_tokens"))
+    limit = TokenLimit(budget, count, model, own.get("max_tokens") or settings.get("max_tokens"))
     provider, asked = _ask(space, headish, to, ptr, limit, tools)
     pointer = asked.pointer
     if ptr is None and to is None and asked.ptr == model:
@@ -133,13 +128,13 @@ def lint(
     """
     from headish.providers.preparing import lint
 
-    limit = Limit(budget, count, None, settings.get("max_tokens"))
+    limit = TokenLimit(budget, count, None, settings.get("max_tokens"))
     refused: list[Finding] = []
     try:
         provider, asked = _ask(space, headish, to, ptr, limit, tools)
     except OverBudget as error:
         refused = [Finding("refused", str(error))]
-        provider, asked = _ask(space, headish, to, ptr, Limit(), tools)
+        provider, asked = _ask(space, headish, to, ptr, TokenLimit(), tools)
     spoken = _dialect_of(provider, asked.pointer, base_url, dialect)
     found = lint(provider, asked.window, [*asked.tools, *(tools or ())], dialect=spoken, **settings)
     stored = _stored(space, asked, provider, {}, base_url, budget)
@@ -147,7 +142,7 @@ def lint(
 
 
 def _continue_stored(
-    space: Space, asked: Asked, prepared: Request, own: Mapping[str, Any], base_url: str | None, budget: Budget
+    space: Space, asked: RequestParts, prepared: Request, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> Request:
     """The request, naming the answer that its server stores, where that is asked for and can be."""
     stored = _stored(space, asked, prepared.provider, own, base_url, budget)
@@ -160,15 +155,15 @@ def _continue_stored(
     return continue_stored(prepared, stored.response_id, stored.turn, stored.seen)
 
 
-def _told_stored(stored: Stored | str) -> Note:
+def _told_stored(stored: StoredResponse | str) -> Note:
     from headish.providers.openai_responses.stored import told
 
     return Note(f"the whole window is sent: {stored}") if isinstance(stored, str) else told(stored.turn)
 
 
 def _stored(
-    space: Space, asked: Asked, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
-) -> Stored | str | None:
+    space: Space, asked: RequestParts, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
+) -> StoredResponse | str | None:
     """The stored answer that a request goes on from, or why there is none; None where nobody asks for one."""
     if provider != PROVIDER:
         return None
@@ -183,12 +178,12 @@ def _stored(
     if budget is not None:
         return "a budget holds for what is sent, and not for what the server keeps"
     stored = space._read(lambda connection: find_stored(connection, space._number, asked.pinned.turns))
-    if isinstance(stored, Stored) and not _is_its_server(stored.reply, asked, base_url):
+    if isinstance(stored, StoredResponse) and not _is_its_server(stored.reply, asked, base_url):
         return "the stored answer is kept by another server"
     return stored
 
 
-def _is_its_server(reply: Mapping[str, Any], asked: Asked, base_url: str | None) -> bool:
+def _is_its_server(reply: Mapping[str, Any], asked: RequestParts, base_url: str | None) -> bool:
     """Whether the server that is asked now is the one that an answer came from."""
     if "ptr" in reply:
         return base_url is None and reply["ptr"] == asked.ptr
@@ -206,7 +201,7 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
     return dialect_of(provider, base_url, named)
 
 
-class Limit(NamedTuple):
+class TokenLimit(NamedTuple):
     """A budget as it was given, and what it is counted with."""
 
     budget: Budget = None
@@ -216,8 +211,8 @@ class Limit(NamedTuple):
 
 
 def _ask(
-    space: Space, headish: Headishes, to: str | None, ptr: str | None, limit: Limit, tools: ToolList | None
-) -> tuple[str, Asked]:
+    space: Space, headish: Headishes, to: str | None, ptr: str | None, limit: TokenLimit, tools: ToolList | None
+) -> tuple[str, RequestParts]:
     if to is not None:
         check_provider(to)
     named = None if ptr is None else check_name(ptr, "provider pointer")
@@ -238,8 +233,13 @@ def _ask(
 
 
 def _cut(
-    space: Space, asked: Asked, walked: Sequence[Walked], fit: Fit | None, limit: Limit, tools: ToolList | None
-) -> Asked:
+    space: Space,
+    asked: RequestParts,
+    walked: Sequence[Walked],
+    fit: Fit | None,
+    limit: TokenLimit,
+    tools: ToolList | None,
+) -> RequestParts:
     """What is asked with, within its budget."""
     from headish.history.budgets.counting import cut_window, measure, with_fit
 
@@ -253,30 +253,6 @@ def _cut(
     return asked._replace(window=replace(cut, messages=messages, options=asked.window.options))
 
 
-def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
-    if not refer(messages):
-        return tuple(messages)
-    return space._read(lambda connection: with_documents(connection, space._number, messages))
-
-
-def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
-    """What the context window of a pointer leaves for a request: nine tenths, because counts may be off, without the
-    room for the answer. Raises: InvalidArgument where nothing says how large the window is.
-    """
-    window = None if pointer is None else pointer.context_window
-    if window is None:
-        raise InvalidArgument("budget='auto' needs a pointer with a context_window: headish ptr set --context-window")
-    answer = max_tokens if type(max_tokens) is int and 0 < max_tokens < window else window // 10
-    return max(1, (window - answer) * 9 // 10)
-
-
-def max_tokens_of(options: Mapping[str, Any]) -> object:
-    """The limit of an answer that a thread's options set."""
-    params = options.get("params")
-    return params.get("max_tokens") if isinstance(params, Mapping) else None
-
-
 def _gather(
     connection: Connection,
     space: int,
@@ -284,8 +260,8 @@ def _gather(
     name: str | None,
     to: str | None,
     ptr: bytes | None,
-    limit: Limit,
-) -> tuple[Asked, Sequence[Walked], Fit | None]:
+    limit: TokenLimit,
+) -> tuple[RequestParts, Sequence[Walked], Fit | None]:
     walked = walk(connection, space, places)
     window = resolve_window(walked)
     window = replace(window, messages=still_heard(with_documents(connection, space, window.messages), time()))
@@ -294,7 +270,7 @@ def _gather(
     if pointer is not None and pointer.params:
         params = merge(pointer.params, window.options.get("params") or {})
         window = replace(window, options={**window.options, "params": params})
-    asked = Asked(
+    asked = RequestParts(
         window=window,
         pinned=pin_turns(connection, space, places, name),
         origins=option_origins(walked),
@@ -350,7 +326,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(params)
 
 
-def _in_container(asked: Asked, provider: str) -> ContextWindow:
+def _in_container(asked: RequestParts, provider: str) -> ContextWindow:
     """The window with the container that the thread's code runs in, for a request that brings tools of Anthropic's."""
     params: Any = asked.window.options.get("params")
     own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
@@ -365,9 +341,3 @@ def _with_params(window: ContextWindow, params: Mapping[str, Any]) -> ContextWin
         return window
     merged = merge(window.options.get("params") or {}, params)
     return replace(window, options={**window.options, "params": merged})
-
-
-def pointer_named(options: Mapping[str, Any]) -> bytes | None:
-    """The provider pointer that a thread's options name."""
-    named = options.get("provider_ptr")
-    return None if named is None else check_name(named, "provider pointer")

@@ -27,6 +27,7 @@ from headish.store.keeping.erase import scrub_now
 from headish.store.keeping.spaces import Spaces
 from headish.store.reading.reports import verify_all
 from headish.values.checks.doors import PATH, door
+from headish.values.checks.files import open_regular
 from headish.values.results.backups import Backup, Restored
 from headish.values.results.erasures import Receipt
 
@@ -185,7 +186,7 @@ def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -
 def _opened(source: str) -> BinaryIO:
     """The frames of a backup; those of a SQLite database are written first, into a file that nobody else sees."""
     try:
-        file = open(source, "rb")  # noqa: SIM115 - returned
+        file = open_regular(source)
         beginning = file.read(len(MAGIC))
         file.seek(0)
     except OSError as error:

@@ -18,7 +18,7 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
 from headish.erasing.collect import collect, scrub
-from headish.erasing.erase import Said, plan
+from headish.erasing.erase import ErasureGrounds, plan
 from headish.erasing.erase import erase as erase_turns
 from headish.erasing.names import erase_name, find_name
 from headish.erasing.spaces import erase_space, find_in_space
@@ -286,10 +286,10 @@ def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool,
     return Wish(scope, before, meta, content, repeats)
 
 
-def _read_said(reason: object, by: str | None, backend: Backend) -> Said:
+def _read_said(reason: object, by: str | None, backend: Backend) -> ErasureGrounds:
     if not isinstance(reason, str) or not reason.strip() or len(reason) > REASON_LIMIT_BYTES:
         raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {shown(reason)}")
     check_text(reason, "reason")
     if len(reason.encode()) > REASON_LIMIT_BYTES:
         raise InvalidArgument(f"reason is text of 1 to {REASON_LIMIT_BYTES} bytes, not {len(reason.encode())}")
-    return Said(reason, None if by is None else read_short("by", by), backend.not_reached)
+    return ErasureGrounds(reason, None if by is None else read_short("by", by), backend.not_reached)

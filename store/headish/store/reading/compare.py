@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
 from headish.history.reading.decode import complete_turns
-from headish.history.reading.versions import Seen, Siblings, Version, find_versions, number_versions
+from headish.history.reading.versions import Siblings, Version, VersionLink, find_versions, number_versions
 from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
 from headish.store.space import Space
@@ -46,7 +46,7 @@ def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
 
     def work(connection: Connection) -> dict[TurnId, Version]:
         found = turns_by_ids(connection, space._number, listed)
-        seen = [Seen(each.id, each.place, each.supersedes) for each in found.values()]
+        seen = [VersionLink(each.id, each.place, each.supersedes) for each in found.values()]
         return number_versions(connection, space._number, seen)
 
     return space._read(work)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
-from headish.history.definitions import find_pointer, tools_served
+from headish.history.definitions import find_pointer, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
 from headish.history.reading.options import resolve_options
@@ -18,11 +18,10 @@ from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.store.asking.request import pointer_named
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.ids import TurnId
-from headish.values.messages import Kept, Note
+from headish.values.messages import Note, TranscriptMessage
 from headish.values.places import Place
 from headish.values.turns import TreeTurn
 
@@ -131,7 +130,9 @@ def export(
 
     training = _Training(with_reasoning, told)
 
-    def work(connection: Connection, places: list[Place]) -> tuple[list[Kept], dict[str, Any], list[Definition]]:
+    def work(
+        connection: Connection, places: list[Place]
+    ) -> tuple[list[TranscriptMessage], dict[str, Any], list[Definition]]:
         walked = walk(connection, space._number, places)
         if trains:
             training.look(walked)
@@ -143,7 +144,7 @@ def export(
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
-        thread, options, tools = [Kept(message, {}) for message in for_people(thread)], {}, []
+        thread, options, tools = [TranscriptMessage(message, {}) for message in for_people(thread)], {}, []
     if trains:
         thread = training.clean(thread, format)
     if format in ROWS:
@@ -170,7 +171,7 @@ class _Training:
 
             self._hidden, self._notes = see_hidden(walked, read_all_blocks(walked))
 
-    def clean(self, thread: Sequence[Kept], format: str) -> list[Kept]:
+    def clean(self, thread: Sequence[TranscriptMessage], format: str) -> list[TranscriptMessage]:
         """The thread without what a trainer must not see. Raises: Unmappable where no answer is left."""
         from headish.content.forms.table import FORMS
         from headish.transcripts.datasets.trainers import CHAT_PROVIDER, clean_thread
@@ -186,7 +187,7 @@ class _Training:
 
 
 def _write_row(
-    thread: Sequence[Kept], format: str, drop: Collection[str], ending: Ending, tools: Sequence[Definition]
+    thread: Sequence[TranscriptMessage], format: str, drop: Collection[str], ending: Ending, tools: Sequence[Definition]
 ) -> str:
     """A row of a data set, one line. Raises: Unmappable, InvalidArgument."""
     from headish.transcripts.datasets.rows import as_line, write_row
@@ -198,22 +199,34 @@ def _write_row(
     return as_line(name_all(lambda words: write_row(thread, format, words, tools), drop))
 
 
-def _is_written_by_forms(thread: Sequence[Kept], format: str, strict: Collection[str]) -> bool:
+def _is_written_by_forms(thread: Sequence[TranscriptMessage], format: str, strict: Collection[str]) -> bool:
     """Whether a turn was recorded in some form, or no strict interchange has the format."""
     from headish.content.forms.writing import is_form
 
     return format not in strict or any(is_form(kept.system) for kept in thread)
 
 
-def _write_form(thread: Sequence[Kept], form: Form, drop: Collection[str], ending: Ending) -> str:
+def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collection[str], ending: Ending) -> str:
     """The part of a body that holds the thread, as JSON text. Raises: Unmappable, InvalidArgument."""
     from headish.content.forms.writing import body_of, write_thread
     from headish.transcripts.drops import drop_words
 
     if ending.completes or ending.trains or ending.tight:
         raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
-    body = body_of(form, write_thread(form, thread, drop_words(drop)))
+    given = _with_ids(form, thread) if form.name != "gemini" else thread  # whose models refuse ids of others
+    body = body_of(form, write_thread(form, given, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
+    """The thread with ids for the calls of other forms that have none: no other API takes such a call, and the next
+    request makes the same ids."""
+    from headish.content.forms.writing import is_own
+    from headish.providers.shared.ledger import with_ids
+
+    own = [index for index, kept in enumerate(thread) if is_own(form, kept)]
+    messages = with_ids([kept.message for kept in thread], own)
+    return [kept._replace(message=message) for kept, message in zip(thread, messages, strict=True)]
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:

@@ -14,7 +14,7 @@ import msgspec
 from headish.errors import CorruptRecord, InvalidArgument, shown
 from headish.feeds.brought import find_brought, read_brought
 from headish.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
-from headish.feeds.pages import PAGE, Page, read_page
+from headish.feeds.pages import PAGE, FeedPage, read_page
 from headish.feeds.waiting import Awaited
 from headish.history.conversations import read_record
 from headish.history.reading.decode import complete_turns, read_time
@@ -207,7 +207,7 @@ class _Reader:
 
         self.at, self._place = space._read(begin)
 
-    def changes(self, page: Page) -> Iterator[Change]:
+    def changes(self, page: FeedPage) -> Iterator[Change]:
         steps = [each for each in page.steps if self._is_wanted(each.what)]
         turns = self._complete([each.what for each in steps if isinstance(each.what, StoredTurn)])
         at = self.at

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
@@ -25,13 +25,10 @@ from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ROLES, ContextWindow, Kept, Message
+from headish.values.messages import ROLES, Message, TranscriptMessage
 from headish.values.threads import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
-
-if TYPE_CHECKING:
-    from headish.store.asking.request import Budget, Count
 
 PAGE_TURNS = 500
 
@@ -116,8 +113,10 @@ def heads(
     limit: int | None = None,
     after: str | None = None,
     by: Literal["start", "tip"] = "start",
+    erased: bool = False,
 ) -> list[Turn]:
     """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile.
@@ -130,7 +129,8 @@ def heads(
     read = listings.heads if by == "start" else listings.heads_by_tip
 
     def work(connection: Connection) -> list[Turn]:
-        found = read(connection, space._number, before=start(connection, space._number), limit=wanted)
+        number = space._number
+        found = read(connection, number, before=start(connection, number), limit=wanted, erased=erased)
         return complete_turns(connection, space._number, found, space._options_at)
 
     return space._read(work)
@@ -225,13 +225,13 @@ def messages(
     from headish.history.windows.transcripts import kept_thread
     from headish.transcripts.drops import drop_words
 
-    def work(connection: Connection, stored: StoredTurn) -> list[Kept]:
+    def work(connection: Connection, stored: StoredTurn) -> list[TranscriptMessage]:
         if holds_overlays(connection, space._number, stored.place):
             kept = kept_thread(walk(connection, space._number, [stored.place]))
             kept = kept if limit is None else kept[max(0, len(kept) - limit) :]
         else:
             found = walk_messages(connection, space._number, stored.place, limit, space._options_at)
-            kept = [Kept(message, turn.meta.system) for turn, message in found]
+            kept = [TranscriptMessage(message, turn.meta.system) for turn, message in found]
         filled = with_documents(connection, space._number, [message for message, _ in kept])
         return [each._replace(message=message) for each, message in zip(kept, filled, strict=True)]
 
@@ -287,54 +287,6 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> Tree:
         return read_part(connection, space._number, stored.place, wanted)
 
     return Tree(space._read_at(headish, work))
-
-
-@door()
-def resolve(
-    space: Space,
-    headish: Headishes = "@",
-    *,
-    raw: bool = False,
-    budget: Budget = None,
-    count: Count | None = None,
-) -> ContextWindow:
-    """The context window of a headish: the messages that lead to it, and the options they hand down, merged.
-
-    Several at once resolve as if one turn continued them all. Overlays and hidden turns have their effect, with a note
-    each; ``raw`` shows every turn as it was stored.
-
-    ``budget`` is how many tokens the window may have: what does not fit is left out, with a note. ``"auto"`` is what
-    the context window of the thread's pointer leaves. ``count`` counts the tokens of a text; without it they are
-    guessed, as ``Store.tokens`` says.
-    Cost: two statements for the walk, however long the thread; one step of the database's for each fork. With a budget
-    one statement more, and for the tools of the thread.
-    Raises: CorruptTurn where stored bytes do not decode; OverBudget; InvalidArgument for a budget of raw turns.
-    """
-    if budget is not None:
-        return _resolve_within(space, headish, raw, budget, count)
-    from headish.history.windows.resolve import resolve_window  # late: a log resolves nothing
-
-    return space._read_from(
-        headish, lambda connection, places: resolve_window(walk(connection, space._number, places), raw=raw)
-    )
-
-
-def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
-    from headish.history.budgets.counting import cut_window
-    from headish.store.asking.request import max_tokens_of, room_for_request
-    from headish.store.writing.overlays import measure_thread
-
-    if raw:
-        raise InvalidArgument("a budget cuts what a model sees: it does not go with raw")
-    measured, pointer = measure_thread(space, headish, count=count)
-    room = room_for_request(pointer, max_tokens_of(measured.window.options)) if budget == "auto" else budget
-    assert isinstance(room, int)
-    return cut_window(measured, room)
-
-
-def options(space: Space, headish: Headishes = "@") -> dict[str, Any]:
-    """The options of a headish alone, over the sparse index of the turns that set any (rule R12, options on demand)."""
-    return space._options_at(headish)
 
 
 def _known_id(given: object) -> TurnId:

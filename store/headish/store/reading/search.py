@@ -12,8 +12,8 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
 from headish.rows.upkeep.matches import page_of
-from headish.searching.candidates import Asked, state_of
-from headish.searching.hits import Match, Wanted, find_matches
+from headish.searching.candidates import Criteria, state_of
+from headish.searching.hits import HitFilter, Match, find_matches
 from headish.searching.index import Progress, catch_up, index_anew
 from headish.searching.reaching import Reached, reach
 from headish.searching.scopes import of_names, of_tag
@@ -76,7 +76,7 @@ def search(
         raise InvalidRole(role)
     filters = (role, model, since, until, name, tag, tool)
     is_empty = not query.strip() and any(each is not None for each in filters)
-    asked = Asked(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
+    asked = Criteria(EVERYTHING if is_empty else parse_question(query), wanted_fields, role, model, tool)
     times = _milliseconds("since", since), _milliseconds("until", until)
     number, waits = space._number, not space._open_backend().read_only
 
@@ -86,7 +86,7 @@ def search(
             return None
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
-        found = find_matches(connection, number, Wanted(asked, *times, within, order, limit), state)
+        found = find_matches(connection, number, HitFilter(asked, *times, within, order, limit), state)
         return _hits(connection, space, asked, found)
 
     try:
@@ -139,7 +139,7 @@ def _advised(error: DatabaseCorrupt) -> DatabaseCorrupt:
     return DatabaseCorrupt(error.target, f"{error.reason}; {advice}")
 
 
-def _hits(connection: Connection, space: Space, asked: Asked, found: Sequence[Match]) -> list[Hit]:
+def _hits(connection: Connection, space: Space, asked: Criteria, found: Sequence[Match]) -> list[Hit]:
     if not found:
         return []
     page = page_of(connection, space._number, [match.source.seq for match in found])

@@ -28,7 +28,7 @@ from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import Kept
+from headish.values.messages import TranscriptMessage
 from headish.values.names import check_name, stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
@@ -138,7 +138,7 @@ class ReadTransaction:
         return self._thread(end, limit, known)
 
     @step
-    def window(self, end: str) -> builtins.list[Kept]:
+    def window(self, end: str) -> builtins.list[TranscriptMessage]:
         """The messages of a thread as a model sees them, each with headish's own keys beside it (``system``): overlays
         have their effect, and what is hidden is left out. Cost: a walk of the thread."""
         place = self._end(end)

@@ -26,7 +26,7 @@ from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended, Written, append, append_batch
 from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
 from headish.history.writing.keys import append_once
-from headish.history.writing.planning import Earlier, Stream
+from headish.history.writing.planning import BatchPlace, Earlier
 from headish.history.writing.record import record_list
 from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
 from headish.rows.objects import Put, put_object
@@ -162,7 +162,7 @@ class TurnAdder:
         if self._puts:
             self._unstored.append(drafts)
             return
-        stream = Stream(self._count, self._stored)
+        stream = BatchPlace(self._count, self._stored)
         self._stored.append(_earlier(self._count, _append(self._space, drafts, stream, self._carries_names)))
         self._count += len(drafts)
 
@@ -176,7 +176,7 @@ def _add_together(
         batches: list[Earlier] = []
         count = 0
         for portion in portions:
-            stream = Stream(count, batches)
+            stream = BatchPlace(count, batches)
             stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
             batches.append(_earlier(count, stored))
             count += len(portion)
@@ -270,7 +270,9 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
     return Earlier(first_index, seqs[0], None if follow else seqs)
 
 
-def _append(space: Space, drafts: list[Draft], stream: Stream, carries_names: bool) -> Sequence[Appended | StoredTurn]:
+def _append(
+    space: Space, drafts: list[Draft], stream: BatchPlace, carries_names: bool
+) -> Sequence[Appended | StoredTurn]:
     # Most drafts have no key and name no other turn: they are not looked up.
     verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
     return space._store(

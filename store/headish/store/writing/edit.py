@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headish.history.edits.drafts import Edit, read_wanted
-from headish.history.edits.edit import Asked, Edited, edit_turn, name_of
+from headish.history.edits.edit import Edited, PlannedEdit, edit_turn, name_of
 from headish.store.space import Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
@@ -38,7 +38,7 @@ def edit(
     which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn;
     TurnErased where the turn, or one that is kept behind it, was erased. Nothing is stored then.
     """
-    asked = Asked(
+    asked = PlannedEdit(
         headish=parse_headish(headish),
         wanted=read_wanted(content, json=bool(json)),
         keep=keep,

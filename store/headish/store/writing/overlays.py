@@ -1,9 +1,8 @@
-"""Verbs that change how a thread is seen, and destroy nothing: overlays, compaction, and the count of its tokens."""
+"""Verbs that change how a thread is seen, and destroy nothing: overlays, and compaction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from headish.content.encoding import Content, read_content
@@ -11,32 +10,26 @@ from headish.database.query import Connection
 from headish.errors import (
     CallError,
     InvalidArgument,
-    InvalidName,
     InvalidReply,
     SummaryFailed,
-    UnknownPointer,
-    UnknownServer,
 )
-from headish.history.definitions import find_pointer, tools_served
+from headish.history.definitions import find_pointer
 from headish.history.overlays.covering import put_in_place, read_covered
-from headish.history.overlays.laying import Blocks, Covering, Wanted, Write, find_covered, lay
+from headish.history.overlays.laying import Blocks, Covering, OverlayPlan, Write, find_covered, lay
 from headish.history.reading.decode import complete_turn
-from headish.history.reading.walk import walk
 from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
-from headish.history.windows.view import Thread
+from headish.history.windows.view import SeenThread
 from headish.rows.turns import StoredTurn
-from headish.store.asking.request import Count, ToolList, fill_documents, max_tokens_of, pointer_named, room_for_request
-from headish.store.space import Headishes, Space
+from headish.store.reading.tokens import Count, max_tokens_of, measure_thread, room_for_request
+from headish.store.space import Space
 from headish.values.blocks import Text
 from headish.values.checks.doors import Kind, door
 from headish.values.grammar import parse_headish
 from headish.values.messages import VIEWERS, Note
 from headish.values.names import check_name
-from headish.values.places import Place
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.history.budgets.counting import Measured, Tokens
     from headish.providers.pointers import Pointer
     from headish.store.call_options import CallOptions
 
@@ -116,7 +109,7 @@ def replace(space: Space, headish: str, content: Content, *, continues: str | No
     given = _read_blocks(content)
     new = content if isinstance(content, str) else given
 
-    def write(thread: Thread, indexes: list[int]) -> Blocks:
+    def write(thread: SeenThread, indexes: list[int]) -> Blocks:
         return put_in_place(thread.messages[indexes[0]], new)
 
     return _lay_words(space, wanted, write)
@@ -216,63 +209,10 @@ def compact_when_full(
     return compact(space, headish, to=max(1, room * 4 // 10), over=max(1, room * 9 // 10), ptr=name, warn=warn, **call)
 
 
-@door()
-def tokens(
-    space: Space,
-    headish: Headishes = "@",
-    *,
-    count: Count | None = None,
-    model: str | None = None,
-    ptr: str | None = None,
-    tools: ToolList | None = None,
-) -> Tokens:
-    """How many tokens a request for a headish has: its messages as a model sees them, and the tools of the thread.
-
-    ``count`` counts the tokens of a text (``tiktoken``'s, say). Without it they are guessed by bytes and kind of text,
-    and corrected by what providers counted: the usage of a thread's replies weighs the turns between them, else the
-    newest replies of the space say how far guesses are off for ``model``. The result says which, and how far it may be
-    off. ``model`` and the context window are those of the pointer ``ptr``, else of the thread's.
-    Cost: that of resolving, and a statement or two.
-    Raises: InvalidArgument where ``count`` gives no number; UnknownPointer; CorruptTurn.
-    """
-    from headish.history.budgets.counting import tell
-
-    measured, pointer = measure_thread(space, headish, count=count, model=model, ptr=ptr, tools=tools)
-    return tell(measured, model or _model_of(measured, pointer), pointer.context_window if pointer else None)
-
-
-def measure_thread(
-    space: Space,
-    headish: Headishes,
-    *,
-    count: Count | None = None,
-    model: str | None = None,
-    ptr: str | None = None,
-    tools: ToolList | None = None,
-) -> tuple[Measured, Pointer | None]:
-    """The window of a headish with what it weighs, and the pointer that it asks. ``count`` is called outside of the
-    transaction. Raises: as ``tokens``."""
-    from headish.history.budgets.counting import measure, with_fit
-    from headish.history.budgets.replies import read_fit
-    from headish.history.reading.options import resolve_options
-
-    named = None if ptr is None else check_name(ptr, "provider pointer")
-
-    def work(connection: Connection, places: list[Place]) -> Any:
-        walked = walk(connection, space._number, places)
-        options = resolve_options(walked)
-        pointer = _pointer(connection, space, named, options)
-        served = _tools(connection, space, options)
-        asked = model or (pointer.model if pointer else None)
-        return walked, pointer, served, None if count is not None else read_fit(connection, space._number, asked)
-
-    walked, pointer, served, fit = space._read_from(headish, work)
-    measured = measure(walked, [*served, *(tools or ())], count, fill=partial(fill_documents, space))
-    return (with_fit(measured, fit) if measured.needs_fit else measured), pointer
-
-
-def _wanted(space: Space, does: str, first: str, last: str | None, continues: str | None, expect: object) -> Wanted:
-    return Wanted(
+def _wanted(
+    space: Space, does: str, first: str, last: str | None, continues: str | None, expect: object
+) -> OverlayPlan:
+    return OverlayPlan(
         does=does,
         first=parse_headish(first),
         last=parse_headish(first if last is None else last),
@@ -282,7 +222,7 @@ def _wanted(space: Space, does: str, first: str, last: str | None, continues: st
     )
 
 
-def _lay(space: Space, wanted: Wanted, write: Write) -> Turn | None:
+def _lay(space: Space, wanted: OverlayPlan, write: Write) -> Turn | None:
     space._check_writable()
     limit_bytes = space._payload_limit_bytes
     laid = space._store(lambda connection, mint: lay(connection, space._number, wanted, write, limit_bytes, mint))
@@ -291,14 +231,14 @@ def _lay(space: Space, wanted: Wanted, write: Write) -> Turn | None:
     return None if laid is None else space._as_turn(laid)
 
 
-def _lay_words(space: Space, wanted: Wanted, write: Write) -> Turn:
+def _lay_words(space: Space, wanted: OverlayPlan, write: Write) -> Turn:
     """An overlay with words of its own: laid, or the one that has them already."""
     turn = _lay(space, wanted, write)
     assert turn is not None  # only what puts no words can change nothing
     return turn
 
 
-def _ask_and_lay(space: Space, wanted: Wanted, ptr: str, call: Mapping[str, Any]) -> Turn:
+def _ask_and_lay(space: Space, wanted: OverlayPlan, ptr: str, call: Mapping[str, Any]) -> Turn:
     """Ask a model for the summary of what is covered, then lay it over the same turns."""
     from headish.answers.summaries import ask_summary  # late: most processes ask for none
 
@@ -319,7 +259,7 @@ def _always(blocks: Blocks) -> Write:
     return lambda _thread, _indexes: blocks
 
 
-def _nothing(_thread: Thread, _indexes: list[int]) -> Blocks:
+def _nothing(_thread: SeenThread, _indexes: list[int]) -> Blocks:
     return ()
 
 
@@ -338,29 +278,3 @@ def _limit_of(over: float, pointer: Pointer | None) -> float:
     if pointer is None or pointer.context_window is None:
         raise InvalidArgument(f"over={over} is a share of a context window, and the thread's pointer names none")
     return over * pointer.context_window
-
-
-def _pointer(connection: Connection, space: Space, named: bytes | None, options: Mapping[str, Any]) -> Pointer | None:
-    """The pointer that was named, which must exist, or that of the thread, which need not."""
-    if named is not None:
-        return find_pointer(connection, space._number, named)
-    try:
-        own = pointer_named(options)
-        return None if own is None else find_pointer(connection, space._number, own)
-    except (UnknownPointer, InvalidName):
-        return None
-
-
-def _tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    try:
-        return tools_served(connection, space._number, options.get("servers"))
-    except (UnknownServer, InvalidArgument):
-        return []  # an imported thread may name servers that are not here
-
-
-def _model_of(measured: Measured, pointer: Pointer | None) -> str | None:
-    params = measured.window.options.get("params")
-    named = params.get("model") if isinstance(params, Mapping) else None
-    if isinstance(named, str):
-        return named
-    return pointer.model if pointer else None

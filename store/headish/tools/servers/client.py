@@ -21,12 +21,12 @@ from headish.values.blocks import ToolResult, ToolUse
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-    from headish.tools.servers.sessions import Session
+    from headish.tools.servers.sessions import ServerSession
 
 
 class _Running(NamedTuple):
     portal: BlockingPortal
-    sessions: Mapping[str, Session]
+    sessions: Mapping[str, ServerSession]
     stack: ExitStack
 
 
@@ -120,7 +120,7 @@ class ToolServers:
         return self._running
 
 
-async def _answer(sessions: Mapping[str, Session], call: ToolUse) -> ToolResult:
+async def _answer(sessions: Mapping[str, ServerSession], call: ToolUse) -> ToolResult:
     try:
         session, tool = _find(sessions, call)
         return make_result(call, await session.call(tool, _arguments(call)))
@@ -128,7 +128,7 @@ async def _answer(sessions: Mapping[str, Session], call: ToolUse) -> ToolResult:
         return make_failure(call, str(error))
 
 
-def _find(sessions: Mapping[str, Session], call: ToolUse) -> tuple[Session, str]:
+def _find(sessions: Mapping[str, ServerSession], call: ToolUse) -> tuple[ServerSession, str]:
     split = split_tool(call.name)
     if split is None:
         raise InvalidCall(call.name, f"it names no server and tool, as SERVER{SEPARATOR}TOOL does")

@@ -20,7 +20,7 @@ from headish.content import strictjson
 from headish.errors import InvalidConfig, InvalidContent
 from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.shared.tools import SEPARATOR
-from headish.values.checks.files import open_regular
+from headish.values.checks.files import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -75,8 +75,7 @@ def refusal(name: str) -> str | None:
 
 def _read_file(file: str) -> dict[str, Any]:
     try:
-        with open_regular(file) as opened:
-            data = opened.read(MAPPING_LIMIT_BYTES + 1)
+        data = read_regular(file, MAPPING_LIMIT_BYTES)
         if len(data) > MAPPING_LIMIT_BYTES:
             raise InvalidConfig(file, None, f"it has more than {MAPPING_LIMIT_BYTES:,} bytes")
         value = strictjson.decode(data.decode("utf-8-sig"), "the file")

@@ -33,7 +33,7 @@ _REASON_LIMIT = 300
 _ME = Implementation(name="headish", version=__version__)
 
 
-class Session:
+class ServerSession:
     """One server: its tools as listed at the start, and its connection while it stands."""
 
     def __init__(
@@ -93,12 +93,14 @@ class Session:
 @asynccontextmanager
 async def open_sessions(
     configs: Mapping[str, ServerConfig], start_seconds: float, call_seconds: float, errlog: TextIO | None
-) -> AsyncIterator[dict[str, Session]]:
+) -> AsyncIterator[dict[str, ServerSession]]:
     """All servers, started at the same time, and stopped at the end.
 
     Raises: ServerFailed for the first that does not start, once those that did are stopped.
     """
-    sessions = {name: Session(name, config, start_seconds, call_seconds, errlog) for name, config in configs.items()}
+    sessions = {
+        name: ServerSession(name, config, start_seconds, call_seconds, errlog) for name, config in configs.items()
+    }
     try:
         async with anyio.create_task_group() as group:
             for session in sessions.values():

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import UNSET
 
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.apis.steps import Step, arguments_text, as_object, read_steps, text_of, to_transcript
+from headish.transcripts.apis.steps import ApiStep, arguments_text, as_object, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
@@ -57,13 +57,13 @@ def from_anthropic(data: Mapping[str, Any]) -> Transcript:
     return to_transcript(_read(data), TARGET)
 
 
-def _write_text(step: Step) -> dict[str, Any]:
+def _write_text(step: ApiStep) -> dict[str, Any]:
     if not step.text.strip():
         raise Unmappable(TARGET, "a blank text")
     return {"type": "text", "text": step.text}
 
 
-def _write_call(step: Step) -> dict[str, Any]:
+def _write_call(step: ApiStep) -> dict[str, Any]:
     value = as_object(step.text)
     if value is UNSET:
         raise Unmappable(TARGET, "arguments that are no object, or have a key twice")
@@ -72,7 +72,7 @@ def _write_call(step: Step) -> dict[str, Any]:
     return {"type": "tool_use", "id": step.id, "name": step.name, "input": value}
 
 
-def _write_result(step: Step) -> dict[str, Any]:
+def _write_result(step: ApiStep) -> dict[str, Any]:
     failed = {} if step.is_error is None else {"is_error": step.is_error}
     return {"type": "tool_result", "tool_use_id": step.id, "content": step.text, **failed}
 
@@ -91,7 +91,7 @@ def _check_pairs(messages: Blocks) -> None:
             raise Unmappable(TARGET, "calls that are not all answered at the head of the next user message")
 
 
-def _read(data: Mapping[str, Any]) -> Iterator[Step]:
+def _read(data: Mapping[str, Any]) -> Iterator[ApiStep]:
     messages = list_of(data, "messages", TARGET)
     yield from _read_system(data.get("system"))
     for index, message in enumerate(messages):
@@ -101,7 +101,7 @@ def _read(data: Mapping[str, Any]) -> Iterator[Step]:
             raise InvalidInterchange(TARGET, f"a message of role {role!r}", path)
         content = message.get("content")
         if isinstance(content, str):
-            yield Step(kind="text", role=role, text=content)
+            yield ApiStep(kind="text", role=role, text=content)
             continue
         if not isinstance(content, list) or not content:
             raise InvalidInterchange(TARGET, "content is a string or a list of blocks", path)
@@ -109,29 +109,29 @@ def _read(data: Mapping[str, Any]) -> Iterator[Step]:
             yield _read_block(block, role, f"{path}.content[{place}]")
 
 
-def _read_system(system: Any) -> Iterator[Step]:
+def _read_system(system: Any) -> Iterator[ApiStep]:
     if not isinstance(system, str | list | None):
         raise InvalidInterchange(TARGET, "system is a string or a list of blocks", "$.system")
     for place, block in enumerate([system] if isinstance(system, str) else system or []):
         text = block if isinstance(block, str) else text_of([block], TARGET, f"$.system[{place}]")
-        yield Step(kind="text", role="system", text=text)
+        yield ApiStep(kind="text", role="system", text=text)
 
 
-def _read_block(block: Any, role: str, path: str) -> Step:
+def _read_block(block: Any, role: str, path: str) -> ApiStep:
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind == "tool_use" and role == "assistant":
         refuse_keys(block, ("type", "id", "name", "input"), TARGET, path)
         arguments = arguments_text(block.get("input"), TARGET, f"{path}.input")
         call_id, name = string(block, "id", TARGET, path), string(block, "name", TARGET, path)
-        return Step(kind="call", role="assistant", text=arguments, name=name, id=call_id)
+        return ApiStep(kind="call", role="assistant", text=arguments, name=name, id=call_id)
     if kind == "tool_result" and role == "user":
         refuse_keys(block, ("type", "tool_use_id", "content", "is_error"), TARGET, path)
         text = text_of(block.get("content") or "", TARGET, f"{path}.content")
         call_id, failed = string(block, "tool_use_id", TARGET, path), block.get("is_error")
         if failed is not None and not isinstance(failed, bool):
             raise InvalidInterchange(TARGET, "is_error is true or false", f"{path}.is_error")
-        return Step(kind="result", role="tool", text=text, id=call_id, is_error=failed)
-    return Step(kind="text", role=role, text=text_of([block], TARGET, path))
+        return ApiStep(kind="result", role="tool", text=text, id=call_id, is_error=failed)
+    return ApiStep(kind="text", role=role, text=text_of([block], TARGET, path))
 
 
 _WRITERS = {"text": _write_text, "call": _write_call, "result": _write_result}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.apis.steps import Step, arguments_text, read_steps, text_of, to_transcript
+from headish.transcripts.apis.steps import ApiStep, arguments_text, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, optional_list, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
@@ -60,14 +60,14 @@ def from_chat(data: Mapping[str, Any]) -> Transcript:
     return to_transcript(_read_messages(list_of(data, "messages", TARGET)), TARGET)
 
 
-def _write_call(step: Step) -> dict[str, Any]:
+def _write_call(step: ApiStep) -> dict[str, Any]:
     return {"id": step.id, "type": "function", "function": {"name": step.name, "arguments": step.text}}
 
 
-def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[Step]:
+def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[ApiStep]:
     known: set[str] = set()
     legacy: list[int] = []
-    steps: list[Step] = []
+    steps: list[ApiStep] = []
     for index, message in enumerate(messages):
         path = f"$.messages[{index}]"
         role = message.get("role")
@@ -88,7 +88,7 @@ def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[Step]:
     return iter(steps)
 
 
-def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[Step]:
+def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[ApiStep]:
     calls, legacy = optional_list(message, "tool_calls", TARGET, path), message.get("function_call")
     if message.get("content") is None and not calls and legacy is None:
         raise InvalidInterchange(TARGET, "an assistant message with neither text nor calls", path)
@@ -108,21 +108,25 @@ def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[Step]:
         yield _read_call(legacy, f"{path}.function_call", None)
 
 
-def _read_call(function: Mapping[str, Any], path: str, call_id: str | None) -> Step:
+def _read_call(function: Mapping[str, Any], path: str, call_id: str | None) -> ApiStep:
     refuse_keys(function, ("name", "arguments"), TARGET, path)
     arguments = arguments_text(function.get("arguments"), TARGET, f"{path}.arguments")
-    return Step(kind="call", role="assistant", text=arguments, name=string(function, "name", TARGET, path), id=call_id)
+    return ApiStep(
+        kind="call", role="assistant", text=arguments, name=string(function, "name", TARGET, path), id=call_id
+    )
 
 
-def _read_text(message: Mapping[str, Any], path: str) -> Step:
+def _read_text(message: Mapping[str, Any], path: str) -> ApiStep:
     name = message.get("name")
     if name is not None and not isinstance(name, str):
         raise InvalidInterchange(TARGET, "name must be a string", f"{path}.name")
     text = text_of(message.get("content"), TARGET, f"{path}.content")
-    return Step(kind="text", role=str(message["role"]), text=text, name=name)
+    return ApiStep(kind="text", role=str(message["role"]), text=text, name=name)
 
 
-def _read_result(message: Mapping[str, Any], path: str, steps: list[Step], legacy: list[int], known: set[str]) -> Step:
+def _read_result(
+    message: Mapping[str, Any], path: str, steps: list[ApiStep], legacy: list[int], known: set[str]
+) -> ApiStep:
     """A result. One with no id, or with an unknown one, answers the earliest open call without an id."""
     text = text_of(message.get("content"), TARGET, f"{path}.content")
     name = message.get("name")
@@ -135,5 +139,7 @@ def _read_result(message: Mapping[str, Any], path: str, steps: list[Step], legac
             raise InvalidInterchange(TARGET, "a result without its call", path)
         legacy.remove(place)
         call_id = call_id or f"noid_{place + 1}"
-        steps[place] = Step(kind="call", role="assistant", text=steps[place].text, name=steps[place].name, id=call_id)
-    return Step(kind="result", role="tool", text=text, name=name, id=call_id)
+        steps[place] = ApiStep(
+            kind="call", role="assistant", text=steps[place].text, name=steps[place].name, id=call_id
+        )
+    return ApiStep(kind="result", role="tool", text=text, name=name, id=call_id)

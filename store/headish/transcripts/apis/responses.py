@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headish.errors import InvalidInterchange
-from headish.transcripts.apis.steps import ROLES, Step, arguments_text, read_steps, text_of, to_transcript
+from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_steps, text_of, to_transcript
 from headish.transcripts.shared.checks import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
@@ -34,7 +34,7 @@ def from_responses(data: Mapping[str, Any]) -> Transcript:
     return to_transcript(_read(data), TARGET)
 
 
-def _write_step(step: Step) -> dict[str, Any]:
+def _write_step(step: ApiStep) -> dict[str, Any]:
     if step.kind == "call":
         return {"type": "function_call", "call_id": step.id, "name": step.name, "arguments": step.text}
     if step.kind == "result":
@@ -43,19 +43,19 @@ def _write_step(step: Step) -> dict[str, Any]:
     return {"role": step.role, "content": [{"type": kind, "text": step.text}]}
 
 
-def _read(data: Mapping[str, Any]) -> Iterator[Step]:
+def _read(data: Mapping[str, Any]) -> Iterator[ApiStep]:
     if not isinstance(data, Mapping):
         raise InvalidInterchange(TARGET, "it must be an object")
     if data.get("instructions") is not None:
-        yield Step(kind="text", role="system", text=string(data, "instructions", TARGET, "$"))
+        yield ApiStep(kind="text", role="system", text=string(data, "instructions", TARGET, "$"))
     if isinstance(data.get("input"), str):
-        yield Step(kind="text", role="user", text=data["input"])
+        yield ApiStep(kind="text", role="user", text=data["input"])
         return
     for index, item in enumerate(list_of(data, "input", TARGET)):
         yield _read_item(item, f"$.input[{index}]")
 
 
-def _read_item(item: Mapping[str, Any], path: str) -> Step:
+def _read_item(item: Mapping[str, Any], path: str) -> ApiStep:
     kind = item.get("type", "message")
     if kind == "function_call":
         refuse_keys(item, (*_ITEM, "call_id", "name", "arguments"), TARGET, path)
@@ -76,18 +76,18 @@ def _read_item(item: Mapping[str, Any], path: str) -> Step:
         if part.get("type") == "tool_result" and role == "user":
             refuse_keys(part, ("type", "tool_call_id", "output"), TARGET, where)
             return _read_result(part, "tool_call_id", where)
-    return Step(kind="text", role=str(role), text=text_of(content, TARGET, f"{path}.content", _TEXTS))
+    return ApiStep(kind="text", role=str(role), text=text_of(content, TARGET, f"{path}.content", _TEXTS))
 
 
-def _read_call(item: Mapping[str, Any], id_key: str, path: str) -> Step:
+def _read_call(item: Mapping[str, Any], id_key: str, path: str) -> ApiStep:
     arguments = arguments_text(item.get("arguments"), TARGET, f"{path}.arguments")
     call_id, name = string(item, id_key, TARGET, path), string(item, "name", TARGET, path)
-    return Step(kind="call", role="assistant", text=arguments, name=name, id=call_id)
+    return ApiStep(kind="call", role="assistant", text=arguments, name=name, id=call_id)
 
 
-def _read_result(item: Mapping[str, Any], id_key: str, path: str) -> Step:
+def _read_result(item: Mapping[str, Any], id_key: str, path: str) -> ApiStep:
     output = item.get("output")
     if isinstance(output, list) and output and isinstance(output[0], Mapping) and "type" in output[0]:
         output = text_of(output, TARGET, f"{path}.output", _TEXTS)
     text = arguments_text(output, TARGET, f"{path}.output")
-    return Step(kind="result", role="tool", text=text, id=string(item, id_key, TARGET, path))
+    return ApiStep(kind="result", role="tool", text=text, id=string(item, id_key, TARGET, path))

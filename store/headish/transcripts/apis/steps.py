@@ -29,7 +29,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MADE_ID = re.compile(r"noid_[0-9]+")
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class ApiStep(Struct, frozen=True, kw_only=True):
     """One text, call or result. ``id`` is the call's, in a result the one that it answers."""
 
     kind: str
@@ -40,7 +40,7 @@ class Step(Struct, frozen=True, kw_only=True):
     is_error: bool | None = None
 
 
-def read_steps(transcript: Transcript, target: str) -> list[Step]:
+def read_steps(transcript: Transcript, target: str) -> list[ApiStep]:
     """The steps of a transcript whose every message is one block. Raises: Unmappable."""
     if transcript.header is not None or transcript.header_raw is not None or transcript.tail is not None:
         raise Unmappable(target, "a header, or the unread rest of a partial reading", drop="header")
@@ -48,7 +48,7 @@ def read_steps(transcript: Transcript, target: str) -> list[Step]:
     return _with_ids(steps, transcript.messages, target)
 
 
-def to_transcript(steps: Iterable[Step], target: str) -> Transcript:
+def to_transcript(steps: Iterable[ApiStep], target: str) -> Transcript:
     """The transcript of steps that were read from an API's JSON. Raises: InvalidInterchange."""
     messages: list[Message] = []
     names: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _read_message(message: Message, target: str) -> Step:
+def _read_message(message: Message, target: str) -> ApiStep:
     given = replace(message.attributes, tight=False)
     stop = stop_of(message)
     if stop != usual_stop(message):
@@ -120,15 +120,15 @@ def _read_message(message: Message, target: str) -> Step:
     if isinstance(block, ToolUse) and message.role == "assistant":
         if _TOOL_NAME.fullmatch(block.name) is None:
             raise Unmappable(target, f"a tool named {block.name[:80]!r}", turn=message.turn)
-        return Step(kind="call", role="assistant", text=arguments_of(block), name=block.name, id=block.id)
+        return ApiStep(kind="call", role="assistant", text=arguments_of(block), name=block.name, id=block.id)
     if isinstance(block, ToolResult) and message.role == "tool":
         text = _one_text(block.content, message, target)
-        return Step(
+        return ApiStep(
             kind="result", role="tool", text=text, name=block.name, id=block.tool_use_id, is_error=block.is_error
         )
     if message.role not in ROLES:
         raise Unmappable(target, f"text of role {message.role!r}", turn=message.turn)
-    return Step(kind="text", role=message.role, text=_one_text(message.content, message, target))
+    return ApiStep(kind="text", role=message.role, text=_one_text(message.content, message, target))
 
 
 def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
@@ -141,14 +141,14 @@ def _one_text(blocks: Sequence[Any], message: Message, target: str) -> str:
     return blocks[0].text
 
 
-def _with_ids(steps: list[Step], messages: Sequence[Message], target: str) -> list[Step]:
+def _with_ids(steps: list[ApiStep], messages: Sequence[Message], target: str) -> list[ApiStep]:
     """Every call with an id of its own, every result with that of the call that it answers."""
     pairs = pair_replies(messages)
     ids: dict[int, str] = {}
     taken: set[str] = set()
     answered: set[int] = set()
     made = 0
-    done: list[Step] = []
+    done: list[ApiStep] = []
     for index, step in enumerate(steps):
         turn = messages[index].turn
         if step.kind == "call":

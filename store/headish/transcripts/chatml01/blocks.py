@@ -22,9 +22,9 @@ from headish.transcripts.chatml01.tokens import BODY_TOKEN, FUNCTIONS
 from headish.transcripts.shared.jsontext import read_json, read_members, scan_value, skip_blanks
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import arguments_of, make_call, plain_text
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 
-FRAMED = (Thinking, ToolUse, ToolResult, Tools)
+FRAMED = (Thinking, ToolUse, ToolResult, ToolDefinitions)
 """Blocks that a line break parts from their neighbours."""
 
 
@@ -134,7 +134,7 @@ def _read_list(segment: str) -> _Payload | None:
             break
         end = scanned[1]
         place = skip_blanks(segment, end)
-    return _Payload(Tools(segment[begin:end]), end) if end > begin else None
+    return _Payload(ToolDefinitions(segment[begin:end]), end) if end > begin else None
 
 
 def _value(members: dict[str, tuple[Any, str]], key: str) -> Any:
@@ -215,5 +215,5 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Thinking: lambda block: f"<|start_{block.kind}|>{block.text}<|end_{block.kind}|>",
     ToolUse: _write_call,
     ToolResult: _write_output,
-    Tools: lambda block: f"<|function_list|>\n{block.raw}" + ("\n<|function_list|>" if block.closed else ""),
+    ToolDefinitions: lambda block: f"<|function_list|>\n{block.raw}" + ("\n<|function_list|>" if block.closed else ""),
 }

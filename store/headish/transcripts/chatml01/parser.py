@@ -19,7 +19,7 @@ from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import read_body
 from headish.transcripts.chatml01.tokens import ANY_TOKEN, IM_END, IM_START, is_framed
 from headish.transcripts.shared.header import Header, is_header_value
-from headish.transcripts.shared.parser import Opened, Parser
+from headish.transcripts.shared.parser import MessageOpened, Parser
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import Transcript, make_message
 from headish.values.messages import Message
@@ -95,7 +95,7 @@ class ChatMLParser(Parser):
         self._role, self._name = self._read_line(line.removesuffix("\r"))
         source.at = end + 1
         self._parts = []
-        self.events.append(Opened(self.count, Header(role=self._role, name=self._name)))
+        self.events.append(MessageOpened(self.count, Header(role=self._role, name=self._name)))
         return self._go(self._read_body)
 
     def _read_line(self, line: str) -> tuple[str, str | None]:
@@ -186,7 +186,7 @@ class ChatMLParser(Parser):
         if is_framed(text):
             raise source.error("E-PARSE-FRAME", "this is OpenChatML 2.x, which a reader of 0.1 cannot read")
         message = make_message(None, read_body(text, None, has_crlf=False))
-        self.events.append(Opened(0, Header(role="")))
+        self.events.append(MessageOpened(0, Header(role="")))
         self._add_message(message)
         source.at = len(text)
 

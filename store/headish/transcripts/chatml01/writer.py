@@ -16,13 +16,13 @@ from headish.transcripts.chatml01.tokens import IM_END, IM_START, is_framed
 from headish.transcripts.shared.header import is_header_value
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import KINDS, Transcript, check_whole, is_open, stop_of, usual_stop
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolResult, Tools, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.messages import Message
 
 TITLE = "OpenChatML 0.1"
 _ATTRIBUTES = ("channel", "recipient", "call_id", "intent", "content_type", "constrain")
 _DROPS = {"recipient": "to"}
-_BLOCKS = (Text, Mark, Thinking, ToolUse, ToolResult, Tools)
+_BLOCKS = (Text, Mark, Thinking, ToolUse, ToolResult, ToolDefinitions)
 
 
 def write_chatml(transcript: Transcript, *, bos: str = "[BOS]", eos: str = "[EOS]") -> str:

@@ -21,7 +21,7 @@ from headish.content.forms.chat import CHAT
 from headish.content.forms.writing import write_thread
 from headish.errors import Unmappable
 from headish.transcripts.datasets.trainers import WEIGHT
-from headish.values.messages import Kept
+from headish.values.messages import TranscriptMessage
 
 Row = dict[str, Any]
 Entry = Mapping[str, Any]
@@ -33,7 +33,7 @@ _FINETUNE = ("role", "content", "name", "tool_calls", "function_call", "tool_cal
 
 
 def write_row(
-    thread: Sequence[Kept], format: str, drop: Collection[str], tools: Sequence[Mapping[str, Any]] = ()
+    thread: Sequence[TranscriptMessage], format: str, drop: Collection[str], tools: Sequence[Mapping[str, Any]] = ()
 ) -> Row:
     """A thread as a row; ``tools`` are definitions as MCP lists them.
 

@@ -31,7 +31,7 @@ from headish.values.blocks import (
     kind_of,
 )
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, Attributes, Kept, Message, Note
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, Note, TranscriptMessage
 
 WEIGHT = "weight"
 """What OpenAI's rows say of an answer: with 0 nothing is learnt from it."""
@@ -40,8 +40,8 @@ _MARKS = ("channel", "recipient", "intent", "content_type", "constrain", "extra"
 
 
 def clean_thread(
-    thread: Sequence[Kept], hidden: Collection[TurnId], provider: str, *, reasoning: bool = False
-) -> tuple[list[Kept], list[Note]]:
+    thread: Sequence[TranscriptMessage], hidden: Collection[TurnId], provider: str, *, reasoning: bool = False
+) -> tuple[list[TranscriptMessage], list[Note]]:
     """A thread without what a trainer must not see, and a note for each thing that was left out.
 
     ``thread`` is what the model sees, ``hidden`` the turns of it that people do not. ``provider`` is that of the form
@@ -50,7 +50,7 @@ def clean_thread(
     cleaning = _Cleaning(provider, reasoning)
     cleaned = [made for kept in thread if (made := cleaning.message(kept.message, hidden)) is not None]
     paired = _without_unpaired(cleaned, cleaning.note)
-    return [Kept(message, {}) for message in _to_last_answer(paired, cleaning.note)], cleaning.notes
+    return [TranscriptMessage(message, {}) for message in _to_last_answer(paired, cleaning.note)], cleaning.notes
 
 
 def weight_of(block: ContentBlock) -> Any:

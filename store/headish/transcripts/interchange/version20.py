@@ -38,7 +38,7 @@ def to_interchange20(transcript: Transcript) -> dict[str, Any]:
 
 def from_interchange20(data: Mapping[str, Any]) -> Transcript:
     """The transcript of an interchange. Raises: InvalidInterchange (E-MAP-INPUT)."""
-    reader = _Reader()
+    reader = _EnvelopeReader()
     for index, envelope in enumerate(list_of(data, "messages", TARGET)):
         reader.read(envelope, f"$.messages[{index}]")
     return read_around(data, reader.finish(), TARGET)
@@ -118,7 +118,7 @@ class _Writer:
         self._envelopes.append({key: value for key, value in envelope.items() if value is not None} | _stop(message))
 
 
-class _Reader:
+class _EnvelopeReader:
     """Takes envelopes apart; ids are checked against their positions."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headish.values.blocks import Text
 
 
-class Body:
+class BodyBlocks:
     """Collects a body in normal form: plain text is one block, each literal block is its own."""
 
     def __init__(self) -> None:

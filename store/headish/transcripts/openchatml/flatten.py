@@ -13,10 +13,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.transcripts.openchatml.forms import FORMS, PEOPLE, Form, qualified
+from headish.transcripts.openchatml.forms import FORMS, PEOPLE, FrameForm, qualified
 from headish.transcripts.shared.jsontext import is_object, says_error
 from headish.transcripts.shared.native import DROPPABLE as DROPPABLE
-from headish.transcripts.shared.native import Run, Step, Taker, note_calls, take_runs
+from headish.transcripts.shared.native import BlockStep, Run, Taker, note_calls, take_runs
 from headish.transcripts.shared.transcript import KINDS, MARKERS, arguments_of, make_call, make_message, plain_text
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
@@ -24,11 +24,11 @@ from headish.values.messages import ContextWindow, Message
 _TAKERS = {name: Taker(form.title) for name, form in FORMS.items()}
 
 
-class Frame(Struct, frozen=True):
+class FrameContext(Struct, frozen=True):
     """What a frame depends on beside its block."""
 
-    step: Step
-    form: Form
+    step: BlockStep
+    form: FrameForm
     before_call: bool
 
 
@@ -42,16 +42,16 @@ def flatten(
     """
     known = {} if call_names is None else call_names
     for message in window.messages:
-        yield from _flatten_message(Step(message, _TAKERS[form], drop, known), FORMS[form])
+        yield from _flatten_message(BlockStep(message, _TAKERS[form], drop, known), FORMS[form])
         note_calls(message, known)
 
 
-def _flatten_message(step: Step, form: Form) -> Iterator[Message]:
+def _flatten_message(step: BlockStep, form: FrameForm) -> Iterator[Message]:
     runs = take_runs(step) if step.message.content else [(Text(""),)]
     flat: list[Message] = []
     for index, run in enumerate(runs):
         before_call = index + 1 < len(runs) and isinstance(runs[index + 1][0], ToolUse)
-        made = _WRITERS[type(run[0])](run[0], Frame(step, form, before_call))
+        made = _WRITERS[type(run[0])](run[0], FrameContext(step, form, before_call))
         flat.append(replace(made, content=_merged(run, form)) if isinstance(run[0], Text) else made)
     yield from flat[:-1]
     if flat:
@@ -59,7 +59,7 @@ def _flatten_message(step: Step, form: Form) -> Iterator[Message]:
         yield flat[-1] if stop is None else replace(flat[-1], attributes=replace(flat[-1].attributes, stop=stop))
 
 
-def _merged(run: Run, form: Form) -> tuple[ContentBlock, ...]:
+def _merged(run: Run, form: FrameForm) -> tuple[ContentBlock, ...]:
     """Texts in normal form: a literal one that no block can hold is plain, and plain ones side by side are one."""
     merged: list[Text] = []
     for block in run:
@@ -77,7 +77,7 @@ def _can_stand_literally(text: str) -> bool:
     return bool(text.strip("<")) and "<|endliteral|>" not in text
 
 
-def _write_text(block: Text, frame: Frame) -> Message:
+def _write_text(block: Text, frame: FrameContext) -> Message:
     role, given = frame.step.message.role, frame.step.message.attributes
     if role == "tool":
         raise frame.step.refuse("text of a tool that is no tool result")
@@ -95,14 +95,14 @@ def _write_text(block: Text, frame: Frame) -> Message:
     )  # fmt: skip
 
 
-def _write_thinking(block: Thinking, frame: Frame) -> Message:
+def _write_thinking(block: Thinking, frame: FrameContext) -> Message:
     if block.kind is not None and (block.kind not in KINDS or any(marker in block.text for marker in MARKERS)):
         raise frame.step.refuse(f"reasoning of kind {block.kind!r} that a reader would take for another")
     given = frame.step.message.attributes
     return _made(frame, (block,), channel="analysis", speaker=given.speaker, intent=given.intent)
 
 
-def _write_call(block: ToolUse, frame: Frame) -> Message:
+def _write_call(block: ToolUse, frame: FrameContext) -> Message:
     arguments, given = arguments_of(block), frame.step.message.attributes
     constrains = frame.form.constrains and is_object(arguments)
     return _made(
@@ -112,7 +112,7 @@ def _write_call(block: ToolUse, frame: Frame) -> Message:
     )  # fmt: skip
 
 
-def _write_result(block: ToolResult, frame: Frame) -> Message:
+def _write_result(block: ToolResult, frame: FrameContext) -> Message:
     given, failed = frame.step.message.attributes, says_error(plain_text(block.content))
     if block.is_error and not failed:
         raise frame.step.refuse("an error flag that the result itself does not show", "is_error")
@@ -125,7 +125,7 @@ def _write_result(block: ToolResult, frame: Frame) -> Message:
     )  # fmt: skip
 
 
-def _made(frame: Frame, content: Sequence[ContentBlock], *, role: str | None = None, **said: Any) -> Message:
+def _made(frame: FrameContext, content: Sequence[ContentBlock], *, role: str | None = None, **said: Any) -> Message:
     """A message in normal form; the constraint, content type and further attributes ride on every frame."""
     message = frame.step.message
     given = message.attributes
@@ -133,7 +133,7 @@ def _made(frame: Frame, content: Sequence[ContentBlock], *, role: str | None = N
     return replace(make_message(role or message.role, content, **said), turn=message.turn)
 
 
-_WRITERS: dict[type, Callable[[Any, Frame], Message]] = {
+_WRITERS: dict[type, Callable[[Any, FrameContext], Message]] = {
     Text: _write_text,
     Thinking: _write_thinking,
     ToolUse: _write_call,

@@ -21,7 +21,7 @@ TERMINATORS = {"end": "<|end|>", "call": "<|call|>", "return": "<|return|>", "no
 ATTRIBUTE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class FrameForm(Struct, frozen=True, kw_only=True):
     """One form of OpenChatML 2.x.
 
     ``known``: the attributes that have a meaning, in canonical order; ``reply_order`` the same for role tool.
@@ -49,20 +49,20 @@ class Form(Struct, frozen=True, kw_only=True):
 
 
 FORMS = {
-    "2.2": Form(
+    "2.2": FrameForm(
         name="2.2", title="OpenChatML 2.2",
         tokens=("start", "channel", "message", "call", "constrain", "return", "end", "literal", "endliteral"),
         known=("to", "call_id", "name", "intent", "content_type"),
         reply_order=("name", "call_id", "to", "intent", "content_type"),
         separator="\n", ends_in_line_break=True, escapes=True, constrains=True, replies_by_role=False,
     ),
-    "2.0": Form(
+    "2.0": FrameForm(
         name="2.0", title="OpenChatML 2.0",
         tokens=("start", "channel", "message", "call", "return", "end"),
         known=("to", "name"), reply_order=("to", "name"),
         separator="\n\n", ends_in_line_break=True,
     ),
-    "harmony": Form(
+    "harmony": FrameForm(
         name="harmony", title="Harmony",
         tokens=("start", "channel", "message", "call", "constrain", "return", "end"),
         known=("to", "call_id", "name", "intent", "content_type"), reply_order=("to", "name"),

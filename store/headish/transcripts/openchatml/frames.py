@@ -22,7 +22,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from headish.errors import HeaderValue, Unrepresentable
-from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, Form, is_tool_role
+from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, FrameForm, is_tool_role
 from headish.transcripts.openchatml.yamlheader import requires_channels
 from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.jsontext import read_json, says_error, says_more
@@ -115,7 +115,7 @@ def _body(block: ContentBlock) -> str:
     return plain_text(block.content if isinstance(block, ToolResult) else (block,))
 
 
-def write_message(message: Message, form: Form) -> tuple[Header, tuple[Text, ...], str]:
+def write_message(message: Message, form: FrameForm) -> tuple[Header, tuple[Text, ...], str]:
     """The header, the texts and the stop of a message, as this form says them.
 
     Raises: Unrepresentable for a message that is no single frame; HeaderValue for a tool named like a role.
@@ -143,13 +143,13 @@ def write_message(message: Message, form: Form) -> tuple[Header, tuple[Text, ...
     raise _refused(message, form, f"a block of type {type(block).__struct_config__.tag or 'unknown'!r}")
 
 
-def _role(message: Message, form: Form) -> str:
+def _role(message: Message, form: FrameForm) -> str:
     if message.role not in ROLES:
         raise _refused(message, form, f"the role {message.role!r}")
     return message.role
 
 
-def _check_texts(message: Message, header: Header, form: Form) -> None:
+def _check_texts(message: Message, header: Header, form: FrameForm) -> None:
     if header.role == "tool":
         raise _refused(message, form, "text of a tool that is no tool result")
     if header.role == "assistant" and header.channel == "analysis":
@@ -162,7 +162,7 @@ def _check_texts(message: Message, header: Header, form: Form) -> None:
         raise _refused(message, form, "an empty text, or two that stand side by side")
 
 
-def _write_call(block: ToolUse, message: Message, header: Header, form: Form) -> Header:
+def _write_call(block: ToolUse, message: Message, header: Header, form: FrameForm) -> Header:
     if header.role != "assistant" or header.to is not None or header.call_id is not None:
         raise _refused(message, form, "a tool call of another role, or one with a recipient beside its own")
     if block.name in PEOPLE:
@@ -172,7 +172,7 @@ def _write_call(block: ToolUse, message: Message, header: Header, form: Form) ->
     return replace(header, to=block.name, call_id=block.id)
 
 
-def _write_result(block: ToolResult, message: Message, header: Header, form: Form) -> Header:
+def _write_result(block: ToolResult, message: Message, header: Header, form: FrameForm) -> Header:
     if header.role != "tool" or header.name is not None or header.call_id is not None:
         raise _refused(message, form, "a tool result of another role, or one with a name beside its own")
     if block.status is not None:
@@ -189,7 +189,7 @@ def _write_result(block: ToolResult, message: Message, header: Header, form: For
     return header
 
 
-def check_reply(header: Header, form: Form, message: Message) -> None:
+def check_reply(header: Header, form: FrameForm, message: Message) -> None:
     """Whether a form that writes a reply under its tool's name can say whose it is.
 
     Raises: HeaderValue for a tool named like a role; Unrepresentable where a reader would not take it for a tool.
@@ -206,14 +206,14 @@ def check_reply(header: Header, form: Form, message: Message) -> None:
         raise _refused(message, form, "a reply of a tool outside functions, without a recipient")
 
 
-def _result_texts(block: ToolResult, message: Message, form: Form) -> tuple[Text, ...]:
+def _result_texts(block: ToolResult, message: Message, form: FrameForm) -> tuple[Text, ...]:
     texts = tuple(part for part in block.content if isinstance(part, Text))
     if len(texts) < len(block.content):
         raise _refused(message, form, "a tool result that holds more than text")
     return texts
 
 
-def _thinking_body(block: Thinking, message: Message, header: Header, form: Form) -> str:
+def _thinking_body(block: Thinking, message: Message, header: Header, form: FrameForm) -> str:
     """The text behind its start marker; what a reader would take for another kind is refused."""
     if header.role != "assistant" or header.channel != "analysis" or is_call(header):
         raise _refused(message, form, "reasoning outside the assistant's analysis")
@@ -225,5 +225,5 @@ def _thinking_body(block: Thinking, message: Message, header: Header, form: Form
     return body
 
 
-def _refused(message: Message, form: Form, what: str, drop: str | None = None) -> Unrepresentable:
+def _refused(message: Message, form: FrameForm, what: str, drop: str | None = None) -> Unrepresentable:
     return Unrepresentable(form.title, what, turn=message.turn, drop=drop)

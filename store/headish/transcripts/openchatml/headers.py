@@ -17,7 +17,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from headish.errors import HeaderValue, Unrepresentable
-from headish.transcripts.openchatml.forms import ATTRIBUTE_NAME, CHANNELS, FORMS, ROLES, Form, is_tool_role
+from headish.transcripts.openchatml.forms import ATTRIBUTE_NAME, CHANNELS, FORMS, ROLES, FrameForm, is_tool_role
 from headish.transcripts.shared.header import Header, is_header_value
 
 REMEMBERED = 120
@@ -32,14 +32,14 @@ class BadFrame(ValueError):
         super().__init__(reason)
 
 
-class Word(Struct, frozen=True):
+class HeaderWord(Struct, frozen=True):
     """One word of a header and where it stands."""
 
     text: str
     at: int
 
 
-def read_frame_header(text: str, form: Form) -> Header:
+def read_frame_header(text: str, form: FrameForm) -> Header:
     """The header between a start token and the message token. Raises: BadFrame."""
     return _read_short(text, form.name) if len(text) <= REMEMBERED else _read(text, form)
 
@@ -50,13 +50,13 @@ def _read_short(text: str, form: str) -> Header:
     return _read(text, FORMS[form])
 
 
-def _read(text: str, form: Form) -> Header:
+def _read(text: str, form: FrameForm) -> Header:
     start, channel, constrain = _split_sections(text, form)
     words = _split_words(*start)
     if not words:
         raise BadFrame("a message header needs a role", len(text))
     channel_name = None
-    behind: list[Word] = []
+    behind: list[HeaderWord] = []
     if channel is not None:
         channel_name, behind = _read_channel(*channel)
     attributes = _Attributes(form)
@@ -67,7 +67,9 @@ def _read(text: str, form: Form) -> Header:
     return Header(role=role, channel=channel_name, constrain=kind, extra=attributes.extra, **attributes.known)
 
 
-def _split_sections(text: str, form: Form) -> tuple[tuple[str, int], tuple[str, int] | None, tuple[str, int] | None]:
+def _split_sections(
+    text: str, form: FrameForm
+) -> tuple[tuple[str, int], tuple[str, int] | None, tuple[str, int] | None]:
     """Each section with its place: the start part, what stands behind the channel token, and behind the constrain."""
     found: dict[str, tuple[int, int]] = {}
     for token in form.token.finditer(text):
@@ -80,18 +82,18 @@ def _split_sections(text: str, form: Form) -> tuple[tuple[str, int], tuple[str, 
     return (text[: ends[0]], 0), sections.get("channel"), sections.get("constrain")
 
 
-def _split_words(text: str, at: int) -> list[Word]:
+def _split_words(text: str, at: int) -> list[HeaderWord]:
     """Words between blanks: space, tab, line feed, carriage return, and no other character."""
-    words: list[Word] = []
+    words: list[HeaderWord] = []
     place = 0
     for piece in text.replace("\t", " ").replace("\n", " ").replace("\r", " ").split(" "):
         if piece:
-            words.append(Word(piece, at + place))
+            words.append(HeaderWord(piece, at + place))
         place += len(piece) + 1
     return words
 
 
-def _read_channel(text: str, at: int) -> tuple[str, list[Word]]:
+def _read_channel(text: str, at: int) -> tuple[str, list[HeaderWord]]:
     words = _split_words(text, at)
     # Exact, because it decides who sees the text.
     if not words or words[0].at != at or words[0].text not in CHANNELS:
@@ -106,13 +108,13 @@ def _read_constrain(text: str, at: int) -> str:
     return words[0].text
 
 
-def _read_role(word: Word, attributes: _Attributes) -> str:
+def _read_role(word: HeaderWord, attributes: _Attributes) -> str:
     """The role; a name that came with it is one of the attributes."""
     role, colon, name = word.text.partition(":")
     if word.text in ROLES:
         return word.text
     if colon and role in ROLES and role != "tool":
-        attributes.set("name", Word(name, word.at))
+        attributes.set("name", HeaderWord(name, word.at))
         return role
     if is_tool_role(word.text) or attributes.to_was_written:
         attributes.set("name", word)
@@ -123,13 +125,13 @@ def _read_role(word: Word, attributes: _Attributes) -> str:
 class _Attributes:
     """The attributes of a header, as they are read."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: FrameForm) -> None:
         self._form = form
         self.known: dict[str, str] = {}
         self.extra: dict[str, str] = {}
         self.to_was_written = False
 
-    def read(self, word: Word) -> bool:
+    def read(self, word: HeaderWord) -> bool:
         """Take ``key=value``; False for a bare word."""
         key, equals, value = word.text.partition("=")
         if not equals:
@@ -137,10 +139,10 @@ class _Attributes:
         if ATTRIBUTE_NAME.fullmatch(key) is None:
             raise BadFrame(f"{key[:80]!r} is no name of an attribute", word.at)
         self.to_was_written = self.to_was_written or key == "to"
-        self.set(key, Word(value, word.at))
+        self.set(key, HeaderWord(value, word.at))
         return True
 
-    def read_bare(self, words: list[Word]) -> None:
+    def read_bare(self, words: list[HeaderWord]) -> None:
         """Bare words: Harmony's content type, and without ``to=`` its recipient before that."""
         keys = ("content_type",) if self.to_was_written else ("to", "content_type")[: self._form.bare_words]
         if not self._form.constrains or len(words) > len(keys):
@@ -150,7 +152,7 @@ class _Attributes:
         for key, word in zip(keys, words, strict=False):
             self.set(key, word)
 
-    def set(self, key: str, word: Word) -> None:
+    def set(self, key: str, word: HeaderWord) -> None:
         if not is_header_value(word.text):
             raise BadFrame(f"the value of {key} holds what no header may hold", word.at)
         into = self.known if key in self._form.known else self.extra
@@ -158,7 +160,7 @@ class _Attributes:
             raise BadFrame(f"{key} stands twice, with two values", word.at)
 
 
-def write_attributes(header: Header, form: Form, turn: str | None = None) -> str:
+def write_attributes(header: Header, form: FrameForm, turn: str | None = None) -> str:
     """The attributes of a header in canonical order, each behind a blank.
 
     Raises: HeaderValue where a name or value would break the header.
@@ -171,14 +173,14 @@ def write_attributes(header: Header, form: Form, turn: str | None = None) -> str
     return "".join(f" {key}={check_value(key, value, form, turn)}" for key, value in [*known, *header.extra.items()])
 
 
-def check_value(key: str, value: str, form: Form, turn: str | None = None) -> str:
+def check_value(key: str, value: str, form: FrameForm, turn: str | None = None) -> str:
     """The value itself. Raises: HeaderValue."""
     if not is_header_value(value):
         raise HeaderValue(form.title, f"{key}={value[:80]!r} in a message header", turn=turn)
     return value
 
 
-def check_channel(channel: str | None, form: Form, turn: str | None = None) -> str | None:
+def check_channel(channel: str | None, form: FrameForm, turn: str | None = None) -> str | None:
     """One of the three channels, or None. It decides who sees the text, so another one is refused."""
     if channel is not None and channel not in CHANNELS:
         raise Unrepresentable(form.title, f"the channel {channel[:80]!r}", turn=turn)

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headish.limits import MESSAGE_HEADER_LIMIT
-from headish.transcripts.openchatml.bodies import Body
+from headish.transcripts.openchatml.bodies import BodyBlocks
 from headish.transcripts.openchatml.forms import FORMS, START
 from headish.transcripts.openchatml.frames import breaks_constraint, open_message, read_message
 from headish.transcripts.openchatml.headers import BadFrame, read_frame_header
 from headish.transcripts.openchatml.preamble import Preamble
 from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.parser import Opened, Parser, Piece
+from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
 from headish.transcripts.shared.transcript import Transcript, plain_text
 from headish.values.messages import Message
 
@@ -41,7 +41,7 @@ class FrameParser(Parser):
         self._scanned = 0
         self._may_end_again = False
         self._header: Header | None = None
-        self._body = Body()
+        self._body = BodyBlocks()
         self._after_angle = False
         self._state: Callable[[], bool] = self._read_preamble if self._form.has_header else self._read_between
         if start_role is not None:
@@ -90,8 +90,8 @@ class FrameParser(Parser):
             raise source.error("E-PARSE-HEADER", f"{token.group()} in a message header", token.start())
         self._header = self._take_message_header(text[source.at : token.start()])
         source.at = token.end()
-        self.events.append(Opened(self.count, self._header))
-        self._body, self._after_angle = Body(), False
+        self.events.append(MessageOpened(self.count, self._header))
+        self._body, self._after_angle = BodyBlocks(), False
         return self._go(self._read_body)
 
     def _take_message_header(self, text: str) -> Header:
@@ -166,7 +166,7 @@ class FrameParser(Parser):
     def _add(self, text: str) -> None:
         if text:
             self._body.add(text)
-            self.events.append(Piece(text))
+            self.events.append(MessagePiece(text))
 
     def _close(self, stop: str) -> None:
         assert self._header is not None

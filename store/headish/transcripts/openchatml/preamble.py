@@ -15,13 +15,13 @@ from headish.transcripts.openchatml.yamlheader import (
     read_header,
     requires_channels,
 )
-from headish.transcripts.shared.source import BLANKS, Source
+from headish.transcripts.shared.source import BLANKS, SourceText
 
 
 class Preamble:
     """Reads up to the first frame. ``form`` is the one that the header's version picks, None without a header."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._source = source
         self._scanned = self._first = 0
         self.header: dict[str, Any] | None = None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
 from headish.limits import MESSAGE_HEADER_LIMIT
-from headish.transcripts.openchatml.forms import FORMS, TERMINATORS, TOKEN, Form, form_of_version
+from headish.transcripts.openchatml.forms import FORMS, TERMINATORS, TOKEN, FrameForm, form_of_version
 from headish.transcripts.openchatml.frames import broken_promises, check_reply, open_header, write_message
 from headish.transcripts.openchatml.headers import check_channel, check_value, write_attributes
 from headish.transcripts.openchatml.parser import FrameParser
@@ -49,13 +49,13 @@ def write_transcript(transcript: Transcript, format: str, *, strict: bool = True
     return text + "\n" if frames and form.ends_in_line_break and not is_open(transcript) else text
 
 
-def _check_promises(transcript: Transcript, form: Form) -> None:
+def _check_promises(transcript: Transcript, form: FrameForm) -> None:
     for message in transcript.messages:
         for code, word in broken_promises(message, transcript.header):
             raise Unrepresentable(form.title, f"{_PROMISES[code]} ({code})", turn=message.turn, drop=word)
 
 
-def write_frame(message: Message, form: Form) -> str:
+def write_frame(message: Message, form: FrameForm) -> str:
     """One message as a frame. Raises: Unrepresentable, HeaderValue."""
     header, texts, stop = write_message(message, form)
     start = _write_start(header, form, message.turn)
@@ -70,7 +70,7 @@ def escape(body: str) -> str:
     return f"{kept}<|literal|>{run}<|endliteral|>" if run else doubled
 
 
-def _write_pending(message: Message, form: Form) -> str:
+def _write_pending(message: Message, form: FrameForm) -> str:
     """An open header: no channel, no content."""
     header = open_header(message, form.title)
     if message.role == "tool":
@@ -78,7 +78,7 @@ def _write_pending(message: Message, form: Form) -> str:
     return _write_start(header, form, None)
 
 
-def _write_start(header: Header, form: Form, turn: str | None) -> str:
+def _write_start(header: Header, form: FrameForm, turn: str | None) -> str:
     """The header up to its message token."""
     if not form.escapes:
         _refuse_attributes(header, form, turn)
@@ -108,7 +108,7 @@ def _write_start(header: Header, form: Form, turn: str | None) -> str:
     return written
 
 
-def _refuse_attributes(header: Header, form: Form, turn: str | None) -> None:
+def _refuse_attributes(header: Header, form: FrameForm, turn: str | None) -> None:
     """What 2.0 and Harmony have no words for."""
     absent = ["call_id", "intent"] + ([] if form.constrains else ["content_type", "constrain"])
     for key in absent:
@@ -129,7 +129,7 @@ def _refuse_attributes(header: Header, form: Form, turn: str | None) -> None:
         raise Unrepresentable(form.title, "the recipient all", turn=turn, drop="to")
 
 
-def _write_body(pieces: Sequence[Text], form: Form, turn: str | None) -> str:
+def _write_body(pieces: Sequence[Text], form: FrameForm, turn: str | None) -> str:
     """The text of a frame: literal pieces in literal blocks, the rest escaped."""
     if form.escapes:
         return "".join(_write_literal(piece, form, turn) if piece.literal else escape(piece.text) for piece in pieces)
@@ -141,7 +141,7 @@ def _write_body(pieces: Sequence[Text], form: Form, turn: str | None) -> str:
     return "".join(piece.text for piece in pieces)
 
 
-def _write_literal(piece: Text, form: Form, turn: str | None) -> str:
+def _write_literal(piece: Text, form: FrameForm, turn: str | None) -> str:
     if not piece.text.strip("<") or "<|endliteral|>" in piece.text:
         raise Unrepresentable(
             form.title, "a literal block that a reader would take for another", turn=turn, drop="literal"
@@ -149,7 +149,7 @@ def _write_literal(piece: Text, form: Form, turn: str | None) -> str:
     return f"<|literal|>{piece.text}<|endliteral|>"
 
 
-def _write_yaml(transcript: Transcript, form: Form) -> str:
+def _write_yaml(transcript: Transcript, form: FrameForm) -> str:
     """The YAML header, verbatim where its text is known. It is read again: what does not come back is refused."""
     header = transcript.header
     if header is None:

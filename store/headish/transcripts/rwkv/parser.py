@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 
 from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.parser import Opened, Parser, Piece
+from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
 from headish.transcripts.shared.transcript import make_call, make_message
 from headish.values.blocks import ContentBlock, Text, ToolResult
 from headish.values.messages import Message
@@ -74,7 +74,7 @@ class RWKVParser(Parser):
         self._take_tag(text[source.at + 2 : end])
         source.at = end + 2
         self._parts = []
-        self.events.append(Opened(self.count, Header(role=self._role())))
+        self.events.append(MessageOpened(self.count, Header(role=self._role())))
         return self._go(self._read_break)
 
     def _take_tag(self, inside: str) -> None:
@@ -140,7 +140,7 @@ class RWKVParser(Parser):
         if text:
             self._parts.append(text)
             if not self._is_tool():
-                self.events.append(Piece(text))
+                self.events.append(MessagePiece(text))
 
     def _close(self, stop: str) -> None:
         body = "".join(self._parts)

@@ -24,8 +24,8 @@ from headish.values.blocks import (
     ProviderBlock,
     Text,
     Thinking,
+    ToolDefinitions,
     ToolResult,
-    Tools,
     ToolUse,
 )
 from headish.values.messages import Message
@@ -47,7 +47,7 @@ class Taker(Struct, frozen=True):
     thoughts: Collection[str | None] = (None, *KINDS)
 
 
-class Step(Struct, frozen=True):
+class BlockStep(Struct, frozen=True):
     """What becomes of a block depends on these, beside the block itself."""
 
     message: Message
@@ -60,7 +60,7 @@ class Step(Struct, frozen=True):
         return Unrepresentable(self.taker.title, what, turn=self.message.turn, drop=drop)
 
 
-def take_runs(step: Step) -> list[Run]:
+def take_runs(step: BlockStep) -> list[Run]:
     """The blocks of a message as a transcript holds them, each alone.
 
     Texts of which one is literal stay together: they stood in one frame, and do again.
@@ -94,7 +94,7 @@ def _runs(blocks: Sequence[ContentBlock]) -> list[Run]:
     return runs
 
 
-def _check_opaque(run: Run, step: Step) -> None:
+def _check_opaque(run: Run, step: BlockStep) -> None:
     """What only a provider understands stands in no transcript; it would be lost in silence."""
     if "signature" in step.drop or (isinstance(run[0], Thinking) and not _takes_thought(run[0], step)):
         return
@@ -102,11 +102,11 @@ def _check_opaque(run: Run, step: Step) -> None:
         raise step.refuse("what a provider keeps beside its words (a signature, citations)", "signature")
 
 
-def _takes_thought(block: Thinking, step: Step) -> bool:
+def _takes_thought(block: Thinking, step: BlockStep) -> bool:
     return block.kind in step.taker.thoughts and "thinking" not in step.drop
 
 
-def _take_thought(block: Thinking, step: Step) -> Thinking | None:
+def _take_thought(block: Thinking, step: BlockStep) -> Thinking | None:
     if "thinking" in step.drop:
         return None
     if step.message.role != "assistant":
@@ -117,7 +117,7 @@ def _take_thought(block: Thinking, step: Step) -> Thinking | None:
     return Thinking(block.text, block.kind)
 
 
-def _take_call(block: ToolUse, step: Step) -> ToolUse | None:
+def _take_call(block: ToolUse, step: BlockStep) -> ToolUse | None:
     if step.message.role != "assistant":
         raise step.refuse(f"a tool call of role {step.message.role}")
     if block.partial:
@@ -127,7 +127,7 @@ def _take_call(block: ToolUse, step: Step) -> ToolUse | None:
     return make_call(block.name, arguments_of(block), id=block.id)
 
 
-def _take_result(block: ToolResult, step: Step) -> ToolResult:
+def _take_result(block: ToolResult, step: BlockStep) -> ToolResult:
     if step.message.role not in ("user", "tool"):
         raise step.refuse(f"a tool result of role {step.message.role}")
     body = "\n".join(text for part in block.content if (text := _result_text(part, step)) is not None)
@@ -138,7 +138,7 @@ def _take_result(block: ToolResult, step: Step) -> ToolResult:
     return ToolResult(block.tool_use_id, name, content, is_error=is_error, status=status)
 
 
-def _result_text(part: ContentBlock, step: Step) -> str | None:
+def _result_text(part: ContentBlock, step: BlockStep) -> str | None:
     if isinstance(part, Text):
         return part.text
     if isinstance(part, Document):
@@ -148,12 +148,12 @@ def _result_text(part: ContentBlock, step: Step) -> str | None:
     raise step.refuse("a tool result that holds more than text", "unknown")
 
 
-def _take_document(block: Document, step: Step) -> Text | None:
+def _take_document(block: Document, step: BlockStep) -> Text | None:
     text = _document_text(block, step)
     return None if text is None else Text(text)
 
 
-def _document_text(block: Document, step: Step) -> str | None:
+def _document_text(block: Document, step: BlockStep) -> str | None:
     if is_text(block):
         try:
             return decode_text(block)
@@ -164,8 +164,8 @@ def _document_text(block: Document, step: Step) -> str | None:
     raise step.refuse(f"a document of type {block.source.media_type or 'unknown'}", "document")
 
 
-def _take_or_drop(word: str, what: str) -> Callable[[Any, Step], ContentBlock | None]:
-    def take(block: ContentBlock, step: Step) -> ContentBlock | None:
+def _take_or_drop(word: str, what: str) -> Callable[[Any, BlockStep], ContentBlock | None]:
+    def take(block: ContentBlock, step: BlockStep) -> ContentBlock | None:
         if word in step.drop:
             return None
         if type(block) in step.taker.keeps:
@@ -176,7 +176,7 @@ def _take_or_drop(word: str, what: str) -> Callable[[Any, Step], ContentBlock | 
     return take
 
 
-_TAKERS: dict[type, Callable[[Any, Step], ContentBlock | None]] = {
+_TAKERS: dict[type, Callable[[Any, BlockStep], ContentBlock | None]] = {
     Text: lambda block, _: block,
     Thinking: _take_thought,
     ToolUse: _take_call,
@@ -184,6 +184,6 @@ _TAKERS: dict[type, Callable[[Any, Step], ContentBlock | None]] = {
     Document: _take_document,
     ProviderBlock: _take_or_drop("provider", "a provider's own block"),
     Mark: _take_or_drop("mark", "a control token kept from another format"),
-    Tools: _take_or_drop("tools", "a list of tool definitions"),
+    ToolDefinitions: _take_or_drop("tools", "a list of tool definitions"),
     Other: _take_or_drop("unknown", "a block of the unknown kind"),
 }

@@ -13,32 +13,32 @@ from msgspec.structs import replace
 
 from headish.errors import InvalidTranscript
 from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.source import Source
+from headish.transcripts.shared.source import SourceText
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.messages import Message
 
 
-class Opened(NamedTuple):
+class MessageOpened(NamedTuple):
     """A message begins; what its header says decides who may see it."""
 
     number: int
     header: Header
 
 
-class Piece(NamedTuple):
+class MessagePiece(NamedTuple):
     """Text of the message that is open, as it came."""
 
     text: str
 
 
-class Closed(NamedTuple):
+class MessageClosed(NamedTuple):
     """A message is complete."""
 
     number: int
     message: Message
 
 
-ParserEvent = Opened | Piece | Closed
+ParserEvent = MessageOpened | MessagePiece | MessageClosed
 
 
 class Parser(ABC):
@@ -48,7 +48,7 @@ class Parser(ABC):
     """
 
     def __init__(self, format: str) -> None:
-        self._source = Source(format)
+        self._source = SourceText(format)
         self.messages: list[Message] = []
         self.count = 0
         self.events: list[ParserEvent] = []
@@ -95,7 +95,7 @@ class Parser(ABC):
 
     def _add_message(self, message: Message) -> None:
         self.messages.append(message)
-        self.events.append(Closed(self.count, message))
+        self.events.append(MessageClosed(self.count, message))
         self.count += 1
 
     @abstractmethod

@@ -11,7 +11,7 @@ from headish.errors import InvalidTranscript
 BLANKS = " \t\r\n"
 
 
-class Source:
+class SourceText:
     """A buffer with a cursor that knows its line and column in the whole input."""
 
     def __init__(self, format: str) -> None:

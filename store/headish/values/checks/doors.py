@@ -166,7 +166,7 @@ KINDS: dict[str, Kind] = {
         lambda value: _is_seconds(value) or _is_record(value) or hasattr(value, "silence_seconds"),
         "a number of seconds above 0, a mapping of limits to seconds, or Timeouts",
     ),
-    **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write"), CALLABLE),
+    **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write", "work"), CALLABLE),
     "tools": Kind(_is_records, "a list of definitions"),
     "drop": WORDS,
     "lease_seconds": SECONDS,

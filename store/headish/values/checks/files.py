@@ -1,14 +1,16 @@
-"""Files that are read to their end: regular ones only, and within a limit.
+"""The door of every file that a person names, to read or to write: regular files only, opened without waiting.
 
-A pipe without a writer, a terminal or a device would be waited for without end, or never ends. So what is read by its
-path is looked at first. Standard input is read only where the user named it.
+A pipe without a writer, a terminal or a device would be waited for without end, or never ends; what the kernel shows
+under ``/proc`` and ``/sys`` is no file that somebody keeps, and to write there changes the machine. So a path is looked
+at before it is opened, and what was opened again: it may be another by then. Standard input and output have no path;
+they are used only where the user named them.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -17,6 +19,9 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_KERNEL = ("/proc", "/sys")
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Without O_NONBLOCK the opening itself would wait for the other end of a pipe. A regular file does not mind it."""
 
 
 class Unfit(OSError):
@@ -28,17 +33,61 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
     Raises: Unfit; OSError where the file cannot be opened.
     """
-    _refuse_unfit(os.stat(path).st_mode)  # first: to open a device may do something to it
-    # Without O_NONBLOCK the opening itself would wait for a pipe's writer. A regular file does not mind it.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    _check_kind(path, os.stat(path).st_mode)  # first: to open a device may do something to it
+    return os.fdopen(_opened(path, os.O_RDONLY), "rb")
+
+
+def read_regular(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
+    """The bytes of a regular file; of one that is larger than the limit, one byte more than the limit.
+
+    Raises: as ``open_regular``.
+    """
+    with open_regular(path) as file:
+        return file.read(limit_bytes + 1)  # however the file grows meanwhile
+
+
+def open_target(path: str | os.PathLike[str]) -> TextIO:
+    """A regular file, made or emptied, open for writing UTF-8 line by line.
+
+    Raises: Unfit; OSError where it cannot be written.
+    """
+    check_target(path)
+    opened = _opened(path, os.O_WRONLY | os.O_CREAT)
+    os.ftruncate(opened, 0)  # only now it is known to be a file
+    return os.fdopen(opened, "w", encoding="utf-8", buffering=1)
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path at which no file can be made, and none stands. A link to nothing is as good as nothing.
+
+    Raises: Unfit; OSError for a path that cannot be looked at.
+    """
     try:
-        _refuse_unfit(os.fstat(descriptor).st_mode)
-        return os.fdopen(descriptor, "rb")
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = stat.S_IFREG
+    _check_kind(path, mode)
+
+
+def is_kernels(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to what the kernel makes up, links followed."""
+    real = os.path.realpath(path)
+    return any(real == each or real.startswith(f"{each}/") for each in _KERNEL)
+
+
+def _opened(path: str | os.PathLike[str], flags: int) -> int:
+    descriptor = os.open(path, flags | _AT_ONCE, 0o666)
+    try:
+        _check_kind(path, os.fstat(descriptor).st_mode)
     except BaseException:
         os.close(descriptor)
         raise
+    return descriptor
 
 
-def _refuse_unfit(mode: int) -> None:
+def _check_kind(path: str | os.PathLike[str], mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise Unfit(0, f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a regular file")
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise Unfit(0, f"it is {kind}, not a regular file", os.fspath(path))
+    if is_kernels(path):
+        raise Unfit(0, "it is a file of the kernel's, not one that is kept", os.fspath(path))

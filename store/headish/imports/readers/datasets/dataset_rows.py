@@ -26,7 +26,7 @@ from blake3 import blake3
 from msgspec.structs import replace
 
 from headish.content.drafts import with_key
-from headish.content.forms.kept import Kept
+from headish.content.forms.kept import ForeignMessage
 from headish.imports.building import build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
@@ -141,7 +141,7 @@ class _DatasetRow:
             is_last = thread.reply is not None and number == len(thread.messages)
             parent = self._say(parent, kept, meta, where, thread if is_last else None)
 
-    def _read(self, message: Any, call: str | None, where: str) -> tuple[Kept | None, Mapping[str, Any]]:
+    def _read(self, message: Any, call: str | None, where: str) -> tuple[ForeignMessage | None, Mapping[str, Any]]:
         if not isinstance(message, Mapping):
             self._given.notes.break_off(where, "a message is an object")
             return None, {}
@@ -150,7 +150,7 @@ class _DatasetRow:
         return (kept._replace(form=None) if kept is not None and entry is not message else kept), meta
 
     def _say(
-        self, parent: str | None, kept: Kept, meta: Mapping[str, Any], where: str, answer: RowThread | None
+        self, parent: str | None, kept: ForeignMessage, meta: Mapping[str, Any], where: str, answer: RowThread | None
     ) -> str:
         """The node of a message. What branches share is said once."""
         same = (parent, repr((kept.role, kept.speaker, kept.blocks)))

@@ -1,0 +1,74 @@
+"""Logins that could take away what keeps spaces apart, or read past it: one question to the server, and its words.
+
+A right counts whether a login has it itself or is a member of a role that has it, however far: whoever is a member may
+become that role. What ``headish_owner`` may do, its members may; no policy holds them.
+"""
+
+# ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headish.database.isolation.grants import EVERYWHERE, MEMBER, OWNER, READER, VERSION
+
+if TYPE_CHECKING:
+    import sqlalchemy
+
+_READS_ALL = (
+    "pg_read_all_data",
+    "pg_write_all_data",
+    "pg_read_server_files",
+    "pg_write_server_files",
+    "pg_execute_server_program",
+)
+_OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER))
+_HERE = "n.nspname = current_schema()"
+_OTHERS = f"r.rolname <> '{OWNER}'"
+# In the order in which one is named where a login has several. ``of`` is a role that has the right itself.
+_RIGHTS = f"""
+SELECT 1, r.oid, 'is a superuser, whom no policy holds' FROM pg_roles r WHERE r.rolsuper
+UNION ALL SELECT 2, r.oid, 'has BYPASSRLS, so no policy holds it' FROM pg_roles r WHERE r.rolbypassrls
+UNION ALL SELECT 3, r.oid, 'may take the policies away' FROM pg_roles r WHERE r.rolname = '{OWNER}'
+UNION ALL SELECT 4, r.oid, 'has REPLICATION, and so reads every change that is written' FROM pg_roles r
+    WHERE r.rolreplication
+UNION ALL SELECT 5, r.oid, 'has CREATEROLE, and so may make itself a member of {OWNER}' FROM pg_roles r
+    WHERE r.rolcreaterole AND current_setting('server_version_num')::int < 160000
+UNION ALL SELECT 6, r.oid, 'may set the password of ' || t.rolname FROM pg_roles r
+    JOIN pg_roles t ON t.oid <> r.oid AND t.rolcanlogin AND pg_has_role(r.oid, t.oid, 'MEMBER WITH ADMIN OPTION')
+    JOIN pg_roles m ON m.rolname = '{READER}' AND pg_has_role(t.oid, m.oid, 'MEMBER')
+    WHERE r.rolcreaterole AND NOT r.rolsuper AND current_setting('server_version_num')::int >= 160000
+UNION ALL SELECT 7, r.oid, 'reads or writes what no policy guards' FROM pg_roles r
+    WHERE r.rolname IN ({", ".join(f"'{name}'" for name in _READS_ALL)})
+UNION ALL SELECT 8, r.oid, 'owns the database' FROM pg_roles r JOIN pg_database d ON d.datdba = r.oid
+    WHERE d.datname = current_database() AND {_OTHERS}
+UNION ALL SELECT 9, r.oid, 'owns the schema ' || n.nspname FROM pg_roles r JOIN pg_namespace n ON n.nspowner = r.oid
+    WHERE {_HERE} AND {_OTHERS}
+UNION ALL SELECT 10, r.oid, 'owns the table ' || c.relname FROM pg_roles r JOIN pg_class c ON c.relowner = r.oid
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_HERE} AND c.relname IN ({_OURS}) AND {_OTHERS}
+UNION ALL SELECT 11, r.oid, 'owns the function ' || p.proname FROM pg_roles r JOIN pg_proc p ON p.proowner = r.oid
+    JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {_HERE} AND {_OTHERS}
+"""
+_TAKEOVERS = f"""
+WITH rights(rank, of, what) AS MATERIALIZED ({_RIGHTS})
+SELECT DISTINCT ON (l.rolname) l.rolname::text, o.rolname::text, rights.what
+FROM rights JOIN pg_roles o ON o.oid = rights.of JOIN pg_roles l ON pg_has_role(l.oid, o.oid, 'MEMBER')
+WHERE {{which}} ORDER BY l.rolname, l.oid <> o.oid, rights.rank, rights.what
+"""
+
+
+def find_takeovers(connection: sqlalchemy.Connection) -> dict[str, str]:
+    """Every role that could take the database over, and why: ``it is a member of X, which …``."""
+    return _find(connection, "true")
+
+
+def why_it_could(connection: sqlalchemy.Connection) -> str | None:
+    """Why the login of a connection could; None where it could not."""
+    return next(iter(_find(connection, "l.rolname = session_user").values()), None)
+
+
+def _find(connection: sqlalchemy.Connection, which: str) -> dict[str, str]:
+    rows: Any = connection.exec_driver_sql(_TAKEOVERS.replace("{which}", which))
+    return {
+        login: f"it {what}" if login == role else f"it is a member of {role}, which {what}"
+        for login, role, what in rows
+    }

@@ -1,0 +1,183 @@
+"""Every path that a person names goes through one door: what is no file is refused by name, and nobody waits for it.
+
+The walk finds the paths of all commands by their type. What is asked of the library alone stands at the foot.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from headish import Database, Store, restore
+from headish.errors import HeadishError
+from headish_cli.main import main
+from headish_cli.options import PLACE
+from support.command import Command
+
+if not hasattr(os, "mkfifo"):
+    pytest.skip("named pipes are POSIX's; run these on Linux or macOS", allow_module_level=True)
+
+UNFIT = ["pipe", "pipe-link", "/dev/zero", "/dev/full", "/proc/self/environ", "/sys/kernel/notes", "folder", "nowhere"]
+"""``nowhere`` is a link to nothing: what is read is missing there, and what is written is made."""
+BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
+    ("headish", "--db"): ("@", "list"),
+    ("add", "--attach"): ("add", "hi", "--attach", "@"),
+    ("ask", "--attach"): ("ask", "hi", "--to", "openai", "--model", "m", "--attach", "@"),
+    ("ask", "--schema"): ("ask", "hi", "--to", "openai", "--model", "m", "--schema", "@"),
+    ("ask", "--mcp-config"): ("ask", "hi", "--to", "openai", "--model", "m", "--tool-loop", "--mcp-config", "@"),
+    ("backup", "dest"): ("backup", "@"),
+    ("convert", "file"): ("convert", "@", "--to", "2.2"),
+    ("cost", "--prices"): ("cost", "--prices", "@"),
+    ("demo", "--keep"): ("demo", "--keep", "@"),
+    ("doc", "path"): ("doc", "@"),
+    ("export", "--output"): ("export", "--all", "--to", "chat", "--output", "@"),
+    ("export", "--report"): ("export", "main", "--to", "chat", "--for-training", "--report", "@"),
+    ("follow", "--cursor-file"): ("follow", "--no-wait", "--cursor-file", "@"),
+    ("import", "files"): ("import", "@"),
+    ("import", "--report"): ("import", "CHAT", "--report", "@"),
+    ("lint-transcript", "file"): ("lint-transcript", "@"),
+    ("record", "file"): ("record", "@"),
+    ("reply", "file"): ("reply", "main", "--from", "openai", "@"),
+    ("restore", "file"): ("restore", "@", "NEW"),
+    ("restore", "target"): ("restore", "BACKUP", "@"),
+    ("restore", "--erasures"): ("restore", "BACKUP", "NEW", "--erasures", "@"),
+    ("tools set", "file"): ("tools", "set", "files", "@"),
+}
+"""Each path of a command, and how the command is called with it (``@``)."""
+FOLDERS = {("export", "--output"), ("import", "files")}
+"""Those that may be a folder."""
+WRITTEN = {
+    ("headish", "--db"), ("export", "--report"), ("export", "--output"), ("import", "--report"),
+    ("restore", "target"), ("follow", "--cursor-file"),
+}  # fmt: skip
+"""Those that a link to nothing is no hindrance for."""
+
+
+@pytest.fixture(autouse=True)
+def at_once() -> Iterator[None]:
+    """Whoever waits for a pipe, or reads a device to its end, is interrupted."""
+
+    def interrupt(*_: Any) -> None:
+        raise TimeoutError("it waits")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, str]:
+    """The places that a test names."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "pipe-link").symlink_to("pipe")
+    (tmp_path / "nowhere").symlink_to("missing")
+    (tmp_path / "chat.json").write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+    with Store.open(tmp_path / "cli.db") as store:
+        store.add_turns(["Hello", {"content": "Hi", "role": "assistant", "continues": [0], "bookmark": "main"}])
+        store.backup(tmp_path / "all.hbackup")
+    own = {"CHAT": "chat.json", "BACKUP": "all.hbackup", "NEW": "new.db"}
+    return {name: str(tmp_path / path) for name, path in own.items()} | {
+        name: str(tmp_path / name) for name in UNFIT
+    }  # an absolute path stays what it is
+
+
+def paths_of(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """The command and the parameter of each path; those that every command takes over from the first one, once."""
+    for parameter in command.params:
+        if isinstance(parameter.type, click.Path) and (parameter.name != "db" or not words):
+            yield " ".join(words) or "headish", max(parameter.opts, key=len)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            found = command.get_command(click.Context(command), name)
+            assert found is not None
+            yield from paths_of(found, (*words, name))
+
+
+def test_every_path_of_every_command_is_tried() -> None:
+    assert set(paths_of(main)) == set(BEFORE)
+
+
+def test_what_is_named_as_a_path_is_declared_so() -> None:
+    """A parameter that says FILE, PATH, FOLDER or DEST has the type that the walk finds."""
+
+    def look(command: click.Command) -> Iterator[str]:
+        for each in command.params:
+            words = f"{each.metavar} {each.name}".upper()
+            if any(word in words for word in ("FILE", "PATH", "FOLDER", "DEST")) and not each.type.is_composite:
+                is_other = isinstance(each.type, click.types.BoolParamType) or "PROFILE" in words
+                if not is_other and not isinstance(each.type, click.Path):
+                    yield f"{command.name} {each.name}"
+        if isinstance(command, click.Group):
+            for name in command.list_commands(click.Context(command)):
+                found = command.get_command(click.Context(command), name)
+                assert found is not None
+                yield from look(found)
+
+    assert list(look(main)) == []
+    assert isinstance(PLACE, click.Path)
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+@pytest.mark.parametrize("path", BEFORE, ids=" ".join)
+def test_what_is_no_file_is_refused_by_name(
+    headish: Command, places: dict[str, str], path: tuple[str, str], unfit: str
+) -> None:
+    words = [places[unfit] if word == "@" else places.get(word, word) for word in BEFORE[path]]
+    if path == ("headish", "--db"):
+        headish = Command(words.pop(0))
+    done = headish.run(*words)
+    is_fit = (unfit == "folder" and path in FOLDERS) or (unfit == "nowhere" and path in WRITTEN)
+    if is_fit and done.code == 0:
+        return
+    assert done.code in (1, 2), done
+    assert places[unfit] in done.err
+    assert "Traceback" not in done.err
+    assert "it waits" not in done.err
+
+
+def test_the_configuration_is_one_too(
+    headish: Command, places: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for unfit in UNFIT:
+        monkeypatch.setenv("HEADISH_CONFIG", places[unfit])
+        if unfit == "nowhere":
+            headish("list")
+        else:
+            assert places[unfit] in headish.run("list").err
+
+
+READERS: dict[str, Callable[[Store, str], object]] = {
+    "add_document": lambda store, path: store.add_document(path),
+    "import_file": lambda store, path: store.import_file(path),
+    "cost": lambda store, path: store.cost("main", prices=path),
+    "restore": lambda _, path: restore(path, ":memory:"),
+    "receipts": lambda _, path: restore("all.hbackup", ":memory:", erasures=path),
+    "Store.open": lambda _, path: Store.open(path, create=False),
+    "Store.open read-only": lambda _, path: Store.open(path, read_only=True),
+    "Database.open": lambda _, path: Database.open(f"sqlite:///{path}", create=False),
+    "backup": lambda store, path: store.backup(path),
+}
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+@pytest.mark.parametrize("verb", READERS)
+def test_the_library_refuses_the_same(
+    places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, unfit: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Store.open(tmp_path / "cli.db") as store, pytest.raises(HeadishError) as caught:
+        READERS[verb](store, places[unfit])
+    assert places[unfit] in str(caught.value)
+
+
+def test_a_folder_of_the_kernels_is_not_walked(headish: Command) -> None:
+    assert "/proc" in headish.run("import", "/proc/self").err
