@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UnsetType
 
 from headish.content import strictjson
-from headish.content.words import first_words_or_kinds, one_line, words_of_beginning
+from headish.content.excerpts import first_words_or_kinds, one_line, words_of_beginning
 from headish.database.query import Connection
 from headish.errors import (
     CorruptRecord,

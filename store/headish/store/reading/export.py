@@ -27,8 +27,8 @@ from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
     from headish.content.forms.parts import Form
-    from headish.renderings.pages import Face
     from headish.transcripts.threads import Ending
+    from headish.values.messages import Face
 
 Definition = Mapping[str, Any]
 Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
