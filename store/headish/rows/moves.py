@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row
 from headish.rows.bookmarks import ADD_LOG, LAST_LOG, Named, find_named
-from headish.rows.conversations import rename_record
+from headish.rows.conversations import move_entries, rename_record
 from headish.rows.counters import take_change
 from headish.rows.turns import ParentTurn, parent_at
 from headish.values.places import Place
@@ -210,10 +210,6 @@ FORGET_FORMER = Query(
     "forget that bookmarks had a name before",
     "UPDATE bookmark_log SET was = NULL WHERE space = :space AND change IS NOT NULL AND was = :was",
 )
-MOVE_RECORD_LOG = Query(
-    "give what was said of a conversation another subject in its log",
-    "UPDATE record_log SET subject = :to_subject WHERE space = :space AND subject = :subject",
-)
 
 
 def replace_name(connection: Connection, space: int, name: bytes, others: list[bytes], became: bytes) -> None:
@@ -234,4 +230,4 @@ def replace_name(connection: Connection, space: int, name: bytes, others: list[b
         connection.run(FORGET_FORMER, space=space, was=name)
     for each in (name, *others):
         if not has_log(connection, space, each):  # else the name is that of another bookmark by now
-            connection.run(MOVE_RECORD_LOG, space=space, subject=each, to_subject=became)
+            move_entries(connection, space, each, became)

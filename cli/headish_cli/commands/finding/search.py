@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-<<<<<<< HEAD
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
-from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
-=======
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, versions_option
-from headish_cli.printing.output import cells, one_line, print_json_lines, room_beside, say, shorten
->>>>>>> main
+from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
 
