@@ -21,7 +21,7 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationEnt
 
 from headish import ReadTransaction, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place
+from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place, with_reply
 from headish.adapters.naming import safe_name
 from headish.adapters.sessions import DELETED
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
@@ -131,6 +131,15 @@ def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[Co
 
 def make_entry_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     """The draft of an entry. Raises: TooLarge."""
+    return _with_reply(_make_draft(entry, limit_bytes), entry.message)
+
+
+def _with_reply(draft: Draft, message: Any) -> Draft:
+    reply = messages.reply_of(message)
+    return with_reply(draft, reply) if reply else draft
+
+
+def _make_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     written = messages.write(entry.message)
     app = written.app
     key = entry_key(entry.id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.history.reading.usage import Count, CountedReply, count_usage, read_later_page, read_page, read_replies
 from headish.history.reading.versions import outgrown_in_space
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
@@ -117,3 +117,7 @@ def _all_replies(space: Space) -> Iterator[CountedReply]:
     while seq is not None:
         page, seq = space._read(partial(read_page, space=space._number, seq=seq))
         yield from (each for each in page if each.id not in halves)
+    after: bytes | None = b""
+    while after is not None:
+        page, after = space._read(partial(read_later_page, space=space._number, after=after))
+        yield from page
