@@ -44,10 +44,9 @@ ELSEWHERE = {
 BY_OTHERS = {
     **{f"Batches.{name}": "Objects.put" for name in ("create", "status", "collect")},
     "Batches.drop": "Objects.remove",
-    "Store.write": "Store.add_turn",
     "Streams.recover_remote": "Streams.recover",
 }
-"""Verbs that send the server no statement of their own: they ask a provider, or run what a program calls in them."""
+"""Verbs that ask a provider, and send the server no statement that another verb does not send."""
 
 
 def again(path: str) -> Iterator[tuple[str, Any]]:
