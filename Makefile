@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick pythons tests-quick soak bench bench-peers docs aio fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick pythons tests-quick soak mutants bench bench-peers docs aio fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -33,6 +33,7 @@ help:
 	@echo "make pythons  quick on each other Python of $(PYTHONS); quick-3.13, test-3.13 on that one alone"
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
+	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
@@ -96,6 +97,11 @@ MINUTES ?= 10
 soak: $(VENV)/.dev
 	$(BIN)/python tests/soak/run.py --minutes $(MINUTES) $(SOAK)
 
+# Changes to the code that the tests of its folder should notice: MUTANTS places of each, or of FLOORS alone. Takes hours.
+MUTANTS ?= 20
+mutants: $(VENV)/.dev .venv-mutants/.installed
+	.venv-mutants/bin/python tests/mutants/run.py --pytest $(BIN)/pytest --places $(MUTANTS) $(FLOORS)
+
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
@@ -155,6 +161,7 @@ lock: $(VENV)/.dev
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
+	$(LOCK_ONE) --output-file requirements/mutants.txt requirements/mutants.in
 	for peer in $(PEERS); do $(LOCK_ONE) --output-file requirements/peers-$$peer.txt \
 		--constraint requirements/run.txt requirements/peers-$$peer.in || exit 1; done
 
@@ -172,6 +179,11 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv-mutants/.installed: requirements/mutants.txt | $(BIN)/python
+	$(BIN)/python -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/mutants.txt
 	@touch $@
 
 .venv-peers/.installed: requirements/peers.txt pyproject.toml | $(BIN)/python

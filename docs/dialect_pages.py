@@ -9,8 +9,8 @@ from typing import Any
 from provider_pages import BLOCKS, EXAMPLES, NOTE, OPTIONS, TEXT, TOOL
 
 from headish.providers import PROVIDERS, lint, prepare_request
+from headish.providers.dialects.choosing import OPENAI_LIMIT, describe_dialect
 from headish.providers.dialects.table import DIALECTS
-from headish.providers.dialects.telling import OPENAI_LIMIT, describe_dialect
 from headish.providers.dialects.values import Dialect
 from headish.providers.shared.parameters import PARAMETERS
 

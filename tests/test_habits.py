@@ -31,6 +31,7 @@ OTHERS = {
     "docs",
     "emission",
     "migrations",
+    "mutants",
     "soak",
     "support",
     "wheel",

@@ -147,6 +147,9 @@ def expect_options(command: F) -> F:
     return command
 
 
+versions_option = click.option(
+    "--versions", is_flag=True, help="Show answers that an import met half written, too, beside the whole ones."
+)
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 

@@ -122,7 +122,7 @@ class TestRefused:
 def test_a_forked_child_goes_on_and_closes_nothing_of_its_parent(tmp_path: Path) -> None:
     each = held(tmp_path / "a.db")
     context = multiprocessing.get_context("fork")
-    with holding._lock:  # another thread of the parent may hold it
+    with holding._lock.now:  # another thread of the parent may hold it
         child = context.Process(target=_write_and_close, args=(each,))
         child.start()
     child.join()

@@ -12,7 +12,7 @@ from headish import Store
 from headish.adapters import healing, hiding
 from headish.adapters.hiding import HidesOnly, check_erase, erases
 from headish.adapters.sessions import drop, name_of, pop, read_unknown, session_of
-from headish.errors import InvalidArgument
+from headish.errors import InvalidArgument, UnknownBookmark
 from headish.rows.threads.ranges import SpokenTurn
 from support.growing import grow
 from support.insides import counted_statements
@@ -168,6 +168,26 @@ class TestADrop:
         drop(store, MAIN, erase=True)
         assert texts(store, session_of("fork")) == ["a"]
         assert sum(each.erased is None for each in store.turns()) == 1
+
+    @pytest.mark.parametrize("order", [("main", "fork"), ("fork", "main")])
+    def test_of_all_that_share_turns_leaves_none_in_any_order(self, store: Store, order: tuple[str, str]) -> None:
+        put(store, MAIN, "a", "b")
+        store.bookmarks.set("fork", "main~1")
+        put(store, session_of("fork"), "c")
+        for name in order:
+            drop(store, session_of(name), erase=True)
+        assert all(each.erased for each in store.turns())
+        assert store.verify().problems == ()
+
+    def test_leaves_no_name_behind_and_begins_anew(self, store: Store) -> None:
+        put(store, MAIN, "a")
+        store.conversations.set("main", title="private")
+        drop(store, MAIN, erase=True)
+        with pytest.raises(UnknownBookmark):
+            store.bookmarks.history("main")
+        put(store, MAIN, "b")
+        assert len(store.bookmarks.history("main")) == 1
+        assert store.conversations.get("main").record.key == "main"
 
     def test_of_a_name_that_is_gone_erases_too(self, store: Store) -> None:
         put(store, MAIN, "a")

@@ -10,7 +10,7 @@ import pytest
 
 from headish import Store
 from headish.aio import AsyncStore
-from headish.calls.kept import close_all
+from headish.calls.connections import close_all
 from support.loopback import Loopback
 from support.places import FilePlace, Place
 

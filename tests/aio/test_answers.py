@@ -14,7 +14,7 @@ import pytest
 from aio.conftest import Run
 from headish.aio import AsyncStore, handing, outcome_of
 from headish.aio.handing import Handed
-from headish.errors import CallCancelled, CallRefused, UnknownPointer
+from headish.errors import CallCancelled, CallRefused, InvalidReply, UnknownPointer
 from headish.providers import Delta
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
@@ -235,6 +235,19 @@ class TestReceiving:
             await asking.add_turn("Hi", bookmark="other")
             await asking.reply("other", "anthropic", events())
             assert await asking.text("other") == "Hello."
+
+        run(main())
+
+    def test_a_stream_without_an_event_is_no_answer(self, asking: AsyncStore, run: Run) -> None:
+        async def nothing() -> AsyncIterator[dict[str, Any]]:
+            for event in ():
+                yield event
+
+        async def main() -> None:
+            question = await asking.add_turn("Hi", bookmark="main")
+            with pytest.raises(InvalidReply, match="nothing of it is an answer of anthropic"):
+                await asking.reply("main", "anthropic", nothing())
+            assert (await asking.get("main")).id == question.id
 
         run(main())
 

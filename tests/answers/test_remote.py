@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headish import Store, Turn
-from headish.calls.fetching import fetch_answer
+from headish.calls.remote import fetch_answer
 from headish.errors import CallRefused, InvalidArgument, Redirected, Unreachable, UnreadableAnswer
 from support.loopback import Loopback
 from support.places import Place

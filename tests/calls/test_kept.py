@@ -15,8 +15,8 @@ import pytest
 
 from headish.calls import Call, Stop, Timeouts, open_call
 from headish.calls import deadline as deadlines
+from headish.calls.connections import close_all
 from headish.calls.deadline import Deadline
-from headish.calls.kept import close_all
 from headish.errors import (
     CallCancelled,
     CallError,

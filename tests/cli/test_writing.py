@@ -215,6 +215,7 @@ class TestImport:
         assert headish("import", path).err == "1 conversation with 3 messages read; new: 3 turns, 1 bookmark.\n"
         assert headish("import", path, "--from", "oasst", "--json").json == {
             "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [], "untimed": 0, "broken": 0,
+            "held_back": 0,
             "unmapped": {}, "unread": {"count": 0, "files": [], "importable": {}},
         }  # fmt: skip
 
@@ -254,7 +255,7 @@ class TestImport:
         for name in ("a.jsonl", "b.jsonl"):
             (tmp_path / name).write_text(json.dumps(TREE) + "\n")
         told = headish.fails("import", str(tmp_path), "--from", "x")
-        assert told.startswith("unknown format 'x': known are oasst")
+        assert told.startswith("unknown format 'x': known are chatgpt")
         assert "\n" not in told
         assert "--every goes with --watch" in headish.misused("import", str(tmp_path), "--every", "3")
 
@@ -264,4 +265,4 @@ class TestImport:
         assert done.code == 1
         assert "bad.jsonl, line 2: broken: " in done.err
         assert "it cannot be read" in headish.fails("import", str(tmp_path / "nowhere.jsonl"))
-        assert "unknown format 'x': known are oasst" in headish.fails("import", "-", "--from", "x", stdin="")
+        assert "unknown format 'x': known are chatgpt" in headish.fails("import", "-", "--from", "x", stdin="")

@@ -11,8 +11,7 @@ from headish import ContextWindow, Message, emit
 from headish.errors import InvalidArgument, Unrepresentable
 from headish.transcripts import parse
 from headish.transcripts.openchatml.flatten import DROPPABLE, flatten
-from headish.transcripts.shared.header import is_header_value
-from headish.transcripts.shared.transcript import stop_of, usual_stop
+from headish.transcripts.shared.transcript import is_header_value, stop_of, usual_stop
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import Attributes
 from support.providers.emitted import windows

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from headish import Store
 from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument
-from headish.store.writing.add import add_drafts
 from headish.values.blocks import Text
 from headish.values.ids import time_of
 from headish.values.messages import Message
 from headish.values.times import from_milliseconds, milliseconds_of
-from support.insides import run_sql, unchanged
+from support.insides import add_draft, run_sql, unchanged
 from support.places import FilePlace, Place
 
 SAID = datetime(2023, 2, 5, 14, 23, 50, 983_000, UTC)
@@ -144,7 +143,7 @@ class TestWhatGoesByIt:
     def test_usage_by_day_counts_it_on_the_day_it_was_said(self, store: Store) -> None:
         kept = {"reply": {"provider": "anthropic", "model": "m"}, "said_at": SAID_MILLISECONDS}
         message = Message(role="assistant", content=(Text("a"),))
-        add_drafts(store, [make_message_draft(message, 1000, system=kept)])
+        add_draft(store, make_message_draft(message, 1000, system=kept))
         assert [count.key for count in store.usage(by="day")] == ["2023-02-05"]
 
     def test_a_page_shows_it(self, store: Store) -> None:

@@ -11,11 +11,10 @@ from headish import Store
 from headish.content.drafts import make_message_draft
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.providers.shared.values import Usage
-from headish.store.writing.add import add_drafts
 from headish.values.ids import time_of
 from headish.values.messages import Message
 from support.growing import grow
-from support.insides import counted_statements
+from support.insides import add_draft, counted_statements
 from support.places import Place
 
 
@@ -140,7 +139,7 @@ class TestOddities:
     def test_what_another_writer_calls_a_reply_is_counted_as_far_as_it_can_be_read(
         self, store: Store, reply: Any, counted: list[Any]
     ) -> None:
-        add_drafts(store, [make_message_draft(Message(role="assistant", content=()), 1000, system={"reply": reply})])
+        add_draft(store, make_message_draft(Message(role="assistant", content=()), 1000, system={"reply": reply}))
         for headish in ("@", None):
             found = [(count.key, count.replies, count.silent) for count in store.usage(headish, by="model")]
             assert found == counted

@@ -28,7 +28,13 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "projects"
     (made / "tides").mkdir(parents=True)
     (made / "tides" / "a.jsonl").write_bytes(WHOLE[:-30])
+    age(made / "tides" / "a.jsonl")
     return made
+
+
+def age(path: Path) -> None:
+    """Nobody has written to the file for an hour: nothing in it is held back, in a process of its own either."""
+    os.utime(path, (time.time() - 3600, time.time() - 3600))
 
 
 def test_a_second_call_reads_nothing(store: Store, folder: Path) -> None:
@@ -167,6 +173,7 @@ def test_watching_ends_with_ctrl_c_and_loses_and_repeats_nothing_when_it_is_kill
     watching.communicate()
     with path.open("ab") as file:
         file.write(WHOLE[-30:])
+    age(path)
     watching = start(target, "--watch", folder, "--every", "0.1")
     wait_for(target, 5)
     watching.send_signal(signal.SIGINT)
@@ -185,6 +192,7 @@ def test_two_that_watch_the_same_folder_store_it_once(tmp_path: Path, folder: Pa
         text = session(*records).getvalue().replace(b'uuid": "', f'uuid": "{number}-'.encode())
         text = text.replace(b'parentUuid": "', f'parentUuid": "{number}-'.encode())
         (folder / f"{number}.jsonl").write_bytes(text.replace(b"msg_", f"msg_{number}_".encode()))
+        age(folder / f"{number}.jsonl")
     target = tmp_path / "history.db"
     os.unlink(folder / "tides" / "a.jsonl")
     both = [start(target, "--watch", "--once", folder) for _ in range(2)]
@@ -203,6 +211,7 @@ def test_a_folder_that_is_not_there_yet_is_watched_all_the_same(tmp_path: Path, 
     wait_for(target, 4)
     later.mkdir()
     (later / "rollout-b.jsonl").write_bytes(rollout(*ROLLOUT).getvalue())
+    age(later / "rollout-b.jsonl")
     wait_for(target, 10)
     watching.send_signal(signal.SIGINT)
     told = watching.communicate(timeout=60)[1]

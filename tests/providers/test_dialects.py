@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from headish.errors import InvalidAddress, InvalidArgument, UnknownFormat
 from headish.providers import Stream, parse_response, prepare_request
-from headish.providers.dialects.choosing import choose_dialect
+from headish.providers.dialects.choosing import choose_dialect, describe_dialect
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.dialects.tags import TagSplitter
-from headish.providers.dialects.telling import describe_dialect
 from headish.providers.pointers import decode_pointer, encode_pointer, make_pointer
 from headish.values.blocks import Text, Thinking, to_mapping
 

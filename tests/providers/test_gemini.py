@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from headish import ContextWindow, Message
 from headish.errors import Unsupported
 from headish.providers import Request, lint, prepare_request
-from headish.providers.gemini.names import GeminiNames
+from headish.providers.gemini.calls import SKIP, GeminiNames
 from headish.providers.gemini.request import OPENING, GeminiWriter
-from headish.providers.gemini.signatures import SKIP
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.values.blocks import (
     Base64Source,

@@ -11,7 +11,7 @@ from headish.content.encoding import read_content
 from headish.content.forms.limits import MB, MEDIA, OFFICE
 from headish.errors import Unsupported
 from headish.providers import PROVIDERS, prepare_request
-from headish.providers.openai_responses.files import FILES
+from headish.providers.openai_responses.particulars import FILES
 from headish.values.messages import ContextWindow, Message
 
 URL = "https://example.org"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headish import ContextWindow, Message
 from headish.errors import Unsupported
 from headish.providers import Request, lint, prepare_request
-from headish.providers.openai_responses.files import FILES
+from headish.providers.openai_responses.particulars import FILES
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
 from support.later import Later

@@ -20,7 +20,7 @@ from headish import Store
 from headish.errors import UnknownFormat
 from headish.renderings import RENDERINGS
 from headish.renderings.harmless import disarm
-from headish.transcripts.shared.header import is_header_value
+from headish.transcripts.shared.transcript import is_header_value
 from support.browser import dom_of, needs_browser, run_browser
 from support.places import Place
 from support.zones import ZONES, in_zone, needs_zones

@@ -93,7 +93,7 @@ class TestRefusals:
     def test_data_past_the_limit(self, place: Place) -> None:
         store = place.open(payload_limit_bytes=10)
         store.objects.put("a", "k", b"x" * 10)
-        with unchanged(store), pytest.raises(TooLarge, match="the object cannot be kept: it has 11 bytes"):
+        with unchanged(store), pytest.raises(TooLarge, match=r"the object of kind a cannot be kept: it has 11 bytes"):
             store.objects.put("a", "k", b"x" * 11)
 
     @pytest.mark.parametrize("expect", [0, -1, "1", 1.0, True], ids=repr)

@@ -184,7 +184,7 @@ class TestHits:
         for limit in (1, 5):
             with counted_statements() as counted:
                 assert len(found(store, "cat", order="time", limit=limit)) == limit
-            assert counted.count == 5
+            assert counted.count == 6
 
     def test_their_turns_say_what_they_continue(self, store: Store) -> None:
         grown = grow(store, "cat? <- cat 1 <- cat 2, cat? <- cat 3, cat 1 + cat 3 <- cat 4, cat 5?")

@@ -288,6 +288,17 @@ class TestTheList:
         assert max(len(entry.title) for entry in found.values()) == 200
         assert (found["document"].last, found["call"].last, found["call"].title) == ("book.pdf", "(call f)", "")
 
+    def test_leaves_out_what_is_gone_unless_it_is_asked_for(self, store: Store) -> None:
+        grown = grow(store, "a? <- b <- c?, d? <- e, f? <- g <- h?, i? <- j")
+        store.bookmarks.set("left", grown["c?"].id)
+        store.bookmarks.set("gone", grown["e"].id)
+        for erased in ("a?", "c?", "d?", "e", "f?", "h?", "i?", "j"):  # of the first and the third one is left
+            store.erase(grown[erased].id, reason="asked", scrub=False)
+        assert subjects(store) == ["left", grown["f?"].id]
+        assert sorted(subjects(store, erased=True)) == sorted(["left", "gone", grown["f?"].id, grown["i?"].id])
+        assert [each.id for by in ("start", "tip") for each in store.heads(by=by)] == []  # type: ignore[arg-type]
+        assert len(store.heads(erased=True)) == len(store.heads(by="tip", erased=True)) == 4
+
     def test_a_last_turn_without_words_is_told_by_what_it_is(self, store: Store) -> None:
         for name in ("hidden", "replaced", "erased", "result", "large"):
             store.add_turn(f"the words of {name}", bookmark=name)
@@ -298,7 +309,7 @@ class TestTheList:
             result = {"type": "tool_result", "tool_use_id": "1", "name": "f", "content": said}
             store.add_turn([result], role="tool", continues=name)
         nameless = store.hide(store.add_turn("nameless").id)
-        told = {entry.conversation.name: (entry.title, entry.last) for entry in listed(store)}
+        told = {entry.conversation.name: (entry.title, entry.last) for entry in listed(store, erased=True)}
         assert nameless is not None
         assert told == {
             "hidden": ("the words of hidden", "(overlay: hides 1 turn from the model)"),

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from headish import Store
+from headish.content.drafts import Draft
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
 from headish.database.schema import metadata
+from headish.history.writing.append import append_batch
 
 T = TypeVar("T")
 
@@ -24,6 +26,11 @@ def database_of(store: Store) -> Backend:
 def read(store: Store, work: Callable[[Connection], T]) -> T:
     """Run a piece of work in a transaction of the store's database."""
     return database_of(store).read(work)
+
+
+def add_draft(store: Store, draft: Draft) -> None:
+    """Store a turn of which the store says what no verb takes, as another writer could."""
+    database_of(store).write(lambda connection: append_batch(connection, store._number, [draft], store._database.mint))
 
 
 def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:

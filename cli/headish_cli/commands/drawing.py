@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import (
     counted,
     marks,
@@ -50,9 +50,12 @@ class Drawn(NamedTuple):
 @click.option("-n", "--limit", type=click.IntRange(min=1),
               help=f"Draw only so many turns around the named one.  [default: {DRAWN:,}]")  # fmt: skip
 @click.option("--full", is_flag=True, help="Draw every turn of the tree, and fold none.")
+@versions_option
 @json_option
 @pass_settings
-def tree_command(settings: GlobalOptions, headish: str, limit: int | None, full: bool, as_json: bool) -> None:
+def tree_command(
+    settings: GlobalOptions, headish: str, limit: int | None, full: bool, versions: bool, as_json: bool
+) -> None:
     """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 
     The thread that leads to it is one straight column. Long runs are folded (⋮ 214 turns). Of a large tree half of the
@@ -60,7 +63,7 @@ def tree_command(settings: GlobalOptions, headish: str, limit: int | None, full:
     """
     with settings.open() as store:
         current = store.get(headish).id
-        turns = store.tree(current, limit=limit if full or as_json or limit else DRAWN)
+        turns = store.tree(current, limit=limit if full or as_json or limit else DRAWN, versions=versions)
         if as_json:
             print_json_lines(_record(turn, current) for turn in turns)
             return

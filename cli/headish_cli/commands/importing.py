@@ -152,6 +152,8 @@ def _summarize(done: Imported, dry_run: bool) -> None:
     read = f"{counted(done.trees, 'conversation')} with {counted(done.messages, 'message')} read"
     if done.untimed:
         say(f"{counted(done.untimed, 'time')} left out: before 1970, in the future, or without a zone.")
+    if done.held_back:
+        say(f"{counted(done.held_back, 'answer')} held back: still being written. A later import has it whole.")
     if done.unmapped:
         listed = sorted(done.unmapped.items(), key=lambda pair: (-pair[1], pair[0]))
         told = ", ".join(f"{count:,} × {one_line(what, None)}" for what, count in listed)

@@ -132,7 +132,7 @@ def pad(text: str, columns: int) -> str:
 
 def preview(blocks: Sequence[ContentBlock]) -> str:
     """A message on one line: its text, and a word for what is no text."""
-    from headish.content.words import in_short
+    from headish.content.excerpts import in_short
 
     return in_short(blocks)
 

@@ -18,6 +18,7 @@ from headish import Database, Store
 from headish.adapters.remembering import TurnMemory
 from headish.database.identity import DatabaseIdentity, identify
 from headish.errors import AdapterClosed, Closed
+from headish.values.forking import PerProcess
 
 Db = str | os.PathLike[str] | Database
 """What an adapter takes as ``db``: a path, a URL, ``":memory:"``, or a database that the caller opened and closes."""
@@ -45,17 +46,7 @@ class _SharedDatabase:
 _open: dict[DatabaseIdentity, _SharedDatabase] = {}
 _given: weakref.WeakValueDictionary[int, _SharedDatabase] = weakref.WeakValueDictionary()
 """Those of callers, by ``id``: it is no other's while an entry lasts, which holds its database."""
-_lock = threading.RLock()  # a hold that is collected is released wherever its thread stands, here too
-
-
-def _after_fork() -> None:
-    # A thread that is not in the child may have held the lock. The databases renew themselves.
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(after_in_child=_after_fork)
+_lock = PerProcess(threading.RLock)  # a hold that is collected is released wherever its thread stands, here too
 
 
 class DatabaseHold:
@@ -88,7 +79,7 @@ class DatabaseHold:
 
         Raises: AdapterClosed (a RuntimeError) after ``close``.
         """
-        with _lock:
+        with _lock.now:
             self.check()
             self._uses += 1
         try:
@@ -96,7 +87,7 @@ class DatabaseHold:
         except Closed as error:
             raise AdapterClosed(self._what) from error  # the caller's own database, which they closed
         finally:
-            with _lock:
+            with _lock.now:
                 self._uses -= 1
                 self._end()
 
@@ -107,7 +98,7 @@ class DatabaseHold:
 
     def close(self) -> None:
         """Let go of the database, for good. A call that runs ends first; a second ``close`` does nothing."""
-        with _lock:
+        with _lock.now:
             self._is_closed = True
             self._end()
 
@@ -119,14 +110,14 @@ class DatabaseHold:
 def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
     """The shared database, counted, and whether it is ours to close."""
     if isinstance(db, Database):
-        with _lock:
+        with _lock.now:
             return _given.setdefault(id(db), _SharedDatabase(db)), False
     found = identify(db)
     if found is None:
         shared = _SharedDatabase(Database.open(db))
         shared.holders = 1
         return shared, True
-    with _lock:
+    with _lock.now:
         known = _open.get(found)
         if known is None:
             known = _SharedDatabase(Database.open(db))
@@ -136,13 +127,13 @@ def _hold(db: Db) -> tuple[_SharedDatabase, bool]:
 
 
 def _hold_again(held: DatabaseHold) -> tuple[_SharedDatabase, bool]:
-    with held.use(), _lock:
+    with held.use(), _lock.now:
         held._shared.holders += 1
         return held._shared, held._is_ours
 
 
 def _let_go(shared: _SharedDatabase, is_ours: bool) -> None:
-    with _lock:
+    with _lock.now:
         shared.holders -= 1
         if shared.holders > 0 or not is_ours:
             return

@@ -56,11 +56,13 @@ from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
 from headish.values.names import Absent, check_name
+from headish.values.results.objects import USAGE
 
 __all__ = [
     "FORM",
     "MAPPING_LIMIT_BYTES",
     "NO_ATTRIBUTES",
+    "USAGE",
     "ContentBlock",
     "Document",
     "Draft",

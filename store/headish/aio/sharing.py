@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from headish.database.file.files import identity
 from headish.errors import Closed, ReadOnly
+from headish.values.forking import PerProcess
 
 if TYPE_CHECKING:
     from headish.store.database import Database
@@ -41,31 +42,27 @@ class Share:
 
     def close(self) -> None:
         """Give this part back, for good; the last one closes the database."""
-        with _process.lock:
+        with _lock.now:
             shared, self._shared = self._shared, None
             if shared is None:
                 return
             shared.users -= 1
             is_last = not shared.users
             if is_last:
-                _process.forget(shared)
+                _forget(shared)
         if is_last:
             shared.database.close()
 
 
-class _Process:
-    """What is open in this process. It is held by those who opened it: what everybody dropped is closed, as ever."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.open: WeakValueDictionary[tuple[Any, ...], Shared] = WeakValueDictionary()
-
-    def forget(self, shared: Shared) -> None:
-        for key in [key for key, each in self.open.items() if each is shared]:
-            del self.open[key]
+_lock = PerProcess(threading.Lock)
+_open: WeakValueDictionary[tuple[Any, ...], Shared] = WeakValueDictionary()
+"""What is open in this process. It is held by those who opened it: what everybody dropped is closed, as ever. In a
+forked child it stays open, and belongs to those who have it."""
 
 
-_process = _Process()
+def _forget(shared: Shared) -> None:
+    for key in [key for key, each in _open.items() if each is shared]:
+        del _open[key]
 
 
 def open_shared(target: str | os.PathLike[str], **options: Any) -> Share:
@@ -77,14 +74,14 @@ def open_shared(target: str | os.PathLike[str], **options: Any) -> Share:
     """
     from headish.store.database import Database
 
-    with _process.lock:
+    with _lock.now:
         key = _key_of(target, options)
-        shared = None if key is None else _process.open.get(key)
+        shared = None if key is None else _open.get(key)
         if shared is None or _is_closed(shared.database):
             shared = Shared(Database.open(target, **options))
             key = _key_of(target, options)  # a file that was just made has an identity now
             if key is not None:
-                _process.open[key] = shared
+                _open[key] = shared
         shared.users += 1
         return Share(shared)
 
@@ -113,13 +110,3 @@ def _key_of(target: object, options: dict[str, Any]) -> tuple[Any, ...] | None:
     except (OSError, ValueError):
         return None
     return None if found is None else (found, said)
-
-
-def _begin_anew() -> None:
-    """In a forked child: somebody else may have held the lock. What is open stays open; it belongs to those who have
-    it."""
-    _process.lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(after_in_child=_begin_anew)

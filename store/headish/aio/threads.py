@@ -4,13 +4,12 @@ The invariant is about cancellation: when the caller learns of it, the outcome i
 its caller up while the call goes on in its thread, and so does ``asyncio.shield`` around it: what was cancelled may
 still be stored a second later.
 
-This module knows asyncio and threads, and nothing of headish.
+This module knows asyncio and threads, and no store.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -20,6 +19,8 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
+
+from headish.values.forking import PerProcess
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -181,7 +182,7 @@ def _run_alone(call: Future[T], run: Callable[..., T], args: tuple[Any, ...]) ->
         call.set_result(result)
 
 
-class _Process:
+class _ThreadPools:
     """The pools of this process by their sizes, made when they are first needed."""
 
     def __init__(self) -> None:
@@ -189,25 +190,13 @@ class _Process:
         self.pools: dict[int, ThreadPoolExecutor] = {}
 
 
-_process = _Process()
-_left_to_the_parent: list[_Process] = []
-"""Pools whose threads stayed in the parent. They are kept: taking one down would wait for its threads."""
+_process = PerProcess(_ThreadPools)
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:
-    with _process.lock:
-        if threads not in _process.pools:
+    process = _process.now
+    with process.lock:
+        if threads not in process.pools:
             # Its threads are waited for at exit, so that what was handed to the database is not cut off there.
-            _process.pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="headish")
-        return _process.pools[threads]
-
-
-def _begin_anew() -> None:
-    """In a forked child: its parent's threads are not there, and another one of them may have held the lock."""
-    global _process
-    _left_to_the_parent.append(_process)
-    _process = _Process()
-
-
-if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(after_in_child=_begin_anew)
+            process.pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="headish")
+        return process.pools[threads]

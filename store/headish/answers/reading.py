@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.checking import check_reply
+from headish.answers.details import check_reply, trim_reply
 from headish.answers.journal import About
-from headish.answers.trimming import trim_reply
 from headish.content.drafts import Draft, make_message_draft
 from headish.content.encoding import encode_payload
 from headish.errors import CorruptRecord, InvalidArgument, InvalidReply, TooLarge, shown
@@ -38,7 +37,11 @@ def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iter
     whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
     if not whole and not isinstance(response, Iterable):
         raise InvalidArgument(f"an answer is a response, its text or its events, not {shown(response)}")
-    return read_stream(about, [response] if whole else response)
+    stream = open_stream(about)
+    reply = stream.read([response] if whole else response)
+    if stream.is_empty:
+        raise no_answer(about)
+    return reply
 
 
 def read_stream(about: About, events: Iterable[Any]) -> Reply:
@@ -107,6 +110,11 @@ def _read_text(about: About, events: Iterator[Any]) -> Reply:
             raise
         stream.fail(str(error))
     reply = stream.finish()
-    if count and reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error):
-        raise InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)
+    if not count or (reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error)):
+        raise no_answer(about)
     return reply
+
+
+def no_answer(about: About) -> InvalidReply:
+    """The error for what holds nothing that an answer is made of."""
+    return InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)

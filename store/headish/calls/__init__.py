@@ -5,7 +5,7 @@
             …
 
 ``endpoints`` says where each provider is, ``keys`` which key may go there, ``client`` calls and tries again,
-``answers`` reads, ``deadline`` ends what takes too long, ``kept`` holds connections open. Nothing here knows the store
+``answers`` reads, ``deadline`` ends what takes too long, ``connections`` stay open. Nothing here knows the store
 or what an event means. A key goes to its provider's own host and nowhere else, unless the caller names one for another
 address; no error, repr or log shows one.
 """

@@ -14,9 +14,9 @@ import msgspec
 
 from headish.calls.answers import Call, Exchange, Limits
 from headish.calls.clouds.credentials import find_credentials
+from headish.calls.connections import IdleClient, borrowed
 from headish.calls.deadline import Deadline, Stop, Timeouts
 from headish.calls.headers import check_headers, find_secrets, write_headers
-from headish.calls.kept import IdleClient, borrowed
 from headish.calls.keys import refuse_readable
 from headish.calls.redaction import Redactor
 from headish.calls.refusals import check_answer

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from headish.providers.shared.words import TextPlace
+from headish.providers.shared.shapes import TextPlace
 
 HIDDEN = "***"
 SHORTEST_SECRET = 8

@@ -1,10 +1,12 @@
 """A provider's API beside its answers: small JSON documents, one file up, and files of any length down, line by line.
 
+A whole answer that a provider keeps (stored on request, or made in the background) is one of them.
 What is only read is asked again where that may help. What creates something is not, once the provider may have it.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ import msgspec
 from headish.calls.client import choose_delay
 from headish.calls.clouds.credentials import find_credentials
 from headish.calls.deadline import Timeouts
+from headish.calls.endpoints import find_endpoint
 from headish.calls.headers import check_headers, find_secrets, write_headers
 from headish.calls.keys import refuse_readable
 from headish.calls.redaction import Redactor
@@ -36,6 +39,7 @@ from headish.errors import (
 from headish.limits import BATCH_RESULTS_LIMIT_BYTES, EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES, RETRY_AFTER_LIMIT_SECONDS
 from headish.providers.clouds import Cloud
 from headish.providers.events.eventjson import Refusal, decode_event
+from headish.providers.registry import find_provider
 
 if TYPE_CHECKING:
     import httpx2
@@ -251,3 +255,34 @@ def _import_client() -> Any:
     except ImportError:
         raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
     return httpx2
+
+
+KEEPING = frozenset(("openai_responses",))
+"""The providers that keep answers under an id. Source: openai 3.54.0, ``resources/responses``, read on 2026-11-22."""
+_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+def fetch_answer(
+    provider: str,
+    id: str,
+    *,
+    base_url: str | None = None,
+    key_env: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    cloud: Cloud | None = None,
+    timeouts: Timeouts = Timeouts(),
+) -> Mapping[str, Any]:
+    """The answer that a provider keeps under an id, as it is now; it holds ``***`` for the key of the call.
+
+    Raises: InvalidArgument for a provider that keeps none, or for what is no id; CallError (CallRefused, with status
+    404, where there is none of this id); InvalidAddress.
+    """
+    if provider not in KEEPING:
+        raise InvalidArgument(f"{provider} keeps no answers: {', '.join(sorted(KEEPING))} does")
+    if not _ID.fullmatch(id):  # which the server gave: it must not leave its place in the address
+        raise InvalidArgument(f"{id[:80]!r} cannot be the id of an answer")
+    remote = Remote(
+        provider, model=None, base_url=base_url, key_env=key_env, headers=headers, cloud=cloud, timeouts=timeouts
+    )
+    found = remote.get(f"{find_endpoint(provider).path}/{id}")
+    return remote.redactor.clean(found, find_provider(provider).reader.words)

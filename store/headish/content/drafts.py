@@ -235,9 +235,10 @@ def make_document_draft(
     return _draft(data, said, turn, read_facts(turn, author), system)
 
 
-def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None) -> Draft:
-    """The draft under another key, or under none; ``supersedes`` is the turn that it takes the place of."""
-    facts = replace(draft.facts, key=key, supersedes=supersedes)
+def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None, *, grew: bool = False) -> Draft:
+    """The draft under another key, or under none; ``supersedes`` is the turn that it takes the place of, and ``grew``
+    whether it says all that that one said."""
+    facts = replace(draft.facts, key=key, supersedes=supersedes, grew=grew or None)
     system = {} if draft.system is None else strictjson.decode(draft.system, "system")
     own = {name: value for name, value in system.items() if name not in Facts.__struct_fields__}
     return replace(draft, facts=facts, system=_encode_system(own, facts))

@@ -26,7 +26,7 @@ class Facts(Struct, frozen=True):
     """The facts of one turn; those that were not given are None.
 
     ``said_at`` is in Unix milliseconds, ``key`` in UTF-8. The turn takes the place of the one that it ``supersedes``,
-    and repeats the one that it is a ``copy_of``.
+    and repeats the one that it is a ``copy_of``. Where it ``grew``, it says all that the one before it said, and more.
     """
 
     said_at: int | None = None
@@ -34,6 +34,7 @@ class Facts(Struct, frozen=True):
     author: str | None = None
     supersedes: TurnId | None = None
     copy_of: TurnId | None = None
+    grew: bool | None = None
 
     @property
     def is_looked_up(self) -> bool:

@@ -12,8 +12,8 @@ from headish.history.reading.order import arrange
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, tip_of
-from headish.rows.upkeep.erasures import Erasable, erasable, links_into, names_logged, places_saying
-from headish.rows.upkeep.receipts import read_receipt
+from headish.rows.upkeep.erasures import Erasable, erasable, is_living, links_into, names_logged, places_saying
+from headish.rows.upkeep.receipts import named_by_erasures, read_receipt
 from headish.values.ids import time_of
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
@@ -123,7 +123,8 @@ def _reasons_to_stay(
 ) -> dict[Place, str]:
     """The turns of a thread that lead to something else, and to what: another branch, name or remembered move.
 
-    What the names of the ends themselves remember on the way is no reason.
+    What the names of the ends themselves remember on the way is no reason, nor what an erased name remembers, nor a
+    branch of which nothing is left.
     """
     tops: dict[int, int] = {}
     for chain, _, high in segments:
@@ -137,13 +138,15 @@ def _reasons_to_stay(
     why: dict[Place, str] = {}
     for chain, top in tops.items():
         end = Place(chain, top)
-        for name, pos in names_logged(connection, space, end):
-            if name not in own:
+        logged = names_logged(connection, space, end)
+        gone = named_by_erasures(connection, space, {name for name, _ in logged})
+        for name, pos in logged:
+            if name not in own | gone:
                 why[Place(chain, pos)] = f"the history of the bookmark {stored_name(name)} leads there"
         for pos, child in links_into(connection, space, end):
-            if child not in tops:
+            if child not in tops and is_living(connection, space, Place(child, 0)):
                 why[Place(chain, pos)] = "another branch continues it"
-        if tip_of(connection, space, end).pos > top:
+        if tip_of(connection, space, end).pos > top and is_living(connection, space, Place(chain, top + 1)):
             why[end] = "another turn continues it"
     now = names_of_segments(connection, space, [Segment(chain, 0, top) for chain, top in tops.items()])
     for place, names in now.items():

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UnsetType
 
 from headish.content import strictjson
-from headish.content.words import first_words_or_kinds, one_line, words_of_beginning
+from headish.content.excerpts import first_words_or_kinds, one_line, words_of_beginning
 from headish.database.query import Connection
 from headish.errors import (
     CorruptRecord,
@@ -24,6 +24,7 @@ from headish.errors import (
     shown,
 )
 from headish.history.reading.find import find_turn
+from headish.history.reading.order import arrange
 from headish.history.reading.versions import find_firsts
 from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.rows.bookmarks import find_bookmark
@@ -38,7 +39,10 @@ from headish.rows.conversations import (
     write_record,
 )
 from headish.rows.threads.entries import Listed, ListedTurn
+from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.walks import read_links
 from headish.rows.turns import parent_at, turn_by_id
+from headish.rows.upkeep.erasures import is_living
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id, time_of
 from headish.values.messages import Attributes
@@ -149,6 +153,22 @@ def check_key(given: object) -> str | None:
     if not text or len(text.encode()) > KEY_LIMIT_BYTES:
         raise InvalidArgument(f"the key of a conversation is text of 1 to {KEY_LIMIT_BYTES:,} bytes")
     return text
+
+
+def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
+    """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
+    return [each for each in listed if each.last.erased is None or not _is_gone(connection, space, each)]
+
+
+def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
+    if listed.first.id is not None and listed.first.erased is None:
+        return False
+    if listed.name is None:
+        begins = turn_by_id(connection, space, TurnId(str(listed.start)))
+        return begins is not None and not is_living(connection, space, begins.place)
+    end = find_bookmark(connection, space, listed.name)
+    segments = [] if end is None else arrange([end], read_links(connection, space, end))
+    return not any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each))
 
 
 def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:

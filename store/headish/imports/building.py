@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.content.drafts import Draft, make_draft, with_clean_meta, with_form, with_reply
 from headish.content.facts import plausible_time
-from headish.content.forms.kept import ForeignMessage, read_kept
+from headish.content.forms.foreign import ForeignMessage, read_kept
 from headish.errors import HeadishError
 from headish.imports.cleaning import name_from, within_limit, without_secrets
 from headish.imports.imported import ImportedConversation, ImportedTree, Link, make_key

@@ -48,6 +48,23 @@ def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, dr
     return words_of(today(decode_payload(payload))) == words_of(decode_payload(draft.payload))
 
 
+def only_grew(connection: Connection, space: int, stored: StoredTurn, draft: Draft) -> bool:
+    """Whether a draft says all that a turn said, in order, and perhaps more; the last text may have become longer.
+
+    Cost: one statement for its payload. Raises: CorruptTurn.
+    """
+    if stored.erased is not None or stored.type is not None or stored.role != draft.said.role:
+        return False
+    before, rest = decode_payload(read_payload(connection, space, stored)), iter(decode_payload(draft.payload))
+    return all(any(_goes_on(each, new) for new in rest) for each in before)
+
+
+def _goes_on(block: ContentBlock, longer: ContentBlock) -> bool:
+    if isinstance(block, Text) and isinstance(longer, Text):
+        return longer.text.startswith(block.text)
+    return block == longer
+
+
 def words_of(blocks: Iterable[ContentBlock]) -> list[Any]:
     """What blocks say to people and models, to be compared."""
     return [_words_of(block) for block in blocks if not is_of_form(block)]

@@ -23,7 +23,7 @@ from headish.content import strictjson
 from headish.database.query import Connection
 from headish.errors import InputError, InvalidImport
 from headish.imports.detection import detect_beginning, is_log
-from headish.imports.source_files import SourceFile, read_beginning
+from headish.imports.source_files import SourceFile, is_running, read_beginning
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, list_objects
 from headish.values.checks.files import is_kernels
@@ -163,6 +163,7 @@ KIND = "headish.imported"
 EDITION = 1
 """Of the readers: where one learns to read more, every file is read again."""
 Stamps = dict[str, bytes]
+_OPEN = b"open "
 
 
 def key_of(path: str | os.PathLike[str]) -> str:
@@ -190,10 +191,18 @@ def read_stamps(connection: Connection, space: int) -> Stamps:
 
 
 def changed_files(paths: Iterable[str | os.PathLike[str]], stamps: Stamps) -> list[str]:
-    """The files that are not as their stamps say."""
-    return [os.fspath(each) for each in paths if stamps.get(key_of(each)) != stamp_of(each)]
+    """The files that are not as their stamps say, and those of which an answer was held back that nobody writes any
+    more."""
+    return [os.fspath(each) for each in paths if not _is_as_it_was(each, stamps.get(key_of(each)))]
 
 
-def make_stamp(path: str, stamp: bytes) -> Put:
-    """The object that says how a file was when it was imported."""
-    return Put(KIND, key_of(path).encode(), stamp, None)
+def _is_as_it_was(path: str | os.PathLike[str], stamp: bytes | None) -> bool:
+    now = stamp_of(path)
+    if stamp is None or now is None or not stamp.startswith(_OPEN):
+        return stamp == now
+    return stamp == _OPEN + now and is_running(path)
+
+
+def make_stamp(path: str, stamp: bytes, *, is_open: bool = False) -> Put:
+    """The object that says how a file was when it was imported; ``is_open`` where an answer in it was held back."""
+    return Put(KIND, key_of(path).encode(), _OPEN + stamp if is_open else stamp, None)

@@ -107,8 +107,8 @@ class Imported(Struct, frozen=True):
 
     ``tips`` are the last turns of the threads that were imported from transcripts, in order. ``untimed`` counts the
     messages whose time was left out: it lies before 1970 or in the future, or has no zone. ``broken`` counts the
-    records that could not be read, and ``unmapped`` says how many of what had no place of its own. ``unread`` is what
-    the command passed over in folders.
+    records that could not be read, ``held_back`` the last answers of sessions that may still be written, and
+    ``unmapped`` says how many of what had no place of its own. ``unread`` is what the command passed over in folders.
     """
 
     trees: int = 0
@@ -118,6 +118,7 @@ class Imported(Struct, frozen=True):
     tips: tuple[TurnId, ...] = ()
     untimed: int = 0
     broken: int = 0
+    held_back: int = 0
     unmapped: Mapping[str, int] = {}
     unread: UnreadFiles = UnreadFiles()
 

@@ -45,7 +45,7 @@ class ImportNotes:
     def __init__(self, source: str, told: NoteListener | None = None) -> None:
         self.source, self._told = source, told
         self._outer: ImportNotes | None = None
-        self.broken = 0
+        self.broken = self.held_back = 0
         self.counts: Counter[str] = Counter()
 
     def of(self, source: str) -> ImportNotes:
@@ -65,6 +65,11 @@ class ImportNotes:
         """A record that says nothing in a conversation."""
         self._count(f"{_short(what)} (left out)")
         self._tell(where, "left out", what)
+
+    def hold_back(self, where: str) -> None:
+        """The last answer of a session that is still written: a later import has it whole."""
+        (self._outer or self).held_back += 1
+        self._tell(where, "left out", "answer that may still be written; a later import has it whole")
 
     def keep(self, where: str, what: str) -> None:
         """What lies verbatim in the turn's meta."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from headish.imports.imported import ImportedTree
 from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared.servers import ServerAddress
-from headish.imports.source_files import Progress
+from headish.imports.source_files import Progress, is_running
 from headish.values.caches import Cache
 
 
@@ -36,6 +36,12 @@ class ImportSource(NamedTuple):
     progress: Progress | None = None
     server: ServerAddress | None = None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a program may still write to the file: a reader of a log holds back its last answer then (rule R40,
+        grown versions)."""
+        return self.path is not None and is_running(self.path)
+
 
 class SourceMessage(Struct, frozen=True, kw_only=True):
     """A message as its source tells it. ``content`` None: it says nothing, and what names it as its parent continues
@@ -53,7 +59,7 @@ class SourceMessage(Struct, frozen=True, kw_only=True):
     are disjoint; ``reasoning_tokens`` are part of the output.
     ``hidden``: model, people or both, where the source does not send it on, or does not show it.
     ``meta`` is kept verbatim under the format's name in ``meta.app``. ``where`` names the message in notes.
-    ``form`` says how an API's message was written, where the content is one (``headish.content.forms.kept``).
+    ``form`` says how an API's message was written, where the content is one (``headish.content.forms.foreign``).
     """
 
     id: str | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -62,6 +63,18 @@ class SourceFile:
         except OSError as error:
             raise InvalidImport(name, None, f"it cannot be read ({error.strerror})") from None
         return self._own, name
+
+
+QUIET_SECONDS = 30 * 60
+"""A session's file that has not changed for so long is no longer written."""
+
+
+def is_running(path: str | os.PathLike[str]) -> bool:
+    """Whether a file was changed a short time ago."""
+    try:
+        return time.time() - os.stat(path).st_mtime < QUIET_SECONDS
+    except OSError:
+        return False
 
 
 def read_beginning(path: str | os.PathLike[str]) -> bytes | None:

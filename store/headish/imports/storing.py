@@ -18,10 +18,11 @@ from headish.content.drafts import Draft, with_key
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
+from headish.history.reading.versions import outgrown_by
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.conversation_names import find_named, name_conversation
-from headish.imports.editions import says_it_as_before
+from headish.imports.editions import only_grew, says_it_as_before
 from headish.imports.imported import Imported, ImportedTree
 from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
@@ -204,7 +205,7 @@ class _MetMessages:
         versions = self._all_versions(key, first)
         same = next((each for each in versions if self._is_behind(each, draft, before)), None)
         if same is None:
-            self.new.append(with_key(draft, next_version(key, versions[-1].key), versions[-1].id))
+            self.new.append(self._as_version(draft, key, versions[-1], before))
         self._met_keys[key] = len(self.new) - 1 if same is None else same
         return self._met_keys[key]
 
@@ -229,6 +230,16 @@ class _MetMessages:
         facts_of = self.new[turn].facts if isinstance(turn, int) else turn
         return facts_of.supersedes is not None
 
+    def _as_version(self, draft: Draft, key: bytes, last: StoredTurn, before: Before) -> Draft:
+        """The draft under the next key. It grew where it says all that the last version said, behind turns of which the
+        same holds (rule R40, grown versions)."""
+        grew = all(self._grew(each) for each in before if self._is_version(each))
+        grew = grew and last.chain != NOWHERE and only_grew(self._connection, self._space, last, draft)
+        return with_key(draft, next_version(key, last.key), last.id, grew=grew)
+
+    def _grew(self, turn: StoredTurn | int) -> bool:
+        return self.new[turn].facts.grew is True if isinstance(turn, int) else outgrown_by(turn) is not None
+
     def meet(self, draft: Draft, digest: bytes) -> StoredTurn | int:
         """The turn that a message stands for, or its index among the new ones."""
         key = draft.facts.key
@@ -246,8 +257,7 @@ class _MetMessages:
             if said_by(version) == draft.said or self._is_older(version, draft):
                 return version
         if versions:
-            last = versions[-1]
-            draft = with_key(draft, next_version(key, last.key), last.id)
+            draft = self._as_version(draft, key, versions[-1], ())
         return self._by_its_digest(draft, digest)
 
     def _versions(self, key: bytes, first: StoredTurn, draft: Draft) -> list[StoredTurn]:

@@ -13,7 +13,7 @@ from headish.content.encoding import read_content
 from headish.errors import InvalidArgument
 from headish.providers.dialects.choosing import check_dialect
 from headish.providers.registry import find_provider
-from headish.providers.shared.owned import owned, prove
+from headish.providers.shared.copies import owned, prove
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
 from headish.values.caches import plausible_cache

@@ -31,6 +31,8 @@ class Stream:
         dialect: str | None = None,
     ) -> None:
         reader = find_provider(provider).reader
+        self.is_empty = False
+        """Whether ``read`` was given no event at all."""
         self._reader: ReplyReader = reader(model=model, tool_names=tool_names, seed=seed, dialect=dialect)
 
     @property
@@ -51,11 +53,12 @@ class Stream:
 
     def read(self, events: Iterable[Mapping[str, Any] | Any]) -> Reply:
         """The reply of events that nobody watches as they come: as ``feed`` with each of them, then ``finish``."""
-        reader = self._reader
+        reader, event = self._reader, None
         for event in events:
             given = event if type(event) is dict else as_mapping(event)
             for each in reader.events_of(given) if reader.is_response(given) else (given,):
                 reader.feed(each)
+        self.is_empty = event is None
         return reader.finish()
 
     def fail(self, message: str) -> None:

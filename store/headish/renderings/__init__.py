@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from headish.errors import UnknownFormat
 from headish.renderings.html import render_html
-from headish.renderings.markdown import render_markdown
 from headish.renderings.pages import ThreadPage, make_page
-from headish.renderings.plain import render_plain
+from headish.renderings.texts import render_markdown, render_plain
 
 __all__ = ["RENDERINGS", "ThreadPage", "make_page", "render"]
 

@@ -30,7 +30,7 @@ from headish.values.blocks import (
     erased_in,
 )
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, Message
+from headish.values.messages import NO_ATTRIBUTES, Face, Message
 from headish.values.turns import TreeTurn
 
 BOUNDARY = "boundary"
@@ -47,14 +47,6 @@ class Part(Struct, frozen=True):
     kind: str
     title: str
     body: str
-
-
-class Face(Struct, frozen=True):
-    """How people see a turn that overlays change: not at all, or in other words; and what is said above it."""
-
-    hidden: bool = False
-    content: tuple[ContentBlock, ...] | None = None
-    boundaries: tuple[str, ...] = ()
 
 
 class Branch(Struct, frozen=True):

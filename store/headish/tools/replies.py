@@ -1,4 +1,4 @@
-"""Calls that have no reply yet, and replies in the envelope of OpenChatML 2.2 §8.2."""
+"""Calls that have no reply yet, which of them may run, and replies in the envelope of OpenChatML 2.2 §8.2."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from headish.content.unfinished import is_cut_off
+from headish.transcripts.openchatml.forms import FUNCTIONS, is_builtin
 from headish.transcripts.shared.pairs import pair_blocks
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
@@ -71,3 +72,34 @@ def make_reply(
     attributes = Attributes(recipient="assistant", channel="commentary") if framed else NO_ATTRIBUTES
     result = ToolResult(call.block.id, name, (Text(text),), True if error else None)
     return Message(role="tool", content=(result,), attributes=attributes)
+
+
+CUT_OFF = "it was cut off"
+
+
+def refusal(call: ToolUse, message: Message | None) -> str | None:
+    """Why a call may not run, None if it may: it was cut off, or it stands on a channel where tools are not called.
+
+    Without its message, the call's own mark alone tells that it was cut off.
+    """
+    if call.partial:
+        return CUT_OFF
+    if message is None:
+        return None
+    # By value: a caller may have built the block anew.
+    if any(block == call and is_cut_off(block, message) for block in message.content):
+        return CUT_OFF
+    return _wrong_channel(call, message.attributes.channel)
+
+
+def _wrong_channel(call: ToolUse, channel: str | None) -> str | None:
+    """Functions are called on ``commentary`` only, built-in tools also from ``analysis`` (OpenChatML 2.2 §8.3).
+
+    A call that a provider made has no channel. One from a frame is told by its name: only frames write ``functions.``.
+    """
+    if channel == "commentary" or (channel == "analysis" and is_builtin(call.name)):
+        return None
+    if channel is None and not call.name.startswith(FUNCTIONS):
+        return None
+    where = f"on {channel}" if channel else "without a channel"
+    return f"a function is called on commentary, not {where}"

@@ -20,8 +20,7 @@ from typing import Any
 
 from headish.content.forms.customs import INPUT, is_custom
 from headish.errors import InvalidArgument, InvalidCall
-from headish.tools.replies import Function, OpenCall, Tool, make_reply, open_calls
-from headish.tools.rules import refusal
+from headish.tools.replies import Function, OpenCall, Tool, make_reply, open_calls, refusal
 from headish.tools.schemas import check_arguments, check_schema
 from headish.transcripts.openchatml.forms import FUNCTIONS
 from headish.transcripts.shared.jsontext import read_json

@@ -9,7 +9,7 @@ import re
 
 from headish.errors import InvalidTranscript
 from headish.limits import MESSAGE_HEADER_LIMIT
-from headish.transcripts.chatml01.tokens import BODY_TOKEN
+from headish.transcripts.chatml01.blocks import BODY_TOKEN
 from headish.transcripts.formats import FORMATS
 from headish.transcripts.shared.source import BLANKS
 from headish.values.checks.doors import TEXT_OR_BYTES, door

@@ -110,6 +110,14 @@ class TranscriptMessage(NamedTuple):
     system: Mapping[str, Any]
 
 
+class Face(Struct, frozen=True):
+    """How people see a turn that overlays change: not at all, or in other words; and what is said above it."""
+
+    hidden: bool = False
+    content: tuple[ContentBlock, ...] | None = None
+    boundaries: tuple[str, ...] = ()
+
+
 class Note(Struct, frozen=True):
     """One thing that was repaired, rewritten or left out; ``turn`` is where, or None for an option."""
 

@@ -33,9 +33,9 @@ class Meta(Struct, frozen=True, omit_defaults=True):
     reference calls it ``head``). ``cache`` is True, ``5m`` or ``1h`` where providers are asked to cache up to here.
     ``system`` holds headish's own further keys (a document's ``document_name``,
     ``original_path``, ``file_size``; of any turn ``said_at``, in Unix milliseconds, ``key``, ``author``, ``supersedes``
-    and ``copy_of``, which are ids), ``app`` what the application keeps with the turn; the two never mix (rule R10,
-    record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which only an import makes (rule R15,
-    importing a transcript).
+    and ``copy_of``, which are ids, and ``grew``), ``app`` what the application keeps with the turn; the two never mix
+    (rule R10, record layout). ``role`` is None for a bare sequence of OpenChatML 0.1, which only an import makes (rule
+    R15, importing a transcript).
     """
 
     role: str | None
@@ -75,8 +75,8 @@ class Meta(Struct, frozen=True, omit_defaults=True):
         """As the schema reference writes it; absent values are left out, the keys of ``system`` are beside the rest.
 
         ``{role, content_type, type?, bookmark?, cache?, continues, …, attributes?, inherited?, app?}``, and where the
-        dots are ``document_name?, original_path?, file_size?, said_at?, key?, author?, supersedes?, copy_of?, reply?``
-        and what a transcript kept.
+        dots are ``document_name?, original_path?, file_size?, said_at?, key?, author?, supersedes?, copy_of?, grew?,
+        reply?`` and what a transcript kept.
         """
         record: dict[str, Any] = {"role": self.role, "content_type": self.content_type}
         optional = {"type": self.type, "bookmark": self.bookmark, "cache": self.cache or None}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, read_stdin
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, read_stdin, versions_option
 from headish_cli.printing.output import (
     Told,
     content_of,
@@ -68,12 +68,13 @@ def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_jso
 
 @click.command("siblings")
 @headish_argument
+@versions_option
 @json_option
 @pass_settings
-def siblings_command(settings: GlobalOptions, headish: str, as_json: bool) -> None:
+def siblings_command(settings: GlobalOptions, headish: str, versions: bool, as_json: bool) -> None:
     """List the versions of a turn: what else was said in its place, in the order of storing. * is the turn itself."""
     with settings.open() as store:
-        found = store.siblings(headish)
+        found = store.siblings(headish, versions=versions)
         if as_json:
             count = len(found.turns)
             for index, turn in enumerate(found.turns):

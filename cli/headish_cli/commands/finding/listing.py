@@ -53,12 +53,13 @@ COLOURS: dict[str, dict[str, Any]] = {
 @click.option("--until", metavar="TIME", help="Show only those last used before TIME; a day alone is included.")
 @click.option("--pinned", is_flag=True, help="Show the pinned ones alone.")
 @click.option("--archived", is_flag=True, help="Show the archived ones alone.")
+@click.option("--erased", is_flag=True, help="Show those of which nothing is left, too.")
 @click.option("--all", "everything", is_flag=True, help="Show all of them, archived ones too.")
 @json_option
 @pass_settings
 def list_command(
-    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, everything: bool, since: str | None,
-    until: str | None, as_json: bool, **chosen: str | None,
+    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, everything: bool,
+    since: str | None, until: str | None, as_json: bool, **chosen: str | None,
 ) -> None:  # fmt: skip
     """List the conversations: bookmarks, the last moved first, then those without one, the newest first.
 
@@ -67,7 +68,7 @@ def list_command(
     the tags; and the last words. A narrow terminal shows less. * is pinned.
     """
     times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
-    flags = {"archived": None if everything else archived, "pinned": True if pinned else None}
+    flags = {"archived": None if everything else archived, "pinned": True if pinned else None, "erased": erased}
     with settings.open() as store:
         found = list(_entries(store, None if everything else limit + 1, **flags, **times, **chosen))
         more = not everything and len(found) > limit

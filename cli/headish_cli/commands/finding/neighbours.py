@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_turns
@@ -26,12 +26,17 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
 @_after
 @click.option("--by", type=click.Choice(["start", "tip"]), default="tip", show_default=True,
               help="The last stored first (tip), or the branch that began last (start), which costs less.")  # fmt: skip
+@click.option("--erased", is_flag=True, help="Show those that were erased, too.")
+@versions_option
 @json_option
 @pass_settings
-def heads_command(settings: GlobalOptions, limit: int | None, after: str | None, by: str, as_json: bool) -> None:
+def heads_command(
+    settings: GlobalOptions, limit: int | None, after: str | None, by: Any, erased: bool, versions: bool, as_json: bool
+) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
-        _print(settings, store, store.heads(limit=limit, after=after, by=by), as_json)  # type: ignore[arg-type]
+        found = store.heads(limit=limit, after=after, by=by, erased=erased, versions=versions)
+        _print(settings, store, found, as_json)
 
 
 @click.command("children")

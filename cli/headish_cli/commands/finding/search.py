@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, versions_option
 from headish_cli.printing.output import cells, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
@@ -41,6 +41,7 @@ NAMES_SHOWN = 3
               help="The best first, or the newest.")  # fmt: skip
 @click.option("-n", "--limit", type=click.IntRange(1, LIMIT), default=20, show_default=True,
               help="Show at most so many.")  # fmt: skip
+@versions_option
 @click.option("--reindex", is_flag=True, help="Build the search index of the space anew first.")
 @json_option
 @pass_settings
@@ -57,6 +58,7 @@ def search_command(
     fields: str | None,
     order: str,
     limit: int,
+    versions: bool,
     reindex: bool,
     as_json: bool,
 ) -> None:
@@ -90,6 +92,7 @@ def search_command(
                 fields=looked_in,
                 order=order,
                 limit=limit,
+                versions=versions,
                 progress=progress,
             )
         if as_json:

@@ -209,7 +209,7 @@ def _describe(named: NamedPointer) -> str:
 
 def _facts(pointer: Pointer, url: str) -> Iterator[tuple[str, str]]:
     """What is set of a pointer, a word and a text each; then what its dialect makes of a request."""
-    from headish.providers.dialects.telling import describe_dialect
+    from headish.providers.dialects.choosing import describe_dialect
 
     yield "model", str(pointer)
     if pointer.cloud is not None:

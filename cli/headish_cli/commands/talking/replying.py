@@ -105,7 +105,10 @@ def _tell_unfetched(fetched: Fetched) -> None:
 def usage_command(
     settings: GlobalOptions, headish: tuple[str, ...], by: str | None, whole: bool, as_json: bool
 ) -> None:
-    """Count the tokens of the answers that lead to a HEADISH, each turn once however many branches share it."""
+    """Count the tokens of the answers that lead to a HEADISH, each turn once however many branches share it.
+
+    ? stands where no answer reported its tokens.
+    """
     if whole and headish:
         raise click.UsageError("--all counts the whole space: leave the HEADISH out")
     with settings.open() as store:
@@ -136,8 +139,9 @@ TITLES = {
 """The columns of tokens; reasoning is a part of the output."""
 
 
-def _tokens(record: dict[str, int]) -> list[str]:
-    return [f"{record[field]:,}" for field in TITLES.values()]
+def _tokens(record: dict[str, int | None]) -> list[str]:
+    counts = (record[field] for field in TITLES.values())
+    return ["?" if count is None else f"{count:,}" for count in counts]
 
 
 def _row(key: str | None, *cells: str) -> list[str]:

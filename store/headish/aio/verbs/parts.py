@@ -131,12 +131,13 @@ class AsyncConversations(Front["Conversations"]):
     async def list(
         self, *, limit: int = 50, after: str | None = None, archived: bool | None = False, pinned: bool | None =
         None, since: datetime | str | None = None, until: datetime | str | None = None, names: str | None =
-        None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None = None
+        None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None =
+        None, erased: bool = False
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first."""
         return await self._finish(
             self.sync.list, limit=limit, after=after, archived=archived, pinned=pinned, since=since, until=until,
-            names=names, tag=tag, model=model, role=role, tool=tool
+            names=names, tag=tag, model=model, role=role, tool=tool, erased=erased
         )
 
     async def set(

@@ -257,11 +257,12 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.get, headish=headish)
 
     async def heads(
-        self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start'
+        self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
+        erased: bool = False, versions: bool = False
     ) -> list[Turn]:
         """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
-        ``after``."""
-        return await self._finish(self.sync.heads, limit=limit, after=after, by=by)
+        ``after``. ``erased`` shows those that were erased, too."""
+        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions)
 
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,
@@ -466,17 +467,17 @@ class StoreVerbs(StoreFront):
         self, query: str = '', *, role: str | None = None, model: str | None = None, since: datetime | None =
         None, until: datetime | None = None, name: str | None = None, tag: str | None = None, tool: str | None =
         None, fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit:
-        int = 20, progress: IndexProgress | None = None
+        int = 20, versions: bool = False, progress: IndexProgress | None = None
     ) -> list[Hit]:
         """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest."""
         return await self._finish(
             self.sync.search, query=query, role=role, model=model, since=since, until=until, name=name, tag=tag,
-            tool=tool, fields=fields, order=order, limit=limit, progress=progress
+            tool=tool, fields=fields, order=order, limit=limit, versions=versions, progress=progress
         )
 
-    async def siblings(self, headish: str) -> Siblings:
+    async def siblings(self, headish: str, *, versions: bool = False) -> Siblings:
         """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``."""
-        return await self._finish(self.sync.siblings, headish=headish)
+        return await self._finish(self.sync.siblings, headish=headish, versions=versions)
 
     async def stats(self) -> Stats:
         """Counts and sizes of the space. Cost: two statements, however large it is."""
@@ -518,9 +519,9 @@ class StoreVerbs(StoreFront):
         """The tools of MCP servers that the space knows."""
         return AsyncTools(self.sync.tools)
 
-    async def tree(self, headish: str = '@', *, limit: int | None = None) -> Tree:
+    async def tree(self, headish: str = '@', *, limit: int | None = None, versions: bool = False) -> Tree:
         """All turns of the tree that a turn belongs to, with all branches and their names, in commit order."""
-        return await self._finish(self.sync.tree, headish=headish, limit=limit)
+        return await self._finish(self.sync.tree, headish=headish, limit=limit, versions=versions)
 
     def turns(self, after: str | None = None) -> AsyncStream[Turn]:
         """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""

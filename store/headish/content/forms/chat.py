@@ -34,7 +34,7 @@ from headish.content.forms.parts import (
     without,
     without_documents,
 )
-from headish.content.spoken import AUDIO, is_transcript, read_spoken, said_aloud, write_spoken
+from headish.content.recordings import AUDIO, is_transcript, read_spoken, said_aloud, write_spoken
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.checks.attributes import is_header_value
 

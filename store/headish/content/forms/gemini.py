@@ -27,7 +27,7 @@ from headish.content.forms.parts import (
     rest_of,
     text_at,
 )
-from headish.content.spoken import join_data
+from headish.content.recordings import join_data
 from headish.errors import InvalidContent
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 

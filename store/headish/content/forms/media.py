@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headish.content.media import PDF, NotDecodable, decode_text, media_type_of
-from headish.content.spoken import RAW
+from headish.content.recordings import RAW
 from headish.values.blocks import Base64Source, Document, FileSource, MediaSource, UrlSource
 
 Part = dict[str, Any]

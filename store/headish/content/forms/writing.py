@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from headish.content.forms.layout import apply
 from headish.content.forms.media import kind_of_media
 from headish.content.forms.parts import FORM, Form, Losses, NeutralEntry, Part
-from headish.content.spoken import said_aloud
+from headish.content.recordings import said_aloud
 from headish.errors import Unmappable
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, ToolResult, ToolUse
 from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage

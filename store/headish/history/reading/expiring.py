@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.content.spoken import AUDIO, said_aloud
+from headish.content.recordings import AUDIO, said_aloud
 from headish.history.reading.decode import decode_mapping
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock, Document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
-from headish.content.words import one_line, words_of_payload
+from headish.content.excerpts import one_line, words_of_payload
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
 from headish.rows.keys import NearDigests, digests_around, names_with_log, twins_of

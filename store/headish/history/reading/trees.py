@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from headish.database.query import Connection
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
-from headish.history.reading.versions import Version, VersionLink, number_tree, number_versions
+from headish.history.reading.versions import (
+    Version,
+    VersionLink,
+    hidden_in,
+    number_tree,
+    number_versions,
+    outgrown_among,
+    outgrown_by,
+)
 from headish.history.reading.walk import superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
 from headish.rows.threads.places import count_continuing, parents_of_turns
@@ -20,8 +28,9 @@ Names = dict[Place, list[bytes]]
 """The names at each place."""
 
 
-def read_whole_tree(connection: Connection, space: int, place: Place) -> list[TreeTurn]:
-    """All turns of the tree that a place belongs to, with their names, in commit order.
+def read_whole_tree(connection: Connection, space: int, place: Place, *, halves: bool = False) -> list[TreeTurn]:
+    """All turns of the tree that a place belongs to, with their names, in commit order; with ``halves`` those of
+    answers that grew later, too.
 
     Cost: three statements, and three more for each tree of other roots that it joins.
     Raises: CorruptTurn.
@@ -32,10 +41,12 @@ def read_whole_tree(connection: Connection, space: int, place: Place) -> list[Tr
         names |= names_of_tree(connection, space, joined)
     ids = {each.place: each.id for each in tree.turns}
     continues = {each.id: _continues(each, tree.links, ids) for each in tree.turns}
-    return _build(tree.turns, continues, names, {}, number_tree(tree.turns, continues))
+    outgrown = set() if halves else {half for each in tree.turns if (half := outgrown_by(each)) is not None}
+    turns = _without_halves(tree.turns, continues, outgrown)
+    return _build(turns, continues, names, {}, number_tree(turns, continues))
 
 
-def read_part(connection: Connection, space: int, place: Place, limit: int) -> list[TreeTurn]:
+def read_part(connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False) -> list[TreeTurn]:
     """A part of a tree as ``walk_part`` cuts it, with the names of its turns, in commit order.
 
     Cost: that of ``walk_part``, three statements for each ``LOOKED_UP`` turns, and that of ``number_versions``.
@@ -46,7 +57,13 @@ def read_part(connection: Connection, space: int, place: Place, limit: int) -> l
     parents, counts = parents_of_turns(connection, space, places), count_continuing(connection, space, places)
     names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
     continues = {each.id: whole_parents(each.id, parents.get(each.place, ())) for each in walked}
-    return _build(walked, continues, names, counts, _number(connection, space, walked))
+    outgrown = set() if halves else outgrown_among(connection, space, continues)
+    shown = _without_halves(walked, continues, outgrown)
+    places_of = {each.id: each.place for each in shown}
+    for left_out in continues.keys() - places_of.keys():
+        for parent in (places_of[each] for each in continues[left_out] if each in places_of):
+            counts[parent] -= 1
+    return _build(shown, continues, names, counts, _number(connection, space, shown))
 
 
 def build_thread(
@@ -65,6 +82,15 @@ def build_thread(
     return _build(walked, continues, names, {}, _number(connection, space, walked))
 
 
+def _without_halves(
+    turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]], outgrown: set[TurnId]
+) -> Sequence[Walked]:
+    if not outgrown:
+        return turns
+    hidden = hidden_in([each.id for each in turns], continues, outgrown)
+    return [each for each in turns if each.id not in hidden]
+
+
 def _number(connection: Connection, space: int, walked: Sequence[Walked]) -> dict[TurnId, Version]:
     return number_versions(
         connection, space, [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
@@ -80,10 +106,10 @@ def _build(
 ) -> list[TreeTurn]:
     """The turns in the order that is given. Raises: CorruptTurn where a payload does not decode."""
     children: dict[TurnId, list[TurnId]] = {each.id: [] for each in walked}
-    for child, parents in continues.items():
-        for parent in parents:
+    for each in walked:
+        for parent in continues[each.id]:
             if parent in children:  # of a part, some lie outside
-                children[parent].append(child)
+                children[parent].append(each.id)
     return [
         TreeTurn(
             id=turn.id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,9 +13,13 @@ from headish.errors import InvalidArgument, shown
 from headish.history.reading.decode import decode_mapping
 from headish.history.reading.walk import walk_backwards
 from headish.providers.shared.values import Usage
+from headish.rows.keys import turns_by_ids
+from headish.rows.objects import list_objects
+from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
+from headish.values.results.objects import USAGE
 from headish.values.turns import reply_of, said_at_of
 
 PAGE_TURNS = 1000
@@ -51,18 +55,29 @@ class Count(Struct, frozen=True):
     usage: Usage
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, every kind of token beside the key; ``cache_creation_1h_input_tokens``,
-        ``input_audio_tokens`` and ``output_audio_tokens``, which are parts of others, where there are any."""
-        counts = {name: getattr(self.usage, name) or 0 for name in Usage.__struct_fields__}
+        """As plain data, every kind of token beside the key, None where no reply reported tokens;
+        ``cache_creation_1h_input_tokens``, ``input_audio_tokens`` and ``output_audio_tokens``, which are parts of
+        others, where there are any."""
+        unknown = None if self.silent == self.replies else 0
+        counts = {name: getattr(self.usage, name) or unknown for name in Usage.__struct_fields__}
         counts = {name: count for name, count in counts.items() if count or name not in _RARE}
         return {"key": self.key, "replies": self.replies, "silent": self.silent, **counts}
 
 
 def read_replies(connection: Connection, space: int, places: Sequence[Place]) -> list[CountedReply]:
     """The answers on the way to the places, each once, in walk order."""
-    walked = walk_backwards(connection, space, list(dict.fromkeys(places)))
-    answers = [_counted(each.id, each.head, each.system) for each in walked if each.system is not None]
-    return [answer for answer in reversed(answers) if answer.is_paid]
+    answers: list[CountedReply] = []
+    ids: set[TurnId] = set()
+    for each in walk_backwards(connection, space, list(dict.fromkeys(places))):
+        ids.add(each.id)
+        if each.system is not None:
+            answers.append(_counted(each.id, each.head, each.system))
+    later: list[CountedReply] = []
+    after: bytes | None = b""
+    while after is not None:
+        page, after = read_later_page(connection, space, after, ids)
+        later += page
+    return [*(answer for answer in reversed(answers) if answer.is_paid), *later]
 
 
 KEPT_AFTER = Query(
@@ -79,6 +94,30 @@ def read_page(connection: Connection, space: int, seq: int) -> tuple[list[Counte
     rows = connection.rows(KEPT_AFTER, space=space, seq=seq, limit=PAGE_TURNS)
     answers = [answer for _, *row in rows if (answer := _counted(*row)).is_paid]
     return answers, rows[-1][0] if len(rows) == PAGE_TURNS else None
+
+
+def read_later_page(
+    connection: Connection, space: int, after: bytes, ids: Collection[TurnId] | None = None
+) -> tuple[list[CountedReply], bytes | None]:
+    """A page of what objects say later of answers, by the ids of their turns, and where the next one begins; ``ids``
+    are those that are asked for. What a turn says itself is not counted twice.
+
+    Some programs learn what they used only when a run of several answers is over.
+    """
+    rows = list_objects(connection, space, USAGE, prefix=b"", after=after, limit=PAGE_TURNS)
+    told = {TurnId(bytes(row[1]).decode(errors="replace")): row[3] for row in rows}
+    turns = turns_by_ids(connection, space, [each for each in told if ids is None or each in ids])
+    answers = [_told_later(turn, told[turn.id]) for turn in turns.values()]
+    found = [each for each in answers if each is not None]
+    return found, bytes(rows[-1][1]) if len(rows) == PAGE_TURNS else None
+
+
+def _told_later(turn: StoredTurn, data: bytes) -> CountedReply | None:
+    system = {} if turn.system is None else decode_mapping(turn.system, turn.id, "system")
+    reply = decode_mapping(data, turn.id, "usage")
+    return (
+        None if usage_of(reply_of(system)) is not None else CountedReply(turn.id, turn.head, {**system, "reply": reply})
+    )
 
 
 def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:

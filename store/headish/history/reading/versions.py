@@ -4,6 +4,11 @@ Two turns are versions of one another if they continue the same turns in the sam
 other; so are versions of versions. At the beginning of a conversation (rule R33, conversations), where everybody's
 first question may continue the same system turn, only the second holds. An overlay is a version of overlays alone: it
 is no other answer.
+
+A version that only grew is none of them: an import stored a half of an answer while it was written, and met it again
+when there was more of it. The whole supersedes the half and says ``grew`` under its seal (rule R40, grown versions).
+Trees, lists of heads, searches and siblings leave halves out, and their tokens do not count. Where somebody continued
+one, it stays to be seen, as a part of that thread.
 """
 
 from __future__ import annotations
@@ -13,7 +18,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from headish.database.query import Connection
+from headish.database.query import Connection, Query
+from headish.history.reading.decode import read_mapping
 from headish.history.reading.find import parents_of
 from headish.history.reading.walk import superseded_of
 from headish.rows.conversations import First, find_first
@@ -22,13 +28,14 @@ from headish.rows.threads.listings import children
 from headish.rows.threads.places import count_continuing, parents_of_turns
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, links_of, turn_at, turn_by_id
-from headish.values.ids import TurnId
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.places import Place
 from headish.values.turns import Turn
 
 OVERLAY = "overlay"
 PREAMBLE = frozenset(("system", "developer"))
 """The roles of turns before the first turn of a conversation."""
+_MARK = b'"grew"'
 
 
 class Version(NamedTuple):
@@ -61,10 +68,10 @@ class VersionLink(NamedTuple):
     supersedes: TurnId | None
 
 
-def find_versions(connection: Connection, space: int, stored: StoredTurn) -> list[StoredTurn]:
-    """A turn and its other versions, in commit order.
+def find_versions(connection: Connection, space: int, stored: StoredTurn, *, halves: bool = False) -> list[StoredTurn]:
+    """A turn and its other versions, in commit order; with ``halves`` those of answers that grew later, too.
 
-    Cost: about five statements, and two for each 64 versions.
+    Cost: about five statements, and three for each 64 versions.
     """
     found: dict[TurnId, StoredTurn] = {}
     looked: set[tuple[tuple[Place, ...], str, bool]] = set()
@@ -80,7 +87,11 @@ def find_versions(connection: Connection, space: int, stored: StoredTurn) -> lis
             if parents and asked not in looked:
                 looked.add(asked)
                 waiting += [(alike, parents) for alike in _alike(connection, space, each, parents)]
-    return sorted(found.values(), key=lambda each: each.seq)
+    outgrown = set() if halves or len(found) == 1 else outgrown_among(connection, space, found)
+    return sorted(
+        (each for each in found.values() if each.id not in outgrown or each.id == stored.id),
+        key=lambda each: each.seq,
+    )
 
 
 def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:
@@ -175,6 +186,49 @@ def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[Tur
         for index, turn_id in enumerate(members)
         if len(members) > 1
     }
+
+
+def outgrown_by(turn: StoredTurn | Walked) -> TurnId | None:
+    """The half that a turn takes the place of; None where it is no longer version of one."""
+    # Nearly no turn is: it is not decoded for that.
+    if turn.system is None or _MARK not in turn.system:
+        return None
+    system = read_mapping(turn, "system")
+    named = system.get("supersedes")
+    return as_turn_id(named) if system.get("grew") is True and isinstance(named, str) else None
+
+
+def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
+    """Which of some turns are halves. Cost: one statement for each ``LOOKED_UP`` turns."""
+    newer = superseding_some(connection, space, ids)
+    return {half for each in newer if (half := outgrown_by(each)) is not None}
+
+
+REPLACING = Query(
+    "what turns that supersede others keep beside what they say",
+    """
+    SELECT supersedes, system FROM turn WHERE space = :space AND supersedes IS NOT NULL AND system IS NOT NULL
+    """,
+)
+
+
+def outgrown_in_space(connection: Connection, space: int) -> set[TurnId]:
+    """All halves of a space. Cost: one statement, over the turns that supersede others."""
+    return {row[0] for row in connection.rows(REPLACING, space=space) if _MARK in bytes(row[1])}
+
+
+def hidden_in(
+    turns: Sequence[TurnId], continues: Mapping[TurnId, Sequence[TurnId]], halves: set[TurnId]
+) -> set[TurnId]:
+    """The halves that nothing else continues than halves; ``turns`` in commit order."""
+    seen: set[TurnId] = set()
+    hidden: set[TurnId] = set()
+    for each in reversed(turns):
+        if each in halves and each not in seen:
+            hidden.add(each)
+        else:
+            seen.update(continues[each])
+    return hidden
 
 
 class _Groups:

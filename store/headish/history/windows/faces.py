@@ -7,9 +7,9 @@ from itertools import groupby
 
 from headish.history.windows.states import State
 from headish.history.windows.view import Contents, SeenThread, read_thread, replaced
-from headish.renderings.pages import Face
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
+from headish.values.messages import Face
 
 
 def see_faces(walked: Sequence[Walked], contents: Contents) -> dict[TurnId, Face]:

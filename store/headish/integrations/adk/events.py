@@ -31,6 +31,7 @@ from headish.adapters.messages import (
     message_of_draft,
     read_form,
     with_app,
+    with_reply,
     write_form,
 )
 from headish.errors import HeadishError
@@ -50,10 +51,36 @@ def make_event_draft(event: Event, limit_bytes: int) -> Draft:
     try:
         draft = _draft_of_form(given, note, options, limit_bytes)
         if draft is not None and read_event(message_of_draft(draft), draft.app) == given:
-            return draft
+            return _with_reply(draft, given)
     except (HeadishError, TypeError, ValueError, KeyError, RecursionError):
         pass  # it is kept whole
-    return _draft_of_whole(given, note, options, limit_bytes)
+    return _with_reply(_draft_of_whole(given, note, options, limit_bytes), given)
+
+
+def _with_reply(draft: Draft, given: Mapping[str, Any]) -> Draft:
+    """The draft of a model's answer with what was said beside it: the model, why it stopped, and the usage."""
+    counts, facts = (
+        given.get("usage_metadata"),
+        {"model": given.get("model_version"), "stop": given.get("finish_reason")},
+    )
+    said = {key: value for key, value in facts.items() if isinstance(value, str)}
+    usage = _usage_of(counts) if isinstance(counts, Mapping) else {}
+    return (
+        with_reply(draft, {"provider": OWN, **said, **({"usage": usage} if usage else {})}) if said or usage else draft
+    )
+
+
+def _usage_of(counts: Mapping[str, Any]) -> dict[str, int]:
+    """Gemini's counts: its prompt has what came from a cache, and its candidates leave the thoughts out."""
+    known = {key: value for key, value in counts.items() if type(value) is int and value >= 0}
+    cached, thoughts = known.get("cached_content_token_count", 0), known.get("thoughts_token_count", 0)
+    usage: dict[str, int] = {}
+    if "prompt_token_count" in known:
+        asked = known["prompt_token_count"] + known.get("tool_use_prompt_token_count", 0)
+        usage |= {"input_tokens": max(0, asked - cached), "cache_read_input_tokens": cached}
+    if "candidates_token_count" in known or thoughts:
+        usage |= {"output_tokens": known.get("candidates_token_count", 0) + thoughts, "reasoning_tokens": thoughts}
+    return usage
 
 
 def events_of(kept: TranscriptMessage, app: bytes | None) -> list[Event]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headish import Store
+from headish import Store, WriteTransaction
+from headish.adapters.messages import USAGE
 from headish.adapters.sessions import NamedSession, name_of, read
 
 if TYPE_CHECKING:
@@ -22,13 +24,32 @@ def store_usage(store: Store, session: NamedSession, used: Usage | None) -> None
     name, turns = name_of(store, session), read(store, session)
     if name is None or not turns or used is None:
         return
+    turn = turns[-1].id
     data = {
-        "turn": turns[-1].id,
+        "turn": turn,
         "user_turn_number": sum(each.role == "user" for each in turns),
         **{key: int(getattr(used, key, 0) or 0) for key in _COUNTS},
         **{key: _plain(getattr(used, key, None)) for key in _DETAILS},
     }
-    store.objects.put(KIND, f"{name}\n{turns[-1].id}", msgspec.json.encode(data))
+
+    def work(write: WriteTransaction) -> None:
+        write.put(KIND, f"{name}\n{turn}", msgspec.json.encode(data))
+        write.put(USAGE, turn, msgspec.json.encode(_as_reply(used)))
+
+    store.write(work)
+
+
+def _as_reply(used: Usage) -> dict[str, Any]:
+    """What a run used, as a reply says it: input that came from a cache is counted apart."""
+    cached = int(getattr(used.input_tokens_details, "cached_tokens", 0) or 0)
+    reasoning = int(getattr(used.output_tokens_details, "reasoning_tokens", 0) or 0)
+    counts = {
+        "input_tokens": max(0, used.input_tokens - cached),
+        "cache_read_input_tokens": cached,
+        "output_tokens": used.output_tokens,
+        "reasoning_tokens": reasoning,
+    }
+    return {"provider": "openai_agents", **({"usage": counts} if any(counts.values()) else {})}
 
 
 def list_usage(store: Store, session: NamedSession) -> list[dict[str, Any]]:
@@ -51,7 +72,12 @@ def total_of(listed: list[dict[str, Any]]) -> dict[str, int] | None:
 def forget_usage(store: Store, session: NamedSession) -> None:
     """Remove what is kept of the runs of a session."""
     for each in _stored(store, session):
-        store.objects.remove(KIND, each["key"])
+        store.write(partial(_forget, each))
+
+
+def _forget(each: dict[str, Any], write: WriteTransaction) -> None:
+    write.remove(KIND, each["key"])
+    write.remove(USAGE, each["turn"])
 
 
 def _stored(store: Store, session: NamedSession) -> list[dict[str, Any]]:

@@ -33,8 +33,12 @@ def delete_thread(write: WriteTransaction, thread: str, why: str) -> None:
     for kind in KINDS:
         write.remove_all(kind, prefix)
     if name is not None:
-        write.remove_bookmark(name)
+        write.erase_bookmark(name, why)
     write.remove(records.THREAD, records.part(thread))
+    for each in found[0].kin if found else ():
+        other = find_thread(write, each)
+        if other is not None:
+            put_thread(write, replace(other[0], kin=tuple(id for id in other[0].kin if id != thread)))
 
 
 def hide_thread(write: WriteTransaction, thread: str) -> None:

@@ -20,7 +20,7 @@ from headish.adapters.holding import DatabaseHold, Db, Scoped
 from headish.adapters.naming import check_name
 from headish.aio.threads import WAITING_THREADS, finish_or_stop
 from headish.errors import HeadishError, InvalidArgument, shown
-from headish.integrations.litellm.open_calls import UnendedCall, OpenCalls
+from headish.integrations.litellm.open_calls import OpenCalls, UnendedCall
 
 log = logging.getLogger("headish")
 

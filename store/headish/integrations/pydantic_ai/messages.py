@@ -76,6 +76,27 @@ def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessa
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
 
 
+def reply_of(message: ModelMessage) -> Json:
+    """What the provider of an answer said beside it: itself, the model, why it stopped, and the usage. Empty for what
+    is no answer, or says nothing of it."""
+    if message.kind != "response":
+        return {}
+    named = {
+        "provider": message.provider_name or APP, "model": message.model_name, "stop": message.finish_reason,
+        "response_id": message.provider_response_id,
+    }  # fmt: skip
+    said = {key: value for key, value in named.items() if isinstance(value, str)}
+    used = message.usage
+    # Its input has what was read from a cache, and what was written to one.
+    apart = {"cache_read_input_tokens": used.cache_read_tokens, "cache_creation_input_tokens": used.cache_write_tokens}
+    reasoning = used.details.get("reasoning_tokens", 0) or getattr(used, "output_reasoning_tokens", 0)
+    counts = {
+        "input_tokens": max(0, used.input_tokens - sum(apart.values())), "output_tokens": used.output_tokens, **apart,
+        "reasoning_tokens": reasoning,
+    }  # fmt: skip
+    return {**said, **({"usage": counts} if any(counts.values()) else {})}
+
+
 def _comes_back(given: Json, written: WrittenModelMessage) -> bool:
     """Whether a message comes back equal from what will be stored of it, and may be stored."""
     app = msgspec.json.encode(written.app)

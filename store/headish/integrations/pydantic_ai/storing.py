@@ -21,8 +21,9 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationEnt
 
 from headish import ReadTransaction, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place
+from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place, with_reply
 from headish.adapters.naming import safe_name
+from headish.adapters.sessions import DELETED
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
 from headish.integrations.pydantic_ai import messages
 
@@ -104,8 +105,10 @@ def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: 
     write.remove(KIND, _part(id))
     if is_final:
         keeping = [end for each in all_records(write) for end in _ends(write, each)]
-        write.erase_unshared(_ends(write, found), "its conversation was deleted", keeping=keeping, name=found.name)
-    if found.name is not None:
+        write.erase_unshared(_ends(write, found), DELETED, keeping=keeping, name=found.name)
+    if found.name is not None and is_final:
+        write.erase_bookmark(found.name, DELETED)
+    elif found.name is not None:
         write.remove_bookmark(found.name)
 
 
@@ -128,6 +131,15 @@ def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[Co
 
 def make_entry_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     """The draft of an entry. Raises: TooLarge."""
+    return _with_reply(_make_draft(entry, limit_bytes), entry.message)
+
+
+def _with_reply(draft: Draft, message: Any) -> Draft:
+    reply = messages.reply_of(message)
+    return with_reply(draft, reply) if reply else draft
+
+
+def _make_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     written = messages.write(entry.message)
     app = written.app
     key = entry_key(entry.id)

@@ -18,11 +18,10 @@ from headish.providers.anthropic.vocabulary import (
     USAGE_DETAILS,
     within,
 )
+from headish.providers.shared.leftovers import KnownKeys
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import KnownKeys
-from headish.providers.shared.shapes import chosen, json_text, listed, name, number, present, record, text
+from headish.providers.shared.shapes import chosen, json_text, listed, name, number, present, record, text, words
 from headish.providers.shared.values import Delta, Reply
-from headish.providers.shared.words import words
 
 STOPS = {
     word: word

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from headish.content.forms.media import write_anthropic_media, write_anthropic_text
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
+from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
-from headish.providers.shared.owned import owned
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.shapes import listed, name, number, present, record

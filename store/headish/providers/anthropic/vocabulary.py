@@ -5,7 +5,7 @@ Source: the types of the official SDK, anthropic 2.12.0, read on 2026-11-22.
 
 from __future__ import annotations
 
-from headish.providers.shared.rest import KnownKeys, keys
+from headish.providers.shared.leftovers import KnownKeys, keys
 
 DETAILS = ("stop_sequence", "stop_details", "container", "context_management", "input_transformations")
 BEDROCK_METRICS = "amazon-bedrock-invocationMetrics"

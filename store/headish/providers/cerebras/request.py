@@ -1,7 +1,8 @@
-"""Writes a window as the body of Cerebras' ``POST /v1/chat/completions``: OpenAI's, with the reasoning in it."""
+"""Cerebras' ``POST /v1/chat/completions``: the body is OpenAI's with the reasoning in it, the answer is OpenAI's."""
 
 from __future__ import annotations
 
+from headish.providers.chat.reply import ChatReader
 from headish.providers.chat.request import OpenAIShapedWriter
 from headish.providers.shared.mapping import Part
 from headish.values.blocks import Thinking
@@ -30,3 +31,9 @@ class CerebrasWriter(OpenAIShapedWriter):
         reasoning = [part["text"] for part in parts if part["type"] == "reasoning"]
         answer = super().write_answer(parts, message)
         return {**answer, "reasoning": "\n".join(reasoning)} if reasoning else answer
+
+
+class CerebrasReader(ChatReader):
+    """Reads one answer of Cerebras' chat completions API."""
+
+    provider = "cerebras"

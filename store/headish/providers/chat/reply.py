@@ -20,13 +20,12 @@ from typing import Any
 import msgspec
 
 from headish.content import strictjson
-from headish.content.spoken import AUDIO, TRANSCRIPT, recording_of
+from headish.content.recordings import AUDIO, TRANSCRIPT, recording_of
 from headish.providers.chat.content import MESSAGE, TOOL_CALL, ContentReader
+from headish.providers.shared.leftovers import joined, keys, rest_of, says
 from headish.providers.shared.reply import OpenBlock
-from headish.providers.shared.rest import joined, keys, rest_of, says
-from headish.providers.shared.shapes import listed, name, number, record, text
+from headish.providers.shared.shapes import listed, name, number, record, text, words
 from headish.providers.shared.values import Delta
-from headish.providers.shared.words import words
 from headish.values.blocks import ContentBlock, ProviderBlock
 
 STOPS = {

@@ -20,8 +20,8 @@ from headish.content.forms.customs import is_custom
 from headish.content.forms.media import write_chat_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
-from headish.content.spoken import AUDIO, is_transcript, said_aloud
-from headish.providers.shared.arguments import arguments_text, custom_text
+from headish.content.recordings import AUDIO, is_transcript, said_aloud
+from headish.providers.shared.copies import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import name, record

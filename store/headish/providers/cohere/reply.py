@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headish.providers.shared.leftovers import KnownKeys, keys
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import KnownKeys, keys
-from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
+from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text, words
 from headish.providers.shared.values import Delta
-from headish.providers.shared.words import words
 
 STOPS = {
     "COMPLETE": "end_turn",

@@ -1,15 +1,19 @@
-"""Which dialect a server speaks: the one that was named, else the one that its host is known for, else OpenAI's own.
+"""Which dialect a server speaks, and what it changes, in words.
+
+It is the one that was named, else the one that the server's host is known for, else OpenAI's own.
 
 A host is compared label by label, from its end: ``deepseek.com.example`` is nobody's but ``example``'s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, UnknownFormat
 from headish.providers.dialects.table import DIALECTS
-from headish.providers.dialects.values import Dialect
+from headish.providers.dialects.values import PARTS, Dialect
 from headish.values.checks.addresses import Address, parse_address
 
 PROVIDER = "openai"
@@ -76,3 +80,44 @@ def _is_at(address: Address, host: str) -> bool:
     if host.startswith("loopback:"):
         return address.is_loopback and host == f"loopback:{address.port}"
     return given.endswith(host) if host.startswith(".") else given == host
+
+
+OPENAI_LIMIT = "max_completion_tokens"
+
+
+def describe_dialect(name: str) -> list[str]:
+    """What a dialect changes, a sentence each, in a fixed order. Raises: UnknownFormat."""
+    return list(_sentences(find_dialect(name)))
+
+
+def _sentences(dialect: Dialect) -> Iterator[str]:
+    yield _reasoning(dialect)
+    if dialect.details:
+        yield "reasoning_details go back instead, where an answer has them"
+    if dialect.tags:
+        yield f"<{dialect.tags[0]}> at the beginning of an answer is read as reasoning, and goes back as it came"
+    if dialect.keys is not None:
+        yield f"the further keys of an answer that go back: {', '.join(dialect.keys) or 'none'}"
+    yield f"the limit of an answer is sent as {dialect.places.get('max_tokens', OPENAI_LIMIT)}"
+    if dialect.roles:
+        yield "developer messages are sent as system"
+    if not dialect.lists:
+        yield "content is always one text, never a list of texts"
+    if dialect.ids is not None:
+        yield f"ids of calls have {dialect.ids} letters or digits: others are rewritten"
+    for parameter, place in dialect.places.items():
+        if parameter != "max_tokens":
+            yield f"{parameter} is sent as {place}"
+    for feature, reason in dialect.refused.items():
+        yield f"refused: {feature} ({reason})"
+    for feature, reason in dialect.ignored.items():
+        yield f"left out, with a note: {feature} ({reason})"
+
+
+def _reasoning(dialect: Dialect) -> str:
+    if dialect.reasoning is None:
+        return "reasoning does not go back"
+    if dialect.reasoning == PARTS:
+        return "reasoning goes back as a part of the content"
+    always = ", in every answer, empty where nothing was thought" if dialect.fills else ""
+    return f"reasoning goes back as {dialect.reasoning}{always}"

@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 
-from headish.content.spoken import RAW, join_data
+from headish.content.recordings import RAW, join_data
+from headish.providers.shared.leftovers import joined, keys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import joined, keys, rest_of
-from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text
+from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text, words
 from headish.providers.shared.values import Delta
-from headish.providers.shared.words import words
 from headish.values.blocks import Base64Source, ContentBlock, Document, ProviderBlock
 
 _REFUSALS = (

@@ -14,10 +14,9 @@ from headish.content.forms.media import write_gemini_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
 from headish.content.merge import merge
-from headish.providers.gemini.names import GeminiNames
-from headish.providers.gemini.signatures import is_signature, sign_calls
+from headish.providers.gemini.calls import GeminiNames, is_signature, sign_calls
+from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
-from headish.providers.shared.owned import owned
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, ToolDefinition

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headish.content.forms.customs import RESPONSES as CUSTOM
-from headish.providers.openai_responses.known import ITEMS, PARTS
+from headish.providers.openai_responses.vocabulary import ITEMS, PARTS
+from headish.providers.shared.leftovers import KnownKeys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.rest import KnownKeys, rest_of
 from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.items import ItemReader
-from headish.providers.openai_responses.known import DETAILS, EVENT, THOUGHT
-from headish.providers.shared.shapes import chosen, listed, name, number, present, record, text
+from headish.providers.openai_responses.vocabulary import DETAILS, EVENT, THOUGHT
+from headish.providers.shared.shapes import chosen, listed, name, number, present, record, text, words
 from headish.providers.shared.values import Delta
-from headish.providers.shared.words import words
 
 STOPS = {
     "completed": "end_turn",

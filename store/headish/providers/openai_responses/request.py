@@ -17,10 +17,8 @@ from headish.content.forms.customs import OUTPUT, RESPONSES, is_custom
 from headish.content.forms.media import write_responses_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
-from headish.providers.openai_responses.files import FILES, file_name
-from headish.providers.openai_responses.pairs import OUTPUTS, Pairs
-from headish.providers.openai_responses.stored import OPTION
-from headish.providers.shared.arguments import arguments_text, custom_text
+from headish.providers.openai_responses.particulars import FILES, OPTION, OUTPUTS, Pairs, file_name
+from headish.providers.shared.copies import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top

@@ -22,8 +22,7 @@ from headish.content.forms.media import kind_of_media
 from headish.content.forms.parts import FORM
 from headish.content.media import NotDecodable, decode_bytes, decode_text, is_text, media_type_of
 from headish.errors import Unsupported
-from headish.providers.shared.arguments import arguments_object
-from headish.providers.shared.owned import owned
+from headish.providers.shared.copies import arguments_object, owned
 from headish.providers.shared.tools import ToolNames
 from headish.values.blocks import (
     Base64Source,

@@ -1,5 +1,6 @@
 """Reading what others send: values of whatever type, taken for what they should be or for nothing.
 
+Beside them: where the words of the model stand in an event. They stay as they came; all else may be redacted.
 A provider may leave out, null or change anything; what is not of its type is as good as absent, and nothing raises.
 """
 
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -94,3 +95,19 @@ _LONGEST_BITS = 14_000
 """Longer integers are none that a store keeps (``strictjson.INTEGER_DIGITS``)."""
 DEEPEST = NESTING_LIMIT - 28
 """Where ``healed`` ends: a block and what is around it nest as well."""
+
+
+class TextPlace(NamedTuple):
+    """A place of text. ``path`` leads there through the event, with ``*`` for each item of a list.
+
+    ``event`` is the type of the event and ``holder`` that of the object around the text; None is any.
+    """
+
+    path: tuple[str, ...]
+    event: str | None = None
+    holder: str | None = None
+
+
+def words(path: str, *, event: str | None = None, holder: str | None = None) -> TextPlace:
+    """The place at a path as it is written: ``content.*.text``."""
+    return TextPlace(tuple(path.split(".")), event, holder)

@@ -112,8 +112,11 @@ ENDS = Query(
 )
 
 
-def heads(connection: Connection, space: int, *, before: int = ALL, limit: int = ALL) -> list[StoredTurn]:
-    """The turns that nothing continues, those of the youngest chain first; of chains below a number.
+def heads(
+    connection: Connection, space: int, *, before: int = ALL, limit: int = ALL, erased: bool = True
+) -> list[StoredTurn]:
+    """The turns that nothing continues, those of the youngest chain first; of chains below a number. Those that were
+    erased are left out unless ``erased``.
 
     Cost: one statement for as many chains as turns are wanted, ``CHAINS_READ`` at the most; more where chains have no
     head, since turns of other chains continue their ends.
@@ -124,7 +127,7 @@ def heads(connection: Connection, space: int, *, before: int = ALL, limit: int =
         rows = [row for row in connection.rows(ENDS, space=space, before=before, limit=wanted) if row[1] is not None]
         ends = sorted(read_turns(row[1:] for row in rows), key=lambda stored: -stored.chain)
         continued = {row[1] for row in rows if row[0] is not None}
-        found += [stored for stored in ends if stored.chain not in continued]
+        found += [stored for stored in ends if stored.chain not in continued and (erased or stored.erased is None)]
         if len(ends) < wanted:
             break
         before = ends[-1].chain
@@ -151,16 +154,20 @@ _HEADS = f"""{_CHAINS},
     )"""
 HEADS_BY_TIP = Query(
     "turns that nothing continues, the last stored first",
-    f"{_HEADS % T_COLUMNS} AND t.seq < :before ORDER BY t.seq DESC LIMIT :limit",
+    f"""
+    {_HEADS % T_COLUMNS} AND t.seq < :before AND (:erased = 1 OR t.erased IS NULL) ORDER BY t.seq DESC LIMIT :limit
+    """,
 )
 
 
-def heads_by_tip(connection: Connection, space: int, *, before: int = ALL, limit: int = ALL) -> list[StoredTurn]:
-    """The turns that nothing continues, the last stored first; those below a commit number.
+def heads_by_tip(
+    connection: Connection, space: int, *, before: int = ALL, limit: int = ALL, erased: bool = True
+) -> list[StoredTurn]:
+    """The turns that nothing continues, the last stored first; those below a commit number. ``erased`` as in ``heads``.
 
     Cost: one statement, with a few index look-ups for each chain of the space.
     """
-    return read_turns(connection.rows(HEADS_BY_TIP, space=space, before=before, limit=limit))
+    return read_turns(connection.rows(HEADS_BY_TIP, space=space, before=before, limit=limit, erased=int(erased)))
 
 
 # A row value seeks along the primary key on both databases; the same condition in OR and AND reads from the start. So

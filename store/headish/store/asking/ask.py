@@ -256,7 +256,7 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
 
 
 def _is_forgotten(error: CallRefused) -> bool:
-    from headish.providers.openai_responses.stored import is_unknown
+    from headish.providers.openai_responses.particulars import is_unknown
 
     return is_unknown(error.status, error.message)
 

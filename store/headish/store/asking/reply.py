@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from headish.answers.journal import LEASE_SECONDS, About, Journal
 from headish.content.drafts import Draft
 from headish.database.query import Connection
-from headish.errors import InputError, InvalidArgument, InvalidReply, UnknownStream, Unrepresentable
+from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
 from headish.history.definitions import pointer_named, tools_served
 from headish.history.reading.decode import complete_turn
 from headish.history.reading.options import fold_options
@@ -70,13 +70,19 @@ class StreamedReply:
         self._space, self._headish = space, headish
         self._about = _writable_about(space, headish, provider)
         self._stream = open_stream(self._about)
+        self._is_empty = True
 
     def add(self, event: Any) -> None:
         """Take an event. Raises: InvalidArgument for what is none."""
         self._stream.feed(event)
+        self._is_empty = False
 
     def finish(self) -> Turn:
-        """Store the reply."""
+        """Store the reply. Raises: InvalidReply where there was no event."""
+        from headish.answers.reading import no_answer
+
+        if self._is_empty:
+            raise no_answer(self._about)
         return _store_reply(self._space, self._headish, self._about, self._stream.finish())
 
 
@@ -121,8 +127,6 @@ def _writable_about(space: Space, headish: Asked, provider: str) -> About:
 def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Turn:
     from headish.answers.reading import reply_draft  # late, as above
 
-    if read.incomplete and not (read.content or read.id or read.error or read.usage or read.details):
-        raise InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)
     named = read if isinstance(headish, Request) else with_own_names(space, about, read)
     draft = reply_draft(about, named, space._payload_limit_bytes)
     return store_draft(space, draft, _left_name(space, about, draft), partial(_write, space, about, draft))

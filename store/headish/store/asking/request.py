@@ -150,13 +150,13 @@ def _continue_stored(
         return prepared
     if isinstance(stored, str):
         return replace(prepared, notes=(*prepared.notes, _told_stored(stored)))
-    from headish.providers.openai_responses.stored import continue_stored
+    from headish.providers.openai_responses.particulars import continue_stored
 
     return continue_stored(prepared, stored.response_id, stored.turn, stored.seen)
 
 
 def _told_stored(stored: StoredResponse | str) -> Note:
-    from headish.providers.openai_responses.stored import told
+    from headish.providers.openai_responses.particulars import told
 
     return Note(f"the whole window is sent: {stored}") if isinstance(stored, str) else told(stored.turn)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from headish.content.words import one_line
+from headish.content.excerpts import one_line
 from headish.errors import InvalidReply
 from headish.history.definitions import find_pointer
 from headish.providers.pointers import Pointer

@@ -82,7 +82,7 @@ def _calls(message: Message) -> list[tuple[ToolUse, str | None]]:
     calls = [block for block in message.content if isinstance(block, ToolUse)]
     if message.role != "assistant" or not calls:
         return []
-    from headish.tools.rules import refusal  # late: it brings every format, and most answers call nothing
+    from headish.tools.replies import refusal  # late: it brings every format, and most answers call nothing
 
     return [(call, refusal(call, message)) for call in calls]
 

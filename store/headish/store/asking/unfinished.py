@@ -62,7 +62,7 @@ def fetch_all(space: Space, wait_seconds: float) -> Fetched:
 
 def kept_elsewhere(space: Space) -> Iterator[Turn]:
     """The incomplete answers that nothing continues, and that their provider may keep under an id."""
-    from headish.calls.fetching import KEEPING
+    from headish.calls.remote import KEEPING
 
     for turn in heads(space):
         reply = turn.meta.reply
@@ -89,7 +89,7 @@ def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> F
 
 def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
     """What the provider has now. The server and its key are those that the answer was asked by."""
-    from headish.calls.fetching import fetch_answer
+    from headish.calls.remote import fetch_answer
 
     reply = turn.meta.reply
     base_url, key_env, headers, cloud = reply.get("base_url"), reply.get("key_env"), {}, None

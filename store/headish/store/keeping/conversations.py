@@ -18,12 +18,13 @@ from headish.history.conversations import (
     check_key,
     find_by_key,
     find_conversation,
+    leave_out_gone,
     make_entries,
     read_conversation,
 )
 from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
 from headish.store.space import Space
-from headish.values.checks.doors import ANYTHING, CHOICE, COUNT_LIMIT, TEXT, door
+from headish.values.checks.doors import ANYTHING, CHOICE, COUNT_LIMIT, FLAG, TEXT, door
 from headish.values.grammar import parse_headish
 from headish.values.names import Absent
 from headish.values.results.conversations import Conversation, Entry, Filter, Page
@@ -107,7 +108,7 @@ class Conversations:
 
         return space._write(work, settle)
 
-    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT, tool=TEXT)
+    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT, tool=TEXT, erased=FLAG)
     def list(
         self,
         *,
@@ -122,6 +123,7 @@ class Conversations:
         model: str | None = None,
         role: str | None = None,
         tool: str | None = None,
+        erased: bool = False,
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first.
 
@@ -129,7 +131,7 @@ class Conversations:
         ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
         ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
         turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one; the
-        search index tells. ``after`` is that of the page before.
+        search index tells. ``after`` is that of the page before. ``erased`` shows those of which nothing is left, too.
         A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
         None.
         Cost: five statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
@@ -158,7 +160,8 @@ class Conversations:
                 return _taken(connection, number, chosen, tool, entries)
 
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
-            entries = make_entries(connection, number, listed)
+            left_of = listed if erased else leave_out_gone(connection, number, listed)
+            entries = make_entries(connection, number, left_of)
             is_past = start is not None and bool(entries) and entries[-1].time < start
             if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
@@ -173,7 +176,8 @@ class Conversations:
             lowest = more[-1].chain if len(more) == left else lowest_chain(
                 connection, number, before=chain, window=looked_at
             )  # fmt: skip
-            entries += [each for each in make_entries(connection, number, more) if _is(each.conversation, **flags)]
+            left_of = more if erased else leave_out_gone(connection, number, more)
+            entries += [each for each in make_entries(connection, number, left_of) if _is(each.conversation, **flags)]
             return Page(take(entries), None if lowest is None else f"c{lowest}")
 
         return space._read(work)

@@ -104,7 +104,7 @@ def make_put(kind: str, key: str, data: bytes, expect: int | Absent | None, limi
         raise InvalidArgument(f"the data of an object are bytes, not {type(data).__name__}: encode them first")
     put = Put(check_kind(kind), check_key(key), bytes(data), _read_revision(expect))
     if len(put.data) > limit_bytes:
-        raise TooLarge("the object", len(put.data), limit_bytes)
+        raise TooLarge(f"the object of kind {put.kind}", len(put.data), limit_bytes)
     return put
 
 

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from headish.history.edits.differences import Diff
 
 
-def siblings(space: Space, headish: str) -> Siblings:
+@door()
+def siblings(space: Space, headish: str, *, versions: bool = False) -> Siblings:
     """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``.
 
     Versions continue the same turns in the same role, or one supersedes another, as an edit does. At the beginning
-    of a conversation only the second holds: other conversations may begin behind the same system turn.
+    of a conversation only the second holds: other conversations may begin behind the same system turn. Of an answer
+    that an import met again when it had grown, the last version alone is one; with ``versions`` all are.
     Cost: about six statements, and three for each 64 versions.
     """
 
     def work(connection: Connection, stored: StoredTurn) -> Siblings:
-        found = find_versions(connection, space._number, stored)
+        found = find_versions(connection, space._number, stored, halves=versions)
         turns = complete_turns(connection, space._number, found, space._options_at)
         return Siblings(tuple(turns), [each.id for each in found].index(stored.id))
 

@@ -27,8 +27,8 @@ from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
     from headish.content.forms.parts import Form
-    from headish.renderings.pages import Face
     from headish.transcripts.threads import Ending
+    from headish.values.messages import Face
 
 Definition = Mapping[str, Any]
 Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
@@ -218,7 +218,7 @@ def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collectio
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
-def _with_ids(form: Form, thread: Sequence[Kept]) -> list[Kept]:
+def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
     """The thread with ids for the calls of other forms that have none: no other API takes such a call, and the next
     request makes the same ids."""
     from headish.content.forms.writing import is_own

@@ -15,6 +15,7 @@ from headish.history.reading.decode import complete_turn, complete_turns, read_b
 from headish.history.reading.handles import make_handles
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
+from headish.history.reading.versions import outgrown_in_space
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.bookmarks import ALL
 from headish.rows.threads import listings
@@ -113,11 +114,15 @@ def heads(
     limit: int | None = None,
     after: str | None = None,
     by: Literal["start", "tip"] = "start",
+    erased: bool = False,
+    versions: bool = False,
 ) -> list[Turn]:
     """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
-    the same even if a turn has continued that head meanwhile.
+    the same even if a turn has continued that head meanwhile. An answer that an import met again when it had grown is
+    none; with ``versions`` it is.
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
@@ -127,7 +132,14 @@ def heads(
     read = listings.heads if by == "start" else listings.heads_by_tip
 
     def work(connection: Connection) -> list[Turn]:
-        found = read(connection, space._number, before=start(connection, space._number), limit=wanted)
+        before, found = start(connection, space._number), list[StoredTurn]()
+        halves = set() if versions else outgrown_in_space(connection, space._number)
+        while len(found) < wanted:
+            page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
+            found += [each for each in page if each.id not in halves]
+            if not halves or not page:
+                break
+            before = page[-1].chain if by == "start" else page[-1].seq
         return complete_turns(connection, space._number, found, space._options_at)
 
     return space._read(work)
@@ -266,12 +278,13 @@ def thread(space: Space, headish: Headishes = "@") -> Thread:
 
 
 @door()
-def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> Tree:
+def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
     ``limit`` cuts a part out of a tree that has more turns: half of so many lead to the turn, the last of its thread
     (or all of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns
     that continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
+    Of an answer that an import met again when it had grown, the last version is shown; with ``versions`` all are.
     Cost: three statements for a whole tree; of a part, four for each 64 turns and three more; with a ``limit``, one
     more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
@@ -280,8 +293,8 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None) -> Tree:
 
     def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
         if limit is None or has_at_most(connection, space._number, stored.place, wanted):
-            return read_whole_tree(connection, space._number, stored.place)
-        return read_part(connection, space._number, stored.place, wanted)
+            return read_whole_tree(connection, space._number, stored.place, halves=versions)
+        return read_part(connection, space._number, stored.place, wanted, halves=versions)
 
     return Tree(space._read_at(headish, work))
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.history.reading.usage import Count, CountedReply, count_usage, read_page, read_replies
+from headish.history.reading.usage import Count, CountedReply, count_usage, read_later_page, read_page, read_replies
+from headish.history.reading.versions import outgrown_in_space
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
@@ -110,8 +111,13 @@ def verify_all(backend: Backend, progress: Progress | None = None) -> dict[str, 
 
 
 def _all_replies(space: Space) -> Iterator[CountedReply]:
-    """The space's replies, a page at a time."""
+    """The space's replies, a page at a time; of one that an import met again when it had grown, the last version."""
+    halves = space._read(partial(outgrown_in_space, space=space._number))
     seq: int | None = 0
     while seq is not None:
         page, seq = space._read(partial(read_page, space=space._number, seq=seq))
+        yield from (each for each in page if each.id not in halves)
+    after: bytes | None = b""
+    while after is not None:
+        page, after = space._read(partial(read_later_page, space=space._number, after=after))
         yield from page

@@ -11,6 +11,7 @@ from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
+from headish.history.reading.versions import outgrown_in_space
 from headish.rows.upkeep.matches import page_of
 from headish.searching.candidates import Criteria, state_of
 from headish.searching.hits import HitFilter, Match, find_matches
@@ -47,6 +48,7 @@ def search(
     fields: Collection[str] = SHOWN,
     order: str = "rank",
     limit: int = 20,
+    versions: bool = False,
     progress: Progress | None = None,
 ) -> list[Hit]:
     """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
@@ -62,8 +64,9 @@ def search(
 
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
-    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too.
-    Cost: five statements, and that of the turns that match, however many others there are. A ranked search weighs the
+    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too. Of
+    an answer that an import met again when it had grown, the last version alone is found; with ``versions`` all are.
+    Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
     newest 1,000 matches.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
@@ -86,8 +89,14 @@ def search(
             return None
         within = [of_names(connection, number, name)] if name is not None else []
         within += [of_tag(connection, number, tag)] if tag is not None else []
-        found = find_matches(connection, number, HitFilter(asked, *times, within, order, limit), state)
-        return _hits(connection, space, asked, found)
+        sought = HitFilter(asked, *times, within, order, limit)
+        hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+        halves = outgrown_in_space(connection, number) if hits and not versions else set()
+        left_out = sum(hit.turn.id in halves for hit in hits)
+        if left_out and len(hits) == limit:  # others move up
+            sought = sought._replace(limit=min(LIMIT, limit + 2 * left_out))
+            hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+        return [hit for hit in hits if hit.turn.id not in halves][:limit]
 
     try:
         hits = space._read(work)

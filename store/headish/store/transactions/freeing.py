@@ -14,7 +14,8 @@ from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.erasures import names_logged
+from headish.rows.upkeep.erasures import is_living, names_logged
+from headish.rows.upkeep.receipts import named_by_erasures
 from headish.values.places import Place, Segment
 
 
@@ -30,7 +31,8 @@ def free_turns(
     named = _foreign_names(connection, space, going.keys(), own)
     for place, _ in sorted(going.items(), key=lambda each: each[1].seq, reverse=True):
         after = [each.place for each in children(connection, space, place, after=0, limit=ALL)]
-        if place in named or any(each not in going or each in stays for each in after):
+        others = [each for each in after if each not in going]
+        if place in named or not stays.isdisjoint(after) or any(is_living(connection, space, each) for each in others):
             stays.add(place)
     return [place for place in going if place not in stays]
 
@@ -55,7 +57,9 @@ def _foreign_names(connection: Connection, space: int, places: Collection[Place]
         top = max(place.pos for place in places if place.chain == chain)
         now = names_of_segments(connection, space, [Segment(chain, 0, top)])
         found |= {place for place, names in now.items() if any(name != own for name in names)}
-        found |= {Place(chain, pos) for name, pos in names_logged(connection, space, Place(chain, top)) if name != own}
+        logged = names_logged(connection, space, Place(chain, top))
+        gone = named_by_erasures(connection, space, {name for name, _ in logged})
+        found |= {Place(chain, pos) for name, pos in logged if name != own and name not in gone}
     return found & set(places)
 
 
@@ -63,10 +67,12 @@ def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> 
     if any(other != name for other in names_in(connection, space, place, 2)):
         return True
     logged = names_logged(connection, space, Place(place.chain, ALL))
+    gone = named_by_erasures(connection, space, {name for name, _ in logged})
+    logged = [each for each in logged if each[0] not in gone]
     if any(other != name and pos >= place.pos for other, pos in logged):
         return True
     reached = max((pos for other, pos in logged if other == name), default=-1)
     return any(
-        each.erased is None and not (each.chain == place.chain and each.pos <= reached)
+        not (each.chain == place.chain and each.pos <= reached) and is_living(connection, space, each.place)
         for each in children(connection, space, place, after=0, limit=ALL)
     )

@@ -12,8 +12,9 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish
-from headish.erasing.erase import ErasureGrounds as Reason
+from headish.erasing.erase import ErasureGrounds
 from headish.erasing.erase import erase as erase_turns
+from headish.erasing.names import erase_name
 from headish.errors import InvalidContent, KeyTaken
 from headish.history.conversations import ListedConversation, change_record, check_changes, read_record
 from headish.history.reading.walk import walk_first_parents
@@ -25,9 +26,10 @@ from headish.limits import INLINE_BYTES
 from headish.rows.bookmarks import set_bookmark
 from headish.rows.conversations import find_record
 from headish.rows.counters import lock_space
-from headish.rows.moves import places_reached
+from headish.rows.moves import has_log, places_reached
 from headish.rows.objects import find_object, object_is, put_object, remove_object, remove_objects
 from headish.rows.turns import turn_by_id
+from headish.rows.upkeep.receipts import has_receipt
 from headish.store.keeping.objects import make_put
 from headish.store.space import Space
 from headish.store.transactions.freeing import free_end, free_turns
@@ -37,6 +39,7 @@ from headish.values.ids import KeptIds, TurnId
 from headish.values.names import ABSENT, Absent, check_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Record
+from headish.values.results.erasures import Receipt
 from headish.values.results.objects import check_key, check_kind, encode_key
 
 Turns = Iterable[Draft | Mapping[str, Any] | str]
@@ -195,7 +198,8 @@ class WriteTransaction(ReadTransaction):
     @step
     def erase_conversation(self, name: str, reason: str) -> None:
         """Erase what a name ever led to and nothing else leads to, and what is said of the conversation: title, tags,
-        key, ``app``. The name is removed. Cost: reads the space a few times; a row for each turn."""
+        key, ``app``. The name goes from everything but turns that stay, as by ``erase_bookmark``.
+        Cost: reads the space a few times; a row for each turn."""
         encoded, number = check_name(name), self._number
         ends, place = places_reached(self._connection, number, encoded), self._named(name)
         if place is not None:
@@ -206,10 +210,26 @@ class WriteTransaction(ReadTransaction):
         if not ends:
             return
         self._erase(ends, Wish("branch", meta=True), reason)
-        if find_record(self._connection, number, encoded) is not None:
+        self.erase_bookmark(name, reason)
+
+    @step
+    def erase_bookmark(self, name: str, reason: str) -> bool:
+        """Remove a name, also one that was removed before, with what is said of its conversation: its history stays
+        under another name, as by ``store.bookmarks.erase``. Whether there ever was such a name.
+
+        Cost: reads the space once for each name that it had.
+        """
+        encoded, connection, space = check_name(name), self._connection, self._number
+        if not has_log(connection, space, encoded):
+            return False
+        if find_record(connection, space, encoded) is not None:
             blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
-            change_record(self._connection, number, ListedConversation(encoded, None, TurnId("")), blank, None)
-        self._note_move(name, remove_name(self._connection, number, encoded, None))
+            change_record(connection, space, ListedConversation(encoded, None, TurnId("")), blank, None)
+        if self._named(name) is not None:
+            remove_name(connection, space, encoded, None)
+        self._places.pop(name, None)
+        self._change(lambda: erase_name(connection, space, encoded, self._reason(reason), self._mint)[1])
+        return True
 
     # How
 
@@ -259,12 +279,22 @@ class WriteTransaction(ReadTransaction):
     def _erase(self, places: Sequence[Place], wish: Wish, why: str) -> None:
         if not places:
             return
-        reason = Reason(why, None, self._space._backend.not_reached)
+        reason, connection = self._reason(why), self._connection
+        self._change(lambda: erase_turns(connection, self._number, places, wish, reason, self._mint)[1])
+
+    def _reason(self, why: str) -> ErasureGrounds:
+        return ErasureGrounds(why, None, self._space._backend.not_reached)
+
+    def _change(self, erase: Callable[[], Receipt | None]) -> None:
+        """Erase, and note the receipt as what tells that the transaction was stored."""
         try:
-            erase_turns(self._connection, self._number, places, wish, reason, self._mint)
+            receipt = erase()
         except Exception as error:
             self._failed = error
             raise
+        if receipt is not None and not self._written:
+            space = self._number
+            self._is_stored = lambda connection: has_receipt(connection, space, receipt.id)
 
     def _say_first(self, name: str, key: str | None, app: Mapping[str, Any] | None, turn: TurnId) -> None:
         """Say of a conversation that was made what it was made with."""

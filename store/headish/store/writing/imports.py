@@ -143,13 +143,14 @@ def import_changed(
         if stamp is None and os.path.isdir(source):
             continue  # it is gone
         try:
-            done = done.plus(import_file(space, path, format, progress=progress, told=told))
+            read = import_file(space, path, format, progress=progress, told=told)
+            done = done.plus(read)
         except (InvalidImport, InvalidTranscript) as error:
             if told is not None:
                 told(_refusal(path, error))
             done = done.plus(Imported(broken=1))
         else:
-            _put_stamp(space, path, stamp)
+            _put_stamp(space, path, stamp, is_open=read.held_back > 0)
     return done
 
 
@@ -158,10 +159,10 @@ def _refusal(path: str, error: InvalidImport | InvalidTranscript) -> ImportNote:
     return ImportNote(path, where, "broken", error.reason if isinstance(error, InvalidImport) else str(error))
 
 
-def _put_stamp(space: Space, path: str, stamp: bytes | None) -> None:
+def _put_stamp(space: Space, path: str, stamp: bytes | None, *, is_open: bool) -> None:
     if stamp is None:
         return
-    put, number = make_stamp(path, stamp), space._number
+    put, number = make_stamp(path, stamp, is_open=is_open), space._number
     space._write(
         lambda connection: put_object(connection, number, put),
         lambda connection, revision: object_is(connection, number, put, revision),
@@ -262,7 +263,8 @@ def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_r
             done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
     if preview is None:
         bring_up_to_date_quietly(space)
-    return replace(done, broken=given.notes.broken, unmapped=dict(given.notes.counts))
+    notes = given.notes
+    return replace(done, broken=notes.broken, held_back=notes.held_back, unmapped=dict(notes.counts))
 
 
 def _limit(space: Space) -> int:

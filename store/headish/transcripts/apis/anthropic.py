@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import ApiStep, arguments_text, as_object, read_steps, text_of, to_transcript
-from headish.transcripts.shared.checks import list_of, refuse_keys, string
+from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
 

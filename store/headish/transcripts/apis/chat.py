@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import ApiStep, arguments_text, read_steps, text_of, to_transcript
-from headish.transcripts.shared.checks import list_of, optional_list, refuse_keys, string
+from headish.transcripts.shared.jsontext import list_of, optional_list, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.errors import InvalidInterchange
 from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_steps, text_of, to_transcript
-from headish.transcripts.shared.checks import list_of, refuse_keys, string
+from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
 

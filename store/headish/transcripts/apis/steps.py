@@ -17,8 +17,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.shared.checks import refuse_keys
-from headish.transcripts.shared.jsontext import read_json
+from headish.transcripts.shared.jsontext import read_json, refuse_keys
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import Transcript, arguments_of, make_call, make_message, stop_of, usual_stop
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse

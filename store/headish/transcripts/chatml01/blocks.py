@@ -1,4 +1,4 @@
-"""The body of an OpenChatML 0.1 message as blocks, and back.
+"""The tokens of OpenChatML 0.1, and the body of a message as blocks, and back.
 
 Thoughts stand between their tokens; a function token opens a block only in its role and only before JSON of the right
 shape. Whatever else stands there is kept as marks and exact text, so nothing is lost. Thoughts, calls, outputs and
@@ -18,7 +18,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.transcripts.chatml01.tokens import BODY_TOKEN, FUNCTIONS
 from headish.transcripts.shared.jsontext import read_json, read_members, scan_value, skip_blanks
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import arguments_of, make_call, plain_text
@@ -217,3 +216,26 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     ToolResult: _write_output,
     ToolDefinitions: lambda block: f"<|function_list|>\n{block.raw}" + ("\n<|function_list|>" if block.closed else ""),
 }
+
+
+IM_START, IM_END = "<|im_start|>", "<|im_end|>"
+THOUGHTS = ("reflect", "introspect", "reason")
+FUNCTIONS = {"assistant": "function_call", "tool": "function_output", "system": "function_list"}
+"""The function block that each role has; in another role the token is a mark."""
+NAMES = (
+    "fim_prefix", "fim_suffix", "fim_middle", "file_separator", *THOUGHTS,
+    *(f"{edge}_{kind}" for kind in THOUGHTS for edge in ("start", "end")),
+    "function_list", "function_output", "function_call",
+)  # fmt: skip
+ANY_TOKEN = re.compile(rf"<\|(?:im_start|im_end|{'|'.join(NAMES)})\|>")
+_FRAME = re.compile(r"^<\|start\|>", re.MULTILINE)
+BODY_TOKEN = re.compile(rf"<\|({'|'.join(NAMES)})\|>")
+
+
+def is_framed(text: str) -> bool:
+    """Whether a text is one of OpenChatML 2.x: a frame begins on a line before any token of 0.1 (2.2 §13)."""
+    frame = _FRAME.search(text)
+    if frame is None or "<|message|>" not in text:
+        return False
+    token = BODY_TOKEN.search(text)
+    return token is None or frame.start() < token.start()

@@ -10,12 +10,18 @@ from msgspec.structs import replace
 
 from headish.errors import HeaderValue, Unrepresentable
 from headish.limits import MESSAGE_HEADER_LIMIT
-from headish.transcripts.chatml01.blocks import read_body, write_body
+from headish.transcripts.chatml01.blocks import IM_END, IM_START, is_framed, read_body, write_body
 from headish.transcripts.chatml01.parser import ROLES
-from headish.transcripts.chatml01.tokens import IM_END, IM_START, is_framed
-from headish.transcripts.shared.header import is_header_value
 from headish.transcripts.shared.source import BLANKS
-from headish.transcripts.shared.transcript import KINDS, Transcript, check_whole, is_open, stop_of, usual_stop
+from headish.transcripts.shared.transcript import (
+    KINDS,
+    Transcript,
+    check_whole,
+    is_header_value,
+    is_open,
+    stop_of,
+    usual_stop,
+)
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
 from headish.values.messages import Message
 

@@ -15,10 +15,9 @@ from headish.errors import InvalidInterchange, Unmappable, Unrepresentable
 from headish.transcripts.interchange.version22 import read_around, write_around
 from headish.transcripts.openchatml.forms import FORMS, TERMINATORS
 from headish.transcripts.openchatml.frames import read_message, write_message
-from headish.transcripts.shared.checks import list_of, optional_list, refuse_keys, string
-from headish.transcripts.shared.header import Header
+from headish.transcripts.shared.jsontext import list_of, optional_list, refuse_keys, string
 from headish.transcripts.shared.pairs import only_block, pair_replies
-from headish.transcripts.shared.transcript import UNREAD, Transcript, stop_of, usual_stop
+from headish.transcripts.shared.transcript import UNREAD, Header, Transcript, stop_of, usual_stop
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
 from headish.values.checks.doors import an, door
 from headish.values.messages import Attributes, Message

@@ -12,9 +12,8 @@ from typing import Any
 from headish.errors import InvalidInterchange, Unmappable, Unrepresentable
 from headish.transcripts.openchatml.forms import CHANNELS, FORMS, ROLES, TERMINATORS
 from headish.transcripts.openchatml.frames import is_call, open_header, open_message, read_message, write_message
-from headish.transcripts.shared.checks import list_of, refuse_keys, string
-from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.transcript import UNREAD, Transcript, usual_stop
+from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
+from headish.transcripts.shared.transcript import UNREAD, Header, Transcript, usual_stop
 from headish.values.blocks import Text
 from headish.values.checks.doors import an, door
 from headish.values.messages import Message

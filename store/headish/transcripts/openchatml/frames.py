@@ -24,11 +24,11 @@ from msgspec.structs import replace
 from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, FrameForm, is_tool_role
 from headish.transcripts.openchatml.yamlheader import requires_channels
-from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.jsontext import read_json, says_error, says_more
 from headish.transcripts.shared.transcript import (
     KINDS,
     MARKERS,
+    Header,
     arguments_of,
     make_call,
     make_message,

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.openchatml.forms import ATTRIBUTE_NAME, CHANNELS, FORMS, ROLES, FrameForm, is_tool_role
-from headish.transcripts.shared.header import Header, is_header_value
+from headish.transcripts.shared.transcript import Header, is_header_value
 
 REMEMBERED = 120
 """The longest header, in characters, that is remembered when it is read."""

@@ -18,8 +18,7 @@ from headish.transcripts.openchatml.frames import broken_promises, check_reply, 
 from headish.transcripts.openchatml.headers import check_channel, check_value, write_attributes
 from headish.transcripts.openchatml.parser import FrameParser
 from headish.transcripts.openchatml.yamlheader import write_header
-from headish.transcripts.shared.header import Header
-from headish.transcripts.shared.transcript import Transcript, check_whole, is_open
+from headish.transcripts.shared.transcript import Header, Transcript, check_whole, is_open
 from headish.values.blocks import Text
 from headish.values.messages import Message
 

@@ -17,9 +17,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 from headish.limits import MESSAGE_HEADER_LIMIT
-from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
-from headish.transcripts.shared.transcript import make_call, make_message
+from headish.transcripts.shared.transcript import Header, make_call, make_message
 from headish.values.blocks import ContentBlock, Text, ToolResult
 from headish.values.messages import Message
 

@@ -1,4 +1,4 @@
-"""JSON whose exact text matters: whether a text is JSON, and what stands where in it.
+"""JSON whose exact text matters: whether a text is JSON, and what stands where in it; an API's JSON, key by key.
 
 RFC 8259 as Python reads it, less NaN, infinities and numbers that overflow, at most ``JSON_DEPTH`` levels deep.
 Duplicate keys and escaped lone surrogates are JSON here; what the store keeps is stricter (strictjson.py).
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from msgspec import UNSET
 
+from headish.errors import InvalidInterchange
 from headish.values.blocks import ToolResult, ToolUse
 
 JSON_DEPTH = 512
@@ -118,3 +119,34 @@ def says_more(block: ToolUse | ToolResult) -> bool:
 
 
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).raw_decode
+
+
+def refuse_keys(record: Mapping[str, Any], known: Iterable[str], target: str, path: str) -> None:
+    """Refuse what a transcript does not carry. Raises: InvalidInterchange."""
+    for key, value in record.items():
+        if key not in known and value is not None and not (key == "annotations" and value == []):
+            raise InvalidInterchange(target, f"the key {key!r}, which a transcript does not carry", path)
+
+
+def list_of(data: Mapping[str, Any], key: str, target: str) -> list[Mapping[str, Any]]:
+    """A list of objects under a key. Raises: InvalidInterchange."""
+    listed = data.get(key) if isinstance(data, Mapping) else None
+    if not isinstance(listed, list) or not all(isinstance(each, Mapping) for each in listed):
+        raise InvalidInterchange(target, f"{key} must be a list of objects", f"$.{key}")
+    return listed
+
+
+def optional_list(record: Mapping[str, Any], key: str, target: str, path: str) -> list[Any]:
+    """A list under a key, empty where there is none. Raises: InvalidInterchange."""
+    value = record.get(key)
+    if not isinstance(value, list | None):
+        raise InvalidInterchange(target, f"{key} must be a list", f"{path}.{key}")
+    return value or []
+
+
+def string(record: Mapping[str, Any], key: str, target: str, path: str) -> str:
+    """A string under a key. Raises: InvalidInterchange."""
+    value = record.get(key)
+    if not isinstance(value, str):
+        raise InvalidInterchange(target, f"{key} must be a string", f"{path}.{key}")
+    return value

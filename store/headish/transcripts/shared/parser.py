@@ -12,9 +12,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.errors import InvalidTranscript
-from headish.transcripts.shared.header import Header
 from headish.transcripts.shared.source import SourceText
-from headish.transcripts.shared.transcript import Transcript
+from headish.transcripts.shared.transcript import Header, Transcript
 from headish.values.messages import Message
 
 

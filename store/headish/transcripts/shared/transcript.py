@@ -11,7 +11,7 @@ gives it:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from headish.content import strictjson
 from headish.errors import InvalidContent, Unrepresentable
 from headish.values.blocks import ContentBlock, Text, ToolUse
+from headish.values.checks.attributes import is_header_value as is_header_value
 from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
 
 KINDS = ("reflect", "introspect", "reason")
@@ -126,3 +127,17 @@ def plain_text(blocks: tuple[ContentBlock, ...]) -> str:
 
 def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:
     return "call" if len(blocks) == 1 and isinstance(blocks[0], ToolUse) else "end"
+
+
+class Header(Struct, frozen=True, kw_only=True):
+    """What a message header says."""
+
+    role: str
+    name: str | None = None
+    to: str | None = None
+    call_id: str | None = None
+    intent: str | None = None
+    content_type: str | None = None
+    channel: str | None = None
+    constrain: str | None = None
+    extra: Mapping[str, str] = {}

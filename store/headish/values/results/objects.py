@@ -12,6 +12,9 @@ from msgspec import Struct
 from headish.errors import InvalidArgument, shown
 from headish.limits import OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
 
+USAGE = "headish/usage"
+"""The kind of the objects that say later what an answer used, under the id of its turn: JSON with ``provider``,
+``model`` and ``usage``. ``usage`` and ``cost`` count it as if the turn said so itself."""
 _KIND = re.compile(rf"[a-z0-9][a-z0-9._/-]{{0,{OBJECT_KIND_LIMIT - 1}}}", re.ASCII)
 
 

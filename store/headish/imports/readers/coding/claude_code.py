@@ -46,11 +46,16 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
             titles[str(kind)] = title
         elif isinstance(record.get("uuid"), str):
             agent = _agent_of(record)
+            if kind in SPEAKERS:
+                for other in (thread for name, thread in threads.items() if name != agent):
+                    other.tail.close()
             threads.setdefault(agent, _SessionThread(given.notes)).add(line)
         else:
             given.notes.leave_out(line.where, f"record of type {kind}")
     title = next((titles[kind] for kind in _TITLES if kind in titles), None)
     for agent, thread in threads.items():
+        if given.is_running:
+            thread.hold_back()
         nodes = thread.nodes()
         yield replace(thread.talk(given.name, agent, title), messages=nodes)
 
@@ -71,11 +76,36 @@ class _FurtherLines(NamedTuple):
     reply: dict[str, Any]
 
 
+class _OpenTail:
+    """The answer that the last lines belong to, with the results of its calls: more of it may still be written.
+
+    Results are written as soon as there are any, between the lines of the answer that calls.
+    """
+
+    def __init__(self) -> None:
+        self.uuids: list[str] = []
+        self._answer: object = None
+
+    def add(self, record: Mapping[str, Any], role: str) -> None:
+        """Take a line; lines that say nothing are none of it, and end nothing."""
+        answer = record["message"].get("id") if role == "assistant" else None
+        is_further = role == "tool" or (answer is not None and answer == self._answer)
+        if self.uuids and is_further:
+            self.uuids.append(record["uuid"])
+        else:
+            self._answer, self.uuids = answer, [record["uuid"]] if role == "assistant" else []
+
+    def close(self) -> None:
+        """A line of another message follows: the answer is whole."""
+        self.uuids, self._answer = [], None
+
+
 class _SessionThread:
     """The lines of a session, or of one of its sub-agents."""
 
     def __init__(self, notes: ImportNotes) -> None:
         self._notes = notes
+        self.tail = _OpenTail()
         self._nodes: dict[str, SourceMessage] = {}
         self._stands_for: dict[str, str] = {}
         self._answers: dict[str, str] = {}
@@ -100,9 +130,12 @@ class _SessionThread:
         message = record.get("message")
         if record.get("type") not in SPEAKERS or not isinstance(message, Mapping):
             self._notes.leave_out(line.where, _kind_of(record))
+            if record.get("type") == "system":
+                self.tail.close()
             self._nodes[uuid] = SourceMessage(id=uuid, parent=parent, where=line.where)
             return
         content = message.get("content")
+        self.tail.add(record, _role_of(record["type"], _parts(content)))
         answer = message.get("id") if record["type"] == "assistant" else None
         if isinstance(answer, str) and answer in self._answers:
             self._join(self._answers[answer], uuid, record)
@@ -161,6 +194,16 @@ class _SessionThread:
             meta={**node.meta, "further_uuids": further.uuids},
             reply={**(node.reply or {}), **further.reply},
         )
+
+    def hold_back(self) -> None:
+        """Leave out the last answer, and the results of its calls."""
+        held = dict.fromkeys(self._stands_for.get(uuid, uuid) for uuid in self.tail.uuids)
+        for uuid in held:
+            self._nodes[uuid] = SourceMessage(id=uuid, parent=self._nodes[uuid].parent)
+            self._joined.pop(uuid, None)
+        self._said = [uuid for uuid in self._said if uuid not in held]
+        if held:
+            self._notes.hold_back(f"answer {next(iter(held))}")
 
     def nodes(self) -> Iterable[SourceMessage]:
         """The messages, each with what it really continues."""

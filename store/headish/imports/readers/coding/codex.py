@@ -38,6 +38,8 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     rollout = _Rollout(given)
     for line in read_records(given):
         rollout.add(line)
+    if given.is_running:
+        rollout.hold_back()
     yield rollout.conversation()
 
 
@@ -149,6 +151,18 @@ class _Rollout:
             "reasoning_tokens": counts.get("reasoning_output_tokens", 0),
         }
         self.nodes[self._path[-1]] = replace(last, reply={**last.reply, "usage": counted})
+
+    def hold_back(self) -> None:
+        """Leave out the last item of an answer whose tokens are not counted yet."""
+        last = self.nodes[-1] if self.nodes else None
+        if (
+            last is not None
+            and last.reply is not None
+            and "usage" not in last.reply
+            and self._path[-1:] == [len(self.nodes) - 1]
+        ):
+            self._path.pop()
+            self._notes.hold_back(self.nodes.pop().where)
 
     @property
     def _session(self) -> str:

@@ -50,6 +50,8 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
         else:
             for line in read_records(given):
                 session.add(line.record, line.where)
+        if given.is_running:
+            session.hold_back()
         yield session.conversation()
 
 
@@ -163,6 +165,13 @@ class _GeminiSession:
             return
         while self._path.popitem()[0] != id:
             pass
+
+    def hold_back(self) -> None:
+        """Leave out the last answer, which is written anew while its tools run."""
+        last = next(reversed(self._path), None)
+        if last is not None and self._messages[last][0].get("type") == "gemini":
+            del self._path[last], self._messages[last]
+            self._notes.hold_back(f"message {last}")
 
     @property
     def _id(self) -> str:

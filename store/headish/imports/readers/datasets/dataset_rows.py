@@ -26,7 +26,7 @@ from blake3 import blake3
 from msgspec.structs import replace
 
 from headish.content.drafts import with_key
-from headish.content.forms.kept import ForeignMessage
+from headish.content.forms.foreign import ForeignMessage
 from headish.imports.building import build_tree, read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage

@@ -14,7 +14,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headish.content.forms.kept import read_kept
+from headish.content.forms.foreign import read_kept
 from headish.content.media import guess_media_type
 from headish.errors import HeadishError
 from headish.values.blocks import to_mapping

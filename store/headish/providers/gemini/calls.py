@@ -1,7 +1,8 @@
-"""Thought signatures: what a model wants to find on the calls that it made.
+"""Calls as Gemini takes them: names that begin with a letter or an underscore, and thought signatures.
 
-A signature goes back on the very part that it came on. Calls that another provider made have none, and from Gemini 3 on
-the API refuses the first call of a turn without one; earlier models look at none.
+A signature is what a model wants to find on the calls that it made. It goes back on the very part that it came on.
+Calls that another provider made have none, and from Gemini 3 on the API refuses the first call of a turn without one;
+earlier models look at none.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-21.
 """
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 
 from headish.providers.shared.mapping import Part
 from headish.providers.shared.request import counted
-from headish.providers.shared.tools import Reporter
+from headish.providers.shared.tools import Reporter, ToolNames
 
 SKIP = "skip_thought_signature_validator"
 """The documented stand-in for calls that no Gemini made.
@@ -54,3 +55,19 @@ def sign_calls(report: Reporter, contents: Sequence[Part], model: str | None) ->
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _GENERATION = re.compile(r"gemini-(\d{1,3})")
+
+
+class GeminiNames(ToolNames):
+    """Names that Gemini refuses, rewritten one for one; the digest at the end keeps them apart."""
+
+    def send(self, name: str) -> str:
+        sent = super().send(name)
+        if sent not in self.rewritten or not sent.startswith(_NEVER_FIRST):
+            return sent
+        del self.rewritten[sent]
+        begun = "_" + sent[1:]
+        self.rewritten[begun] = name
+        return begun
+
+
+_NEVER_FIRST = ("-", *"0123456789")

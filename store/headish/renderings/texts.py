@@ -1,4 +1,5 @@
-"""A page as Markdown: front matter, a heading per message, calls and reasoning folded. Nothing reads it back."""
+"""A page as text: Markdown (front matter, a heading per message, calls and reasoning folded), or the true text, plain,
+which a program that writes to a terminal escapes first. Nothing reads either back."""
 
 from __future__ import annotations
 
@@ -57,3 +58,26 @@ def _fence(body: str) -> str:
         run = run + 1 if character == "`" else 0
         longest = max(longest, run)
     return "`" * max(3, longest + 1)
+
+
+def render_plain(page: ThreadPage) -> str:
+    """The messages, each under who said it; branches are counted, not followed."""
+    entries = page.sections[0].entries
+    return "\n".join(_write_plain_entry(entry) for entry in entries)
+
+
+def _write_plain_entry(entry: PageMessage) -> str:
+    if entry.role == BOUNDARY:
+        return f"({entry.who})\n"
+    facts = [entry.model or "", EDITED if entry.edited else "", entry.version]
+    who = f"{entry.who} ({', '.join(filter(None, facts))})" if any(facts) else entry.who
+    said = "\n".join(map(_write_plain_part, entry.parts))
+    cut = f"\n({INCOMPLETE})" if entry.incomplete else ""
+    others = f"\n(also continued by {len(entry.branches)} other)" if entry.branches else ""
+    return f"{who}:\n{said.strip(chr(10))}{cut}{others}\n"
+
+
+def _write_plain_part(part: Part) -> str:
+    if part.kind == "erased":
+        return f"({part.title}: {part.body})"
+    return f"({part.title}) {part.body}" if part.title else part.body

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headish.providers.shared.rest import KnownKeys, keys
+from headish.providers.shared.leftovers import KnownKeys, keys
 
 DETAILS = ("service_tier", "input_transformations", "moderation", "prompt_cache_diagnostics", "tool_usage",
            "access_programs")  # fmt: skip

@@ -19,6 +19,7 @@ from urllib.request import getproxies
 
 from headish.calls.deadline import Deadline
 from headish.values.checks.addresses import Address
+from headish.values.forking import PerProcess
 
 if TYPE_CHECKING:
     import ssl
@@ -57,9 +58,9 @@ class _Clients:
         self.certificates: dict[Key, ssl.SSLContext] = {}
 
 
-_process = _Clients()
-_left_to_the_parent: list[_Clients] = []
-"""What a forked child has of its parent. Closing a TLS connection here would end it there."""
+_process = PerProcess(_Clients)
+"""Two processes on one connection would read each other's answers, and to close a TLS connection in a forked child
+would end it in the parent."""
 
 
 @contextmanager
@@ -68,7 +69,7 @@ def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
 
     Raises: what httpx2 raises for a proxy or a certificate that cannot be used; ImportError.
     """
-    process, key = _process, _key_of(address)
+    process, key = _process.now, _key_of(address)
     kept = _take(process, key) or IdleClient(_make(process, key, address))
     deadline.watch(kept.socket)
     is_sound = False
@@ -90,8 +91,9 @@ def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
 
 def close_all() -> None:
     """Close the connections that nobody uses."""
-    with _process.lock:
-        idle, _process.idle = _process.idle, {}
+    process = _process.now
+    with process.lock:
+        idle, process.idle = process.idle, {}
     for kept in (each for listed in idle.values() for each in listed):
         kept.client.close()
 
@@ -150,13 +152,4 @@ def _certificates(process: _Clients, key: Key) -> ssl.SSLContext:
         return found
 
 
-def _begin_anew() -> None:
-    """In a forked child: two processes on one connection would read each other's answers."""
-    global _process
-    _left_to_the_parent.append(_process)
-    _process = _Clients()
-
-
-if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(after_in_child=_begin_anew)
 atexit.register(close_all)

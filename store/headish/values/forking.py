@@ -1,0 +1,31 @@
+"""What a process keeps for itself, and a forked child begins anew.
+
+In the child the threads of the parent are not there, and one of them may have held a lock at that moment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class PerProcess(Generic[T]):
+    """A value of this process, as ``now``: a lock, a pool, a cache of connections.
+
+    Make it at the top of a module: it is kept until the interpreter ends.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self.now = make()
+        self._make = make
+        self._of_parents: list[T] = []
+        """Never let go in the child: to take down a pool or a connection of the parent would wait, or speak for it."""
+        if hasattr(os, "register_at_fork"):  # where processes can fork
+            os.register_at_fork(after_in_child=self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        self._of_parents.append(self.now)
+        self.now = self._make()

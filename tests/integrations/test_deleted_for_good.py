@@ -1,0 +1,127 @@
+"""A conversation that an adapter deleted for good leaves neither its words nor its id in the file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Database, Store
+from headish.errors import UnknownBookmark
+
+ID, WORDS = "SECRET-conversation-7f3a", "SECRET-words-91c2"
+STAYS = "another-conversation"
+
+
+def delete_with_agents(path: str) -> None:
+    pytest.importorskip("agents")
+    from headish.integrations.agents import HeadishSession
+
+    async def work(id: str, *, deletes: bool) -> None:
+        session = HeadishSession(id, path, erase=True)
+        await session.add_items([{"role": "user", "content": WORDS if deletes else "stays"}])
+        if deletes:
+            await session.clear_session()
+        session.close()
+
+    asyncio.run(work(STAYS, deletes=False))
+    asyncio.run(work(ID, deletes=True))
+
+
+def delete_with_langchain(path: str) -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.messages import HumanMessage
+
+    from headish.integrations.langchain import HeadishChatMessageHistory
+
+    for id, words in ((STAYS, "stays"), (ID, WORDS)):
+        with HeadishChatMessageHistory(id, path, erase=True) as history:
+            history.add_messages([HumanMessage(words)])
+            if id == ID:
+                history.clear()
+
+
+def delete_with_adk(path: str) -> None:
+    pytest.importorskip("google.adk")
+    from google.adk.events.event import Event
+    from google.genai.types import Content, Part
+
+    from headish.integrations.adk import HeadishSessionService
+
+    async def work() -> None:
+        service = HeadishSessionService(path, erase=True)
+        for id, words in ((STAYS, "stays"), (ID, WORDS)):
+            made = await service.create_session(app_name="app", user_id="ann", session_id=id, state={"own": words})
+            event = Event(author="user", content=Content(role="user", parts=[Part(text=words)]))
+            await service.append_event(made, event)
+        await service.delete_session(app_name="app", user_id="ann", session_id=ID)
+        await service.close()
+
+    asyncio.run(work())
+
+
+def delete_with_langgraph(path: str) -> None:
+    pytest.importorskip("langgraph")
+    from langchain_core.messages import HumanMessage
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    from headish.integrations.langgraph import HeadishSaver
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("nothing", lambda state: {})
+    builder.add_edge(START, "nothing")
+    builder.add_edge("nothing", END)
+    with HeadishSaver(path, erase=True) as saver:
+        graph: Any = builder.compile(checkpointer=saver)
+        for id, words in ((ID, WORDS), (STAYS, "stays")):
+            graph.invoke({"messages": [HumanMessage(words)]}, {"configurable": {"thread_id": id}})
+        saver.copy_thread(ID, "copied")
+        saver.delete_thread("copied")
+        saver.delete_thread(ID)
+
+
+def delete_with_pydantic_ai(path: str) -> None:
+    pytest.importorskip("pydantic_ai.conversation_store")
+    from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    from headish.integrations.pydantic_ai import HeadishConversationStore
+
+    async def work() -> None:
+        with HeadishConversationStore(path, erase=True) as conversations:
+            for id, words in ((STAYS, "stays"), (ID, WORDS)):
+                entry = ConversationEntry(
+                    id=f"entry-of-{id}", parent_id=None, message=ModelRequest([UserPromptPart(words)])
+                )
+                record = ConversationRecord(conversation_id=id, revision="1", head_id=entry.id)
+                await conversations.write_record(record, new_entries=[entry], expected_revision=None)
+            await conversations.delete_record(ID, expected_revision="1")
+
+    asyncio.run(work())
+
+
+ADAPTERS: dict[str, Callable[[str], None]] = {
+    "agents": delete_with_agents, "langchain": delete_with_langchain, "adk": delete_with_adk,
+    "langgraph": delete_with_langgraph, "pydantic_ai": delete_with_pydantic_ai,
+}  # fmt: skip
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_leaves_neither_words_nor_id(tmp_path: Path, adapter: str) -> None:
+    path = tmp_path / "a.db"
+    ADAPTERS[adapter](str(path))
+    with Database.open(path) as database:
+        database.gc(scrub=True)
+    for file in tmp_path.iterdir():
+        data = file.read_bytes().lower()
+        assert (WORDS.lower().encode() in data, ID.lower().encode() in data) == (False, False), file
+        assert STAYS.encode() in data or file.suffix != ".db"
+    with Store.open(path) as store:
+        with pytest.raises(UnknownBookmark):
+            store.bookmarks.history(ID)
+        assert not [name for name in store.bookmarks if ID in name or name.startswith("erased")]
+        assert store.verify().problems == ()
