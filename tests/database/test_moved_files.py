@@ -59,7 +59,7 @@ class TestTwoNamesOfOneFile:
         other = tmp_path / "other.db"
         os.link(file_place.target, other)
         for options in ({}, {"read_only": True}, {"create": False}):
-            with pytest.raises(DatabaseUnavailable, match="other.db has 2 names \\(hard links\\)"):
+            with pytest.raises(DatabaseUnavailable, match=r"other.db has 2 names \(hard links\)"):
                 Store.open(other, **options)
         assert sorted(each.name for each in tmp_path.glob("other.db*")) == ["other.db"]
         store.add_turn("second", continues="main")

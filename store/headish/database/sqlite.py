@@ -294,6 +294,9 @@ class SQLiteBackend:
         driver.rollback()
         if self._memory is None:
             driver.close()
+            # They know the tables as they were. Where SQLite cannot look whether that still holds, for an error of the
+            # disk, it says that there is no such table.
+            self._pool.discard_idle()
         else:
             driver.execute("PRAGMA foreign_keys = ON")
 

@@ -56,13 +56,10 @@ class ForkGate:
         """Let nobody begin, wait for those who have begun, then close all connections."""
         deadline = time.monotonic() + WAIT_SECONDS
         # A thread that forks in the middle of a transaction of its own does not wait for itself.
-        locks = [self._making, *self._locks] if self._making.acquire(timeout=WAIT_SECONDS) else []
-        self._here.held = held = []
-        for lock in locks:
-            if lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-                held.append(lock)
-        if locks:
-            self._making.release()
+        held = self._here.held = []
+        if self._making.acquire(timeout=WAIT_SECONDS):
+            held.append(self._making)
+            held.extend(each for each in self._locks if each.acquire(timeout=max(0.0, deadline - time.monotonic())))
             for pool in list(self._pools):
                 pool.discard_idle()
 
