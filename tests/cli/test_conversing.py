@@ -27,8 +27,21 @@ class TestList:
         [heights] = [line for line in lines if "heights" in line]
         assert heights.endswith("How high is Everest?     2 turns  8849 m")
         assert heights.split()[0] == talked("log", "heights").out.split()[0]
-        assert lines[2].endswith("a thread without a name  1 turn   a thread without a name")
+        assert lines[2].endswith("a thread without a name  1 turn")  # its only words stand there once
         assert talked("get", lines[2].split()[0]).out == "a thread without a name\n"
+
+    def test_a_pipe_gets_whole_names_that_commands_take(self, talked: Command) -> None:
+        name = "imported/" + "a-long-name-" * 6
+        talked("add", "Hello", "-b", name)
+        [line] = [line for line in talked("list").out.splitlines() if "Hello" in line]
+        assert talked("get", line.split()[1]).out == "Hello\n"
+
+    def test_a_name_at_the_root_of_a_tree_says_that_there_is_more(self, talked: Command) -> None:
+        root = talked("add", "root", "-b", "tree").out.strip()
+        talked("add", "below", "-c", root, "-b", "branch")
+        talked("bookmark", "set", "tree", root)
+        [line] = [line for line in talked("list").out.splitlines() if line.split()[1] == "tree"]
+        assert line.endswith("1 turn, more below")
 
     def test_as_json_it_says_all(self, talked: Command) -> None:
         talked("title", "heights", "Mountains")

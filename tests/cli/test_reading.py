@@ -46,6 +46,17 @@ class TestDrawings:
             f"● user      m (also continues {handle_of(headish, grown['b'])}) [main]",
         ]
 
+    def test_an_edited_first_turn_does_not_stand_below_the_answer_to_the_other(self, headish: Command) -> None:
+        headish("add", "a", "-b", "x")
+        headish("add", "b", "-c", "x", "--role", "assistant")
+        headish("edit", "x~1", "c")
+        wanted = ["┌─○ user      a 1/3", "│ ○ assistant b", "● user      c 2/3 [x]"]
+        assert drawn(headish("tree", "x").out) == [line.replace("/3", "/2") for line in wanted]
+        headish("edit", "x", "d")
+        assert drawn(headish("tree", "x").out) == [
+            *wanted[:2], "├─○ user      c 2/3", "● user      d 3/3 [x]",
+        ]  # fmt: skip
+
     def test_the_named_thread_is_the_straight_column(self, headish: Command, grown: dict[str, str]) -> None:
         for answer in "cdef":
             headish("add", answer, "-c", "main~1", "--role", "assistant", "-b", answer)
@@ -125,7 +136,8 @@ class TestReplies:
         headish("reply", "main", "--from", "openai", stdin=json.dumps(whole))
         headish("add", "and?", "-c", "main")
         half = {"model": "small-2", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]}
-        headish("reply", "main", "--from", "openai", stdin=f"data: {json.dumps(half)}\n\n")
+        cut_off = headish.run("reply", "main", "--from", "openai", stdin=f"data: {json.dumps(half)}\n\n")
+        assert (cut_off.code, "incomplete" in cut_off.err) == (1, True)
         return headish
 
     def test_lists_name_the_model_and_what_was_cut_off(self, replied: Command) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -89,6 +90,26 @@ class TestScreens:
         for line in lines:
             assert cell_len(line) <= columns
             assert "名前" in line
+
+    @pytest.mark.parametrize("columns", [40, 60, 80])
+    def test_no_line_of_any_list_is_wider_than_the_screen(self, headish: Command, columns: int) -> None:
+        name = "a-name-of-many-letters-as-imports-give"
+        headish("add", "a first question of many words", "-b", name)
+        headish("add", "短い会話です。" * 9, "-c", name, "--role", "assistant")
+        headish("edit", f"{name}~1", "another question of as many words")
+        headish("search", "question")  # fills the index, which shows its progress
+        choice = {"message": {"role": "assistant", "content": "yes " * 30}, "finish_reason": "stop"}
+        headish("reply", name, "--from", "openai", stdin=json.dumps({"model": "m" * 30, "choices": [choice]}))
+        commands = (
+            ("list",), ("log", name), ("log", "--graph", name), ("tree", name), ("search", "question"),
+            ("bookmark", "list"), ("siblings", f"{name}~1"), ("follow", "--no-wait"),
+        )  # fmt: skip
+        for words in commands:
+            terminal = Terminal("--db", headish.target, *words, columns=columns, env={"NO_COLOR": "1", "PAGER": "cat"})
+            assert terminal.wait() == 0, words
+            lines = terminal.shown.splitlines()
+            assert lines
+            assert [line for line in lines if cell_len(line) > columns] == [], words
 
     def test_a_long_name_leaves_room_for_what_the_conversation_is_about(self, headish: Command) -> None:
         headish("add", "How tall is it?", "-b", "a-name-of-many-letters-as-imports-give")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store, Turn
-from headish.content.hashes import DigestFields, digest_turn, seal_turn
+from headish.content.hashes import DigestFields, digest_turn, seal_entry, seal_object, seal_record, seal_turn
 from support.dags import dags
 from support.places import Place
 from support.shared import OASST, needs_shared
@@ -57,6 +57,16 @@ class TestVectors:
             app=row["app"].encode() or None,
         )
         assert seal.hex() == row["seal"]
+
+    def test_the_seals_of_other_rows_are_what_the_page_says(self) -> None:
+        rows = {row["what"]: (row["fields"].split("<br>"), row["seal"]) for row in table("Seals of other rows")}
+        (kind, key, revision, milliseconds, data), seal = rows.pop("object")
+        assert seal_object(kind, key.encode(), int(revision), int(milliseconds), data.encode()).hex() == seal
+        (subject, revision, milliseconds, data), seal = rows.pop("conversation")
+        assert seal_record(subject.encode(), int(revision), int(milliseconds), data.encode()).hex() == seal
+        (change, seq, subject, milliseconds), seal = rows.pop("log of conversations")
+        assert seal_entry(int(change), int(seq), subject.encode(), int(milliseconds)).hex() == seal
+        assert not rows
 
     def test_there_are_vectors_for_every_field(self) -> None:
         for heading in ("Digests", "Seals"):

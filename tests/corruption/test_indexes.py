@@ -14,7 +14,6 @@ from headish.database.schema import metadata
 from support.damage.databases import problems_of
 from support.damage.reading import read_all
 from support.damage.spaces import fill
-from support.damage.verdicts import UNWRITTEN_INDEXES
 
 INDEX_LEAF = 10
 """The first byte of a page that holds a whole small index."""
@@ -53,7 +52,7 @@ def delete_rows(path: Path, index: str) -> None:
         driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-@pytest.mark.parametrize("index", [each for each in indexes() if each not in UNWRITTEN_INDEXES])
+@pytest.mark.parametrize("index", indexes())
 @pytest.mark.parametrize("lost", [True, False], ids=["it lacks rows", "it holds rows that are gone"])
 def test_an_index_that_disagrees_with_its_table_is_named(path: Path, index: str, lost: bool) -> None:
     start, size = page_of(path, index)
@@ -66,11 +65,3 @@ def test_an_index_that_disagrees_with_its_table_is_named(path: Path, index: str,
     with Database.open(path) as database:
         read_all(database)
         assert index in " ".join(problem.what for problem in problems_of(database))
-
-
-@pytest.mark.parametrize("index", UNWRITTEN_INDEXES)
-def test_an_index_over_what_nothing_writes_is_empty(path: Path, index: str) -> None:
-    start, _ = page_of(path, index)
-    page = path.read_bytes()[start:]
-    assert page[0] == INDEX_LEAF
-    assert int.from_bytes(page[3:5]) == 0, "something writes it now: have its damage tested"

@@ -150,6 +150,20 @@ class TestMigrations:
             assert kept(store) == before
             assert store.verify().problems == ()
 
+    def test_rows_that_no_turn_covers_are_sealed_as_if_they_were_written(self, new_target: str) -> None:
+        with Store.open(new_target) as store:
+            store.add_turn("x", bookmark="main")
+            store.conversations.set("main", title="Überblick", tags=["é"], key="elsewhere/1")
+            store.bookmarks.rename("main", "other")
+            for number in range(2500):  # more than a page of the migration
+                store.objects.put("state", f"{number:04}", b"%d" % number)
+            before = kept(store)
+        at_revision(new_target, "headish_0005_search")
+        at_revision(new_target, REVISION)
+        with Store.open(new_target) as store:
+            assert kept(store) == before
+            assert store.verify().problems == ()
+
     def test_down_to_nothing_and_up_again_is_a_fresh_schema(self, new_target: str) -> None:
         Store.open(new_target).close()
         fresh = described(new_target)

@@ -506,8 +506,8 @@ class TestRename:
         second = store.add_turn("b", continues="old")
         renamed = store.bookmarks.rename("old", "new")
         assert (renamed.name, renamed.turn, where(store)) == ("new", second.id, {"new": second.id})
-        assert [move.turn for move in store.bookmarks.history("new")] == [second.id, second.id, first.id]
-        assert (store.get("new@{2}").id, store.get("new~1").id) == (first.id, first.id)
+        assert [move.turn for move in store.bookmarks.history("new")] == [second.id, first.id]
+        assert (store.get("new@{1}").id, store.get("new~1").id) == (first.id, first.id)
         with pytest.raises(UnknownBookmark):
             store.bookmarks.history("old")
         assert store.verify().problems == ()
@@ -590,3 +590,21 @@ class TestTheMapping:
             monkeypatch.setattr(time, "time_ns", lambda at=second: (1_900_000_000 + at) * 10**9)
             store.add_turn("x", **({"continues": "a"} if second == 3 else {"bookmark": name}))
         assert [each.name for each in store.bookmarks.list(by="recency")] == ["a", "c", "b"]
+
+
+def test_a_rename_is_no_move(store: Store) -> None:
+    """R39: what was before it is reached as if the name had never been another."""
+    ids = [turn.id for turn in store.add_turns(["one", {"content": "two", "continues": [0], "bookmark": "old"}])]
+    store.bookmarks.set("old", ids[0])
+    moves = store.bookmarks.history("old")
+    store.bookmarks.rename("old", "new")
+    assert store.bookmarks.history("new") == moves
+    assert [store.get(f"new@{{{back}}}").id for back in range(2)] == [ids[0], ids[1]]
+    store.bookmarks.set("new", "new@{1}")
+    store.bookmarks.rename("new", "newer")
+    store.bookmarks.rename("newer", "newest")
+    assert store.bookmarks["newest"] == ids[1]
+    assert [store.get(f"newest@{{{back}}}").id for back in range(3)] == [ids[1], ids[0], ids[1]]
+    with pytest.raises(UnknownTurn):
+        store.get("newest@{3}")
+    assert store.verify().problems == ()

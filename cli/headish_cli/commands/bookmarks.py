@@ -19,20 +19,24 @@ from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import (
     cells,
     content_of,
+    lay_out,
     one_line,
     pad,
     print_json,
     print_json_lines,
     reply_mark,
-    room_beside,
     say,
     shorten,
+    width,
 )
 from headish_cli.printing.said import words
 
 if TYPE_CHECKING:
     from headish import Turn
     from headish.values.turns import Bookmark
+
+NAME_COLUMNS = 40
+"""How wide a column of names becomes at the most."""
 
 
 @click.group("bookmark", cls=BriefGroup)
@@ -56,15 +60,15 @@ def list_command(settings: GlobalOptions, limit: int | None, after: str | None, 
             made = "There is no bookmark: 'headish bookmark set NAME HEADISH' makes one."
             say("Nothing was found." if after else made)
         names = {each.name: one_line(each.name, None) for each in found}
-        column = min(max(map(cells, names.values()), default=0), 40)
+        column = min(max(map(cells, names.values()), default=0), NAME_COLUMNS, (width() or 2 * NAME_COLUMNS) // 2)
         handles = shorten(store, (each.turn for each in found))
         for each in found:
             name = click.style(pad(names[each.name], column), fg="blue", bold=True)
-            before = f"{name}  {click.style(handles[each.turn], fg='yellow')}  "
             meta = store.get(each.turn).meta
-            behind = reply_mark(meta)
-            said = words(meta, content_of(store, each.turn))
-            click.echo(before + one_line(said, room_beside(before, behind)) + behind)
+            model, said = reply_mark(meta), words(meta, content_of(store, each.turn))
+            click.echo(
+                lay_out([name, f"  {click.style(handles[each.turn], fg='yellow')}  "], said, [model], spare=[model])
+            )
 
 
 def _record(bookmark: Bookmark, turn: Turn) -> dict[str, object]:

@@ -15,11 +15,10 @@ import click
 from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import (
     counted,
+    lay_out,
     marks,
-    one_line,
     print_json_lines,
     reply_mark,
-    room_beside,
     say,
     shorten,
     version_mark,
@@ -58,8 +57,9 @@ def tree_command(
 ) -> None:
     """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 
-    The thread that leads to it is one straight column. Long runs are folded (⋮ 214 turns). Of a large tree half of the
-    turns lead to the HEADISH and the others grew from it; ⋮ marks where the drawing is cut off. --json gives all.
+    The thread that leads to it is one straight column. ┌─ begins another first turn, which continues nothing. Long runs
+    are folded (⋮ 214 turns). Of a large tree half of the turns lead to the HEADISH and the others grew from it; ⋮ marks
+    where the drawing is cut off. --json gives all.
     """
     with settings.open() as store:
         current = store.get(headish).id
@@ -82,14 +82,18 @@ def tree_command(
 def draw_tree(turns: Sequence[TreeTurn], current: str) -> Iterator[Drawn]:
     """The lines from the roots down, or from where a part is cut off.
 
-    A turn of several parents stands below the first of them. What goes straight on is drawn behind the branches.
-    No recursion: a conversation may be longer than Python's stack.
+    A turn of several parents stands below the first of them. What goes straight on is drawn behind the branches. Roots
+    are branches of a beginning that no turn is, as where the first turn was edited: the second does not continue the
+    first. No recursion: a conversation may be longer than Python's stack.
     """
     by_id = {turn.id: turn for turn in turns}
     children = {turn.id: [each for each in turn.children if by_id[each].continues[0] == turn.id] for turn in turns}
-    straight = _straight(turns, children, current)
+    leading = _first_parents(by_id, current)
+    straight = _straight(turns, children, leading)
     roots = [turn for turn in turns if not turn.continues or turn.continues[0] not in by_id]
-    stack = [(turn, "", "") for turn in reversed(roots)]
+    roots.sort(key=lambda root: root.id in leading)  # the named turn's own column is the last one drawn
+    stack = [(roots.pop(), "", "")] if roots else []
+    stack.extend((root, "├─" if index else "┌─", "│ ") for index, root in reversed(list(enumerate(roots))))
     while stack:
         turn, rails, below = stack.pop()
         yield Drawn(rails, turn)
@@ -101,13 +105,12 @@ def draw_tree(turns: Sequence[TreeTurn], current: str) -> Iterator[Drawn]:
 
 
 def _straight(
-    turns: Sequence[TreeTurn], children: Mapping[TurnId, Sequence[TurnId]], current: str
+    turns: Sequence[TreeTurn], children: Mapping[TurnId, Sequence[TurnId]], leading: Set[str]
 ) -> dict[TurnId, TurnId]:
     """Which child of each turn stands in its column: the one that leads to the named turn, else the largest."""
     sizes: dict[TurnId, int] = {}
     for turn in reversed(turns):  # in commit order, so children stand behind their parents
         sizes[turn.id] = 1 + sum(sizes.get(child, 0) for child in children[turn.id])
-    leading = _first_parents({turn.id: turn for turn in turns}, current)
     return {
         turn: next((each for each in found if each in leading), None) or max(found, key=lambda each: sizes[each])
         for turn, found in children.items()
@@ -162,10 +165,10 @@ def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool
     also = click.style(f" (also continues {', '.join(merged)})", dim=True) if merged else ""
     also += click.style(f" (⋮ continues {above[0]})", dim=True) if above else ""
     also += click.style(f" (⋮ {turn.more} more)", dim=True) if turn.more else ""
-    before = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {who(turn)} "
+    before, model = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {who(turn)} ", reply_mark(turn)
     version = version_mark(f"{turn.version}/{turn.versions}" if turn.versions > 1 else "")
-    behind = reply_mark(turn) + version + also + marks(turn.bookmarks)
-    return before + one_line(words(turn, turn.content), room_beside(before, behind)) + behind
+    behind = [model, version, also, marks(turn.bookmarks)]
+    return lay_out([before], words(turn, turn.content), behind, spare=[model])
 
 
 def _record(turn: TreeTurn, current: str) -> dict[str, object]:

@@ -24,8 +24,13 @@ if TYPE_CHECKING:
     from headish.values.turns import Meta, TreeTurn
 
 ROLE_COLOURS = {"system": "magenta", "developer": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
+NARROW = 70
+"""Below so many columns a list gives up the time of each line."""
+LEAST_WORDS = 20
+"""How much of what a turn says a narrow terminal shows."""
 MODEL_COLUMNS = 20
 """How much of a model's name a list shows at a terminal."""
+_PIECES = re.compile(r"([^\x1b]*)(\x1b\[[0-9;]*m|$)")
 _LINE_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 
 
@@ -111,9 +116,55 @@ def width() -> int | None:
 
 
 def room_beside(*parts: str) -> int | None:
-    """The columns that a line has left for its text beside its other parts; at least 20."""
+    """The columns that a line has left for its text beside its other parts; at least ``LEAST_WORDS``."""
     columns = width()
-    return None if columns is None else max(columns - sum(cells(click.unstyle(part)) for part in parts), 20)
+    return None if columns is None else max(columns - sum(map(_cells, parts)), LEAST_WORDS)
+
+
+def lay_out(before: Sequence[str], said: str, behind: Sequence[str] = (), *, spare: Sequence[str] = ()) -> str:
+    """A line of a list: what is said, in the room that the parts before and behind it leave.
+
+    Where a terminal is too narrow for ``LEAST_WORDS`` of it, the ``spare`` parts go, one after the other; what is too
+    long even then is cut. A file or a pipe gets all of it.
+    """
+    room = width()
+    parts = (list(before), list(behind))
+    if room is not None:
+        least = min(LEAST_WORDS, _cells(one_line(said, LEAST_WORDS)))
+        for part in spare:
+            if sum(map(_cells, [*parts[0], *parts[1]])) + least <= room:
+                break
+            for each in parts:
+                each[:] = [other for other in each if other is not part]
+    first, last = map("".join, parts)
+    return fit(first + one_line(said, room_beside(first, last)) + last)
+
+
+def fit(line: str) -> str:
+    """A line with its colours, cut where the terminal ends."""
+    room = width()
+    if room is None or _cells(line) <= room:
+        return line
+    from rich.cells import set_cell_size
+
+    kept, left = "", room - 1
+    for text, style in _PIECES.findall(line):
+        if cells(text) <= left:
+            kept, left = kept + text, left - cells(text)
+        elif left >= 0:
+            kept, left = f"{kept}{set_cell_size(text, left).rstrip(' …')}…", -1
+        kept += style
+    return kept
+
+
+def _cells(part: str) -> int:
+    return cells(click.unstyle(part))
+
+
+def is_narrow() -> bool:
+    """Whether lines have no room for a time."""
+    columns = width()
+    return columns is not None and columns < NARROW
 
 
 def cells(text: str) -> int:

@@ -10,11 +10,11 @@ import click
 from headish_cli.printing.output import (
     content_of,
     handle_columns,
+    is_narrow,
+    lay_out,
     marks,
-    one_line,
     pad,
     reply_mark,
-    room_beside,
     version_mark,
 )
 from headish_cli.printing.said import who, words
@@ -55,7 +55,7 @@ def print_rows(
                 continue
             behind = version_mark(versions.get(turn.id)) + marks(names.get(turn.id, ()))
             state = (states or {}).get(turn.digest)
-            click.echo((rail + _row(store, turn, pad(handles[turn.id], columns), behind, len(rail), state)).rstrip())
+            click.echo(_row(store, turn, rail, pad(handles[turn.id], columns), behind, state).rstrip())
             if whole and (state is None or not state.people):
                 print_content(content_of(store, turn.id), rail.replace("*", "|") + "    ")
                 click.echo(rail.replace("*", "|").rstrip())
@@ -70,14 +70,14 @@ def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
     return read_states(facing_meta(turn.id, turn.digest, turn.meta) for turn in reversed(turns))
 
 
-def _row(store: Store, turn: Turn, handle: str, behind: str, indent: int, state: State | None) -> str:
+def _row(store: Store, turn: Turn, rail: str, handle: str, behind: str, state: State | None) -> str:
     from headish.values.times import local_time
 
-    before = f"{click.style(handle, fg='yellow')} {local_time(turn.said_at)} {who(turn.meta)} "
+    time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
+    before = [rail, f"{click.style(handle, fg='yellow')} ", time, f"{who(turn.meta)} "]
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""
-    behind = how + reply_mark(turn.meta) + behind
     said = "" if state is not None and state.people else words(turn.meta, content_of(store, turn.id))
-    return before + one_line(said, room_beside(" " * indent, before, behind)) + behind
+    return lay_out(before, said, [how, model, behind], spare=[model])
 
 
 def _portions(rows: Iterable[tuple[Turn | None, str]]) -> Iterator[list[tuple[Turn | None, str]]]:

@@ -26,6 +26,14 @@ fixed for good.
 
                 "headish-rest-1", role, type, content type, cache, key, supersedes
 
+``object``, ``record``, ``entry``
+            over a row that no turn covers: an object of a program, what is said of a conversation, and a row of the log
+            that says when something was said: the netstrings of ::
+
+                "headish-object-1", kind, key, revision, milliseconds, data
+                "headish-record-1", subject, revision, milliseconds, data
+                "headish-record-log-1", number of the change, commit number, subject, milliseconds
+
 ``mark``    over a name of a bookmark that was erased, for its receipt: the netstrings of ::
 
                 "headish-name-1", name, running hash of the first move of its log
@@ -51,6 +59,7 @@ SEAL_VERSION = b"headish-seal-1"
 MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1", b"headish-space-1"
 """What is logged: the moves of a name, the definitions under a name, the names of a space."""
 RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-rest-1", b"headish-name-1"
+OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-record-1", b"headish-record-log-1"
 
 
 class DigestFields(Struct, frozen=True):
@@ -120,6 +129,23 @@ def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds:
     """
     fields = [word, before.hex().encode(), b"%d" % number, logged, b"%d" % milliseconds]
     return blake3(_netstrings(fields)).digest()
+
+
+def seal_object(kind: str, key: bytes, revision: int, milliseconds: int, data: bytes) -> bytes:
+    """The seal of an object, 32 bytes."""
+    return blake3(
+        _netstrings([OBJECT_VERSION, kind.encode(), key, b"%d" % revision, b"%d" % milliseconds, data])
+    ).digest()
+
+
+def seal_record(subject: bytes, revision: int, milliseconds: int, data: bytes) -> bytes:
+    """The seal of what is said of a conversation, 32 bytes. ``data`` repeats all that its other columns say."""
+    return blake3(_netstrings([RECORD_VERSION, subject, b"%d" % revision, b"%d" % milliseconds, data])).digest()
+
+
+def seal_entry(change: int, seq: int, subject: bytes, milliseconds: int) -> bytes:
+    """The seal of a row of the log of what is said, 32 bytes. That a row is missing shows in the numbers of changes."""
+    return blake3(_netstrings([ENTRY_VERSION, b"%d" % change, b"%d" % seq, subject, b"%d" % milliseconds])).digest()
 
 
 def chain_receipt(before: bytes, receipt: bytes) -> bytes:

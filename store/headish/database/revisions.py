@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-REVISIONS = ("headish_0001", "headish_0002", "headish_0003", "headish_0004", "headish_0005_search")
+REVISIONS = (
+    "headish_0001",
+    "headish_0002",
+    "headish_0003",
+    "headish_0004",
+    "headish_0005_search",
+    "headish_0006_seals",
+)
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
 REVISION = REVISIONS[-1]
@@ -13,13 +20,13 @@ REVISION = REVISIONS[-1]
 _TABLES = {
     "space": "id* name:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
-    "conversation": "subject*:blob revision archived pinned key?:blob data:blob milliseconds",
+    "conversation": "subject*:blob revision archived pinned key?:blob data:blob milliseconds seal:blob",
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
     "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",
     "erasure": "number* change seq id:text receipt:blob before:blob hash:blob milliseconds",
-    "object": "kind*:text key*:blob revision data:blob milliseconds",
+    "object": "kind*:text key*:blob revision data:blob milliseconds seal:blob",
     "payload": "hash*:blob size data?:blob erased?",
-    "record_log": "change* seq subject:blob milliseconds",
+    "record_log": "change* seq subject:blob milliseconds seal:blob",
     "search": "seq version emptied",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",

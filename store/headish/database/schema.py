@@ -227,11 +227,12 @@ conversation = Table(
     Column("key", LargeBinary),
     Column("data", LargeBinary, nullable=False),
     Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "subject"),
     sqlite_with_rowid=False,
 )
 """What people say of a conversation. ``subject`` is its bookmark, or the id of its first turn
-where no name lies there; ``data`` is JSON: title, tags and the application's own."""
+where no name lies there; ``data`` is JSON: title, tags and the application's own. ``seal`` is a hash of the row."""
 
 record_log = Table(
     "record_log",
@@ -241,6 +242,7 @@ record_log = Table(
     Column("seq", Number, nullable=False),
     Column("subject", LargeBinary, nullable=False),
     Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "change"),
     sqlite_with_rowid=False,
 )
@@ -256,9 +258,10 @@ object = Table(
     Column("revision", Number, nullable=False),
     Column("data", LargeBinary, nullable=False),
     Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "kind", "key"),
 )
-"""Values of adapters that are no turns."""
+"""Values of adapters that are no turns. ``seal`` is a hash of the row."""
 
 stream = Table(
     "stream",

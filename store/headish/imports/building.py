@@ -32,6 +32,7 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
     built: dict[int, Link] = {}
     drafts: list[Draft] = []
     links: list[Link] = []
+    covers: dict[int, tuple[int, ...]] = {}
     untimed = 0
     for index in _ordered(parents):
         node = listed[index]
@@ -39,6 +40,9 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
         draft = draft_node(talk.format, node, notes, limit_bytes)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
+            found = (built.get(by_id[each]) for each in node.covers if each in by_id)
+            covered = tuple(dict.fromkeys(each for each in found if isinstance(each, int)))
+            covers |= {len(drafts): covered} if covered else {}
             drafts.append(draft)
             links.append(before)
             untimed += node.said_at is not None and draft.facts.said_at is None
@@ -46,14 +50,21 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
         return None
     named = _tip(talk.tip, by_id, built, drafts)
     return ImportedTree(
-        tuple(drafts), tuple(links), named=named, untimed=untimed, about=about_of(talk, notes), logged=talk.logged
+        tuple(drafts),
+        tuple(links),
+        named=named,
+        untimed=untimed,
+        about=about_of(talk, notes),
+        logged=talk.logged,
+        covers=covers,
     )
 
 
 def about_of(talk: SourceConversation, notes: ImportNotes) -> ImportedConversation:
     """What is said of a conversation; the names that its tip may get, the first choice first."""
     title = " ".join((talk.title or "").split())[:TITLE_LIMIT]
-    short = (talk.id or "")[:8].strip("-")
+    # Of a part of a conversation, such as a sub-agent, what tells it from the others stands last.
+    short = (talk.id or "").rpartition(":")[2][:8].strip("-")
     base = name_from(title) or name_from(f"{talk.format}-{short}")
     names = [base, name_from(f"{base}-{short}"), name_from(f"{talk.format}-{talk.id}")] if base else []
     app, _ = without_secrets(talk.app)

@@ -6,7 +6,8 @@ the name is still there, a later import moves it to the source's new tip. Once s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from headish.database.query import Connection
@@ -46,14 +47,12 @@ def find_named(connection: Connection, space: int, about: ImportedConversation) 
 
 
 def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
-    for name in about.names:
+    for name in _candidates(about):
         place = find_bookmark(connection, space, name.encode())
         if place is None:
             break
         if about.key is None and place == tip.place:
             return False  # it has no key that could say that it was imported before
-    else:
-        return False
     set_bookmark(connection, space, name.encode(), tip, _recent(tip))
     changes = {
         "title": about.title, "tags": about.tags, "archived": about.archived, "pinned": about.pinned, "key": about.key,
@@ -61,6 +60,14 @@ def _name_new(connection: Connection, space: int, about: ImportedConversation, t
     }  # fmt: skip
     change_record(connection, space, ListedConversation(name.encode(), None, tip.id), changes, None)
     return True
+
+
+def _candidates(about: ImportedConversation) -> Iterator[str]:
+    """The names that a conversation may get, without end: where all of its own are taken, they are numbered."""
+    names = about.names or (about.format,)
+    yield from names
+    longest = max(names, key=len)
+    yield from (f"{longest}-{number}" for number in count(2))
 
 
 def _changes(

@@ -23,6 +23,7 @@ from headish.history.reading.decode import read_payload
 from headish.history.writing.keys import said_by
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import ContentBlock, Document, Other, ProviderBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.turns import OVERLAY
 
 FORMS: dict[str, Callable[[Iterable[ContentBlock]], Iterable[ContentBlock]]] = {
     "claude-code": tuple, "codex": tuple, "claude": tuple, "langgraph": read_anew,
@@ -40,6 +41,8 @@ def says_it_as_before(connection: Connection, space: int, stored: StoredTurn, dr
     today = FORMS.get(key.partition(b":")[0].decode())
     if today is None or stored.type is not None:
         return False
+    if draft.said.type == OVERLAY:  # summaries were turns of their own
+        return stored.hash == draft.said.hash
     if replace(said_by(stored), hash=draft.said.hash) != draft.said:
         return False
     if stored.erased is not None:

@@ -44,7 +44,8 @@ class ImportedTree(Struct, frozen=True):
     times). With ``about`` the tree is a conversation, and ``drafts[named]`` is its tip (``naming``). ``logged``: it
     comes from files that share messages and are read while they are written. One key is one message then, wherever it
     stands, and what follows a message that has changed since is stored again behind the new version. ``goes_on``: it
-    is a part of a conversation that was counted with an earlier tree.
+    is a part of a conversation that was counted with an earlier tree. ``covers[i]`` are the indexes of the messages
+    that ``drafts[i]`` sums up.
     """
 
     drafts: tuple[Draft, ...]
@@ -55,6 +56,7 @@ class ImportedTree(Struct, frozen=True):
     about: ImportedConversation | None = None
     logged: bool = False
     goes_on: bool = False
+    covers: Mapping[int, tuple[int, ...]] = {}
 
     def continues(self, index: int) -> tuple[int | bytes, ...]:
         """What a message continues, in order."""

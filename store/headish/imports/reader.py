@@ -58,6 +58,7 @@ class SourceMessage(Struct, frozen=True, kw_only=True):
     ``usage``, whose ``input_tokens``, ``output_tokens``, ``cache_read_input_tokens``, ``cache_creation_input_tokens``
     are disjoint; ``reasoning_tokens`` are part of the output.
     ``hidden``: model, people or both, where the source does not send it on, or does not show it.
+    ``covers``: the ids of the messages before it that the content sums up: a window shows it in their place.
     ``meta`` is kept verbatim under the format's name in ``meta.app``. ``where`` names the message in notes.
     ``form`` says how an API's message was written, where the content is one (``headish.content.forms.foreign``).
     """
@@ -72,6 +73,7 @@ class SourceMessage(Struct, frozen=True, kw_only=True):
     meta: Mapping[str, Any] = {}
     reply: Mapping[str, Any] | None = None
     hidden: str | None = None
+    covers: Sequence[str] = ()
     where: str = ""
     form: Mapping[str, Any] | None = None
     speaker: str | None = None

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from msgspec.structs import replace
 
-from headish.content.drafts import Draft, with_key
+from headish.content.drafts import Draft, as_summary, with_key
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
@@ -24,7 +24,7 @@ from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.conversation_names import find_named, name_conversation
 from headish.imports.editions import only_grew, says_it_as_before
 from headish.imports.imported import Imported, ImportedTree
-from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.limits import BATCH_BYTES, BATCH_TURNS, COVERED_LIMIT
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
@@ -52,9 +52,14 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
         bookmark_if_free(connection, space, check_name(name), root, said_of(read_mapping(root, "system")))
         for name, root in sorted((name, _stored(root, built)) for name, root in free.items())
     )
-    for tree, tip in zip(trees, tips, strict=True):
-        if tree.about is not None:
-            named += name_conversation(connection, space, tree.about, _stored(tip, built))
+    # Of a conversation that goes on in a later tree, the last tip alone: a page moves a name once.
+    talks = {
+        tree.about.key or index: (tree.about, tip)
+        for index, (tree, tip) in enumerate(zip(trees, tips, strict=True))
+        if tree.about
+    }
+    for about, tip in talks.values():
+        named += name_conversation(connection, space, about, _stored(tip, built))
     return _imported(trees, len(met.new), named)
 
 
@@ -146,6 +151,7 @@ class _MetMessages:
         self._keyless: dict[bytes, int] = {}
         self._met_keys: dict[bytes, StoredTurn | int] = {}
         self._digests: dict[Place, bytes] = {}
+        self._new_digests: dict[int, bytes] = {}
         self.new: list[Draft] = []
 
     def _take_in(self, preview: Preview, keys: Iterable[bytes]) -> None:
@@ -177,6 +183,10 @@ class _MetMessages:
             found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
             before = tuple(each for each in found if each is not None)
             linked = replace(draft, continues=tuple(map(self._reference, before)))
+            covered = tree.covers.get(index, ())
+            if 0 < len(covered) <= COVERED_LIMIT:
+                linked = as_summary(linked, dict.fromkeys(self._digest_of(where[each]).hex() for each in covered))
+                digest = self._digest(linked, before)
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
         return where
 
@@ -208,6 +218,24 @@ class _MetMessages:
             self.new.append(self._as_version(draft, key, versions[-1], before))
         self._met_keys[key] = len(self.new) - 1 if same is None else same
         return self._met_keys[key]
+
+    def _digest_of(self, turn: StoredTurn | Place | int) -> bytes:
+        """The digest of a turn, of one that is new as it will be stored."""
+        if isinstance(turn, StoredTurn):
+            return turn.digest
+        if isinstance(turn, Place):
+            return self._digests[turn]
+        if turn not in self._new_digests:
+            waiting = [turn]
+            while waiting:  # a thread is longer than a stack is deep
+                draft = self.new[waiting[-1]]
+                missing = [each for each in draft.continues if isinstance(each, int) and each not in self._new_digests]
+                if missing:
+                    waiting += missing
+                    continue
+                parents = [self._digest_of(cast("Place | int", each)) for each in draft.continues]
+                self._new_digests[waiting.pop()] = digest_turn(draft.said, parents)
+        return self._new_digests[turn]
 
     def _digest(self, draft: Draft, before: Before) -> bytes:
         """The digest behind stored turns. Nothing stored continues one that is new."""

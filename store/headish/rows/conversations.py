@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from headish.content.hashes import seal_entry, seal_record
 from headish.database.query import Connection, Query, Row
 from headish.rows.counters import take_change
 from headish.rows.payloads import WANTED, in_portions
@@ -69,11 +70,11 @@ def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecor
 WRITE = Query(
     "say something of a conversation",
     """
-    INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds)
-    VALUES (:space, :subject, :revision, :archived, :pinned, :key, :data, :milliseconds)
+    INSERT INTO conversation (space, subject, revision, archived, pinned, key, data, milliseconds, seal)
+    VALUES (:space, :subject, :revision, :archived, :pinned, :key, :data, :milliseconds, :seal)
     ON CONFLICT (space, subject) DO UPDATE
     SET revision = excluded.revision, archived = excluded.archived, pinned = excluded.pinned, key = excluded.key,
-      data = excluded.data, milliseconds = excluded.milliseconds
+      data = excluded.data, milliseconds = excluded.milliseconds, seal = excluded.seal
     """,
 )
 
@@ -100,20 +101,35 @@ def write_record(
         pinned=int(pinned),
         key=key,
         milliseconds=now,
+        seal=seal_record(stored.subject, stored.revision, now, stored.data),
     )
     _log(connection, space, stored.subject, now)
 
 
 RENAME = Query(
     "rename a conversation",
-    "UPDATE conversation SET subject = :to_subject WHERE space = :space AND subject = :subject",
+    """
+    UPDATE conversation SET subject = :to_subject WHERE space = :space AND subject = :subject
+    RETURNING revision, milliseconds, data
+    """,
+)
+RESEAL = Query(
+    "seal what is said of a conversation under its new subject",
+    "UPDATE conversation SET seal = :seal WHERE space = :space AND subject = :subject",
 )
 
 
 def rename_record(connection: Connection, space: int, old: bytes, new: bytes) -> None:
     """What was said of a name is said of another one."""
-    if connection.run(RENAME, space=space, subject=old, to_subject=new):
-        _log(connection, space, new)
+    _settle(connection, space, new, connection.rows(RENAME, space=space, subject=old, to_subject=new))
+
+
+def _settle(connection: Connection, space: int, subject: bytes, moved: Sequence[Row]) -> None:
+    """Seal and log what came under another subject, if anything did."""
+    for revision, milliseconds, data in moved:
+        seal = seal_record(subject, revision, milliseconds, data)
+        connection.run(RESEAL, space=space, subject=subject, seal=seal)
+        _log(connection, space, subject)
 
 
 # The way back along first parents: how far into each chain. A parent's chain has the lower number, always. Then the
@@ -154,7 +170,7 @@ _TAKE_OVER = f"""{_FIRST},
         ORDER BY versions.seq DESC LIMIT 1
       )
       AND NOT EXISTS (SELECT 1 FROM conversation AS taken WHERE taken.space = :space AND taken.subject = :name)
-    RETURNING revision
+    RETURNING revision, milliseconds, data
 """
 TAKE_OVER = Query(
     "what is said of a nameless conversation goes to its name",
@@ -165,8 +181,8 @@ TAKE_OVER = Query(
 
 def take_record_over(connection: Connection, space: int, name: bytes, place: Place) -> None:
     """A name was made: what is said of the nameless conversation that it lies in is said of the name from now on."""
-    if connection.rows(TAKE_OVER, space=space, name=name, chain=place.chain, pos=place.pos):
-        _log(connection, space, name)
+    taken = connection.rows(TAKE_OVER, space=space, name=name, chain=place.chain, pos=place.pos)
+    _settle(connection, space, name, taken)
 
 
 FIRST = Query("first turn of a conversation", f"{_FIRST} SELECT t.chain, t.pos, t.id {_OF_FIRST}")
@@ -219,7 +235,7 @@ def newest_in(connection: Connection, space: int, place: Place) -> TurnId | None
 PAGE = Query(
     "what is said of conversations, a page",
     """
-    SELECT c.subject, c.revision, c.data, c.archived, c.pinned, c.key, c.milliseconds,
+    SELECT c.subject, c.revision, c.data, c.archived, c.pinned, c.key, c.milliseconds, c.seal,
       EXISTS (SELECT 1 FROM bookmark AS b WHERE b.space = :space AND b.name = c.subject),
       EXISTS (SELECT 1 FROM bookmark_log AS m WHERE m.space = :space AND m.name = c.subject)
     FROM conversation AS c WHERE c.space = :space AND c.subject > :subject ORDER BY c.subject LIMIT :limit
@@ -228,16 +244,16 @@ PAGE = Query(
 
 
 def records_page(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
-    """A page of rows behind a subject: what is said, its copies, the time, and whether the subject is a name and
-    whether it ever was."""
+    """A page of rows behind a subject: what is said, its copies, the time, the seal, and whether the subject is a name
+    and whether it ever was."""
     return connection.rows(PAGE, space=space, subject=after, limit=limit)
 
 
 LOG = Query(
     "log that something was said of a conversation",
     """
-    INSERT INTO record_log (space, change, seq, subject, milliseconds)
-    VALUES (:space, :change, :seq, :subject, :milliseconds)
+    INSERT INTO record_log (space, change, seq, subject, milliseconds, seal)
+    VALUES (:space, :change, :seq, :subject, :milliseconds, :seal)
     """,
 )
 
@@ -246,7 +262,46 @@ def _log(connection: Connection, space: int, subject: bytes, now: int | None = N
     """Number what was said among the changes of the space, so that whoever follows it hears of it."""
     seq, change = take_change(connection, space)
     milliseconds = time.time_ns() // 1_000_000 if now is None else now
-    connection.run(LOG, space=space, change=change, seq=seq, subject=subject, milliseconds=milliseconds)
+    seal = seal_entry(change, seq, subject, milliseconds)
+    connection.run(LOG, space=space, change=change, seq=seq, subject=subject, milliseconds=milliseconds, seal=seal)
+
+
+ENTRIES = Query(
+    "log of what was said of conversations, a page",
+    """
+    SELECT change, seq, subject, milliseconds, seal FROM record_log WHERE space = :space AND change > :change
+    ORDER BY change LIMIT :limit
+    """,
+)
+
+
+def entries_page(connection: Connection, space: int, after: int, limit: int) -> Sequence[Row]:
+    """A page of the log behind a change: ``(change, seq, subject, milliseconds, seal)``."""
+    return connection.rows(ENTRIES, space=space, change=after, limit=limit)
+
+
+MOVE_ENTRIES = Query(
+    "give what was said of a conversation another subject in its log",
+    """
+    UPDATE record_log SET subject = :to_subject WHERE space = :space AND subject = :subject
+    RETURNING change, seq, milliseconds
+    """,
+)
+RESEAL_ENTRY = Query(
+    "seal a row of the log of what was said under its new subject",
+    "UPDATE record_log SET seal = :seal WHERE space = :space AND change = :change",
+)
+
+
+def move_entries(connection: Connection, space: int, old: bytes, new: bytes) -> None:
+    """What the log says of a subject it says of another one. Cost: a statement, and one more where it says anything."""
+    moved = connection.rows(MOVE_ENTRIES, space=space, subject=old, to_subject=new)
+    seals = [
+        {"space": space, "change": change, "seal": seal_entry(change, seq, new, milliseconds)}
+        for change, seq, milliseconds in moved
+    ]
+    if seals:
+        connection.run_many(RESEAL_ENTRY, seals)
 
 
 def _read(row: Row | None) -> StoredRecord | None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row
 from headish.rows.bookmarks import ADD_LOG, LAST_LOG, Named, find_named
-from headish.rows.conversations import rename_record
+from headish.rows.conversations import move_entries, rename_record
 from headish.rows.counters import take_change
 from headish.rows.turns import ParentTurn, parent_at
 from headish.values.places import Place
@@ -79,7 +79,14 @@ def logged_place(connection: Connection, space: int, name: bytes, move: int) -> 
     return row is not None, Place(row[1], row[2]) if row and row[1] is not None else None
 
 
-MOVE_NUMBER = Query("last move of a bookmark", "SELECT move FROM bookmark WHERE space = :space AND name = :name")
+# A rename is no move: its row says the name before, and leads where the one before it does.
+LOG_BACK = Query(
+    "log of a bookmark so many moves ago",
+    """
+    SELECT move, chain, pos, milliseconds FROM bookmark_log
+    WHERE space = :space AND name = :name AND was IS NULL ORDER BY move DESC LIMIT 1 OFFSET :past
+    """,
+)
 LOG_AT_TIME = Query(
     "log of a bookmark at a time",
     """
@@ -92,13 +99,12 @@ LOG_AT_TIME = Query(
 def past_place(connection: Connection, space: int, name: bytes, past: int | float) -> Place | None:
     """Where a name pointed: ``past`` moves ago (int), or at a Unix time in milliseconds (float).
 
-    The moves of a removed name are counted from its removal, which is its last.
+    The moves of a removed name are counted from its removal, which is its last. Cost: reads ``past`` rows of its log.
     """
     if isinstance(past, float):
         row = connection.row(LOG_AT_TIME, space=space, name=name, milliseconds=int(past))
     else:
-        last = connection.row(MOVE_NUMBER, space=space, name=name) or connection.row(LAST_LOG, space=space, name=name)
-        row = last and connection.row(LOG_AT_MOVE, space=space, name=name, move=last[0] - past)
+        row = connection.row(LOG_BACK, space=space, name=name, past=past)
     return Place(row[1], row[2]) if row and row[1] is not None else None
 
 
@@ -107,7 +113,7 @@ HISTORY = Query(
     """
     SELECT m.move, t.id, m.milliseconds FROM bookmark_log AS m
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
-    WHERE m.space = :space AND m.name = :name ORDER BY m.move DESC
+    WHERE m.space = :space AND m.name = :name AND m.was IS NULL ORDER BY m.move DESC
     """,
 )
 
@@ -204,10 +210,6 @@ FORGET_FORMER = Query(
     "forget that bookmarks had a name before",
     "UPDATE bookmark_log SET was = NULL WHERE space = :space AND change IS NOT NULL AND was = :was",
 )
-MOVE_RECORD_LOG = Query(
-    "give what was said of a conversation another subject in its log",
-    "UPDATE record_log SET subject = :to_subject WHERE space = :space AND subject = :subject",
-)
 
 
 def replace_name(connection: Connection, space: int, name: bytes, others: list[bytes], became: bytes) -> None:
@@ -228,4 +230,4 @@ def replace_name(connection: Connection, space: int, name: bytes, others: list[b
         connection.run(FORGET_FORMER, space=space, was=name)
     for each in (name, *others):
         if not has_log(connection, space, each):  # else the name is that of another bookmark by now
-            connection.run(MOVE_RECORD_LOG, space=space, subject=each, to_subject=became)
+            move_entries(connection, space, each, became)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from headish.content.hashes import seal_object
 from headish.database.query import Connection, Query, Row
 from headish.errors import RecordChanged, UnknownObject
 from headish.values.names import Absent, stored_name
@@ -77,14 +78,16 @@ def list_objects_backwards(
 PAGE = Query(
     "objects of all kinds, a page",
     """
-    SELECT kind, key, revision, data, milliseconds FROM object WHERE space = :space AND (kind, key) > (:kind, :key)
+    SELECT kind, key, revision, data, milliseconds, seal FROM object
+    WHERE space = :space AND (kind, key) > (:kind, :key)
     ORDER BY kind, key LIMIT :limit
     """,
 )
 
 
 def objects_page(connection: Connection, space: int, kind: str, key: bytes, limit: int) -> Sequence[Row]:
-    """As ``find_object``, of all kinds behind a kind and a key, with the rows that keep revisions of what is gone."""
+    """As ``find_object`` and with the seal, of all kinds behind a kind and a key, with the rows that keep revisions of
+    what is gone."""
     return connection.rows(PAGE, space=space, kind=kind, key=key, limit=limit)
 
 
@@ -164,13 +167,14 @@ def _check_expected(kind: str, key: bytes, expect: int | Absent | None, actual: 
 PUT = Query(
     "put object",
     """
-    INSERT INTO object (space, kind, key, revision, data, milliseconds)
-    VALUES (:space, :kind, :key, :revision, :data, :milliseconds) ON CONFLICT (space, kind, key) DO UPDATE
-    SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds
+    INSERT INTO object (space, kind, key, revision, data, milliseconds, seal)
+    VALUES (:space, :kind, :key, :revision, :data, :milliseconds, :seal) ON CONFLICT (space, kind, key) DO UPDATE
+    SET revision = excluded.revision, data = excluded.data, milliseconds = excluded.milliseconds, seal = excluded.seal
     """,
 )
 
 
 def _write(connection: Connection, space: int, kind: str, key: bytes, revision: int, data: bytes) -> None:
     now = time.time_ns() // 1_000_000
-    connection.run(PUT, space=space, kind=kind, key=key, revision=revision, data=data, milliseconds=now)
+    seal = seal_object(kind, key, revision, now, data)
+    connection.run(PUT, space=space, kind=kind, key=key, revision=revision, data=data, milliseconds=now, seal=seal)

@@ -32,7 +32,7 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import Turn
 
-STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
 """What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
-"""The part of verify that checks what stands beside the turns: objects, and what people say of conversations.
+"""The part of verify that checks what stands beside the turns: objects, what people say of conversations, and its log.
 
-No hash covers these: they are the application's and people's to change. What they hold must be of the kind that their
-columns say.
+Programs and people change these, so no running hash covers them: each row carries a seal of its own.
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headish.content.hashes import seal_entry, seal_object, seal_record
 from headish.database.query import Connection, Row
 from headish.history.conversations import read_record
-from headish.rows.conversations import find_first, records_page
-from headish.rows.objects import REMOVED, objects_page
+from headish.rows.conversations import entries_page, find_first, find_record, records_page
+from headish.rows.objects import REMOVED, find_object, objects_page
 from headish.rows.turns import turn_by_id
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
@@ -21,10 +21,13 @@ from headish.values.results.objects import is_kind
 from headish.values.results.reports import Problem
 
 PAGE_OBJECTS = PAGE_RECORDS = 100
+PAGE_ENTRIES = 2000
 
 
 def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
     """Objects that could not be read or found. Cost: one statement for 100 objects."""
+    if find_object(connection, space, "", b"") is not None:  # no page is behind what it would begin with
+        yield Problem("object  ''", "its kind cannot be asked for")
     page = objects_page(connection, space, "", b"", PAGE_OBJECTS)
     while page:
         for row in page:
@@ -39,6 +42,8 @@ def check_conversations(connection: Connection, space: int) -> Iterator[Problem]
 
     Cost: one statement for 100 of them, and two for each without a name.
     """
+    if find_record(connection, space, b"") is not None:  # as there
+        yield Problem("conversation ", "there never was such a bookmark")
     page = records_page(connection, space, b"", PAGE_RECORDS)
     while page:
         for row in page:
@@ -46,6 +51,18 @@ def check_conversations(connection: Connection, space: int) -> Iterator[Problem]
             problems = [*_subject_problems(connection, space, subject, row), *_record_problems(row)]
             yield from (Problem(f"conversation {stored_name(subject)}", what) for what in problems)
         page = records_page(connection, space, page[-1][0], PAGE_RECORDS)
+
+
+def check_record_log(connection: Connection, space: int) -> Iterator[Problem]:
+    """Rows of the log of what was said of conversations that were altered. Cost: one statement for 2,000 rows."""
+    page = entries_page(connection, space, 0, PAGE_ENTRIES)
+    while page:
+        for change, seq, subject, milliseconds, seal in page:
+            if not isinstance(subject, bytes):
+                continue  # reported by check_types
+            if seal_entry(change, seq, subject, milliseconds) != seal:
+                yield Problem(f"conversation {stored_name(subject)}", f"change {change} of its log was altered")
+        page = entries_page(connection, space, page[-1][0], PAGE_ENTRIES)
 
 
 def _subject_problems(connection: Connection, space: int, subject: bytes, row: Row) -> Iterator[str]:
@@ -62,7 +79,7 @@ def _subject_problems(connection: Connection, space: int, subject: bytes, row: R
 
 
 def _record_problems(row: Row) -> Iterator[str]:
-    _, revision, data, archived, pinned, key, milliseconds, *_ = row
+    subject, revision, data, archived, pinned, key, milliseconds, seal, *_ = row
     if not isinstance(revision, int) or revision < 1:
         yield f"its revision is {revision!r}"
     if not isinstance(milliseconds, int) or milliseconds < 0:
@@ -72,13 +89,15 @@ def _record_problems(row: Row) -> Iterator[str]:
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
         yield "what is said of it does not decode"
         return
+    if isinstance(subject, bytes) and seal_record(subject, revision, milliseconds, data) != seal:
+        yield "what is said of it was altered: its seal disagrees"
     said = (int(record.archived), int(record.pinned), None if record.key is None else record.key.encode())
     if said != (archived, pinned, key):
         yield "what it is found by disagrees with what is said of it"
 
 
 def _object_problems(row: Row) -> Iterator[str]:
-    kind, key, revision, data, milliseconds = row
+    kind, key, revision, data, milliseconds, seal = row
     if not is_kind(kind):
         yield "its kind cannot be asked for"
     if not isinstance(key, bytes) or not _is_text(key):
@@ -89,6 +108,13 @@ def _object_problems(row: Row) -> Iterator[str]:
         yield "its data are a value of another type"
     if not isinstance(milliseconds, int) or milliseconds < 0:
         yield f"its time is {milliseconds!r}"
+    if _is_typed(row) and seal_object(kind, key, revision, milliseconds, data) != seal:
+        yield "it was altered: its seal disagrees"
+
+
+def _is_typed(row: Row) -> bool:
+    """Whether the values of an object are of their types; ``check_types`` reports those that are not."""
+    return all(isinstance(value, kind) for value, kind in zip(row, (str, bytes, int, bytes, int), strict=False))
 
 
 def _is_text(key: bytes) -> bool:

@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.history.reading.decode import is_time
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
+from headish.values.turns import said_of
 from headish.verify.erasures import erased_names
 
 PAGE = 2000
+_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class _Logged(NamedTuple):
@@ -43,6 +47,8 @@ class _Logged(NamedTuple):
     now_running: bytes | None
     last_seq: int
     erased: int | None
+    now_recent: int | None
+    system: bytes | None
 
 
 UNLOGGED = Query(
@@ -74,7 +80,7 @@ def check_bookmarks(connection: Connection, space: int) -> Iterator[Problem]:
         yield Problem(_subject(name), "its log is missing")
     erased = erased_names(connection, space)
     for name, moves in groupby(_all_moves(connection, space), key=lambda logged: logged.name):
-        found = _check_log(name, moves, is_erased=name in erased)
+        found = _check_log(name, moves, is_erased=name in erased, forgets=bool(erased))
         yield from (Problem(_subject(name), what) for what in dict.fromkeys(found))
     said: dict[bytes, int] = dict(connection.rows(CARRIED, space=space))
     logged: dict[bytes, int] = dict(connection.rows(LOGGED_CARRIED, space=space))
@@ -90,7 +96,7 @@ LOG = Query(
     """
     SELECT m.name, m.move, m.chain, m.pos, m.milliseconds, m.change, m.running, m.was, t.id, t.digest, t.head, m.seq,
       t.seq, b.chain, b.pos, b.move, b.own, b.running, (SELECT n.seq FROM counter AS n WHERE n.space = :space),
-      t.erased
+      t.erased, b.recent, CASE WHEN b.move = m.move THEN t.system END
     FROM bookmark_log AS m LEFT JOIN turn AS t ON t.space = :space AND t.chain = m.chain AND t.pos = m.pos
     LEFT JOIN bookmark AS b ON b.space = :space AND b.name = m.name
     WHERE m.space = :space AND (m.name, m.move) > (:name, :move) ORDER BY m.name, m.move LIMIT :limit
@@ -106,14 +112,17 @@ def _all_moves(connection: Connection, space: int) -> Iterator[_Logged]:
         page = [_Logged._make(row) for row in read(name=page[-1].name, move=page[-1].move)]
 
 
-def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool) -> Iterator[str]:
-    number, running, last, gone, names = 0, b"", None, True, _Names(name)
+def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool, forgets: bool) -> Iterator[str]:
+    number, running, last, gone, names, times = 0, b"", None, True, _Names(name), set[int]()
     place: tuple[int | None, int | None] = (None, None)
     for last in moves:
         number += 1
         yield from _check_move(last, gone)
         if last.was is not None and (gone or last.change is None or (last.chain, last.pos) != place):
             yield f"move {last.move} of its log says that it had another name, and is no rename"
+        if last.was is None:  # a rename leaves the time as it was
+            # Where a former name was erased, its rename is a move to the same place.
+            times = {last.milliseconds, *(times if forgets and (last.chain, last.pos) == place else ())}
         gone, place = last.chain is None, (last.chain, last.pos)
         if last.move != number:
             yield "moves are missing from its log"
@@ -133,6 +142,16 @@ def _check_log(name: bytes, moves: Iterator[_Logged], *, is_erased: bool) -> Ite
     if not (is_erased or names.end_here()):  # the receipt of its erasure says why turns say another one
         yield "turns say that they moved another name, and its log does not say that it was renamed"
     yield from _check_now(name, last)
+    if last.now_move is not None and last.erased is None and last.now_recent not in (*times, _said_at(last.system)):
+        yield "when it moved last is neither what its log says nor when its turn was said"
+
+
+def _said_at(system: bytes | None) -> int | None:
+    """When the turn of a name says that it was said; None where it does not, or its record does not decode."""
+    try:
+        return said_of(_decode_mapping(system or b"{}"))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None  # reported with the turn
 
 
 def _check_move(logged: _Logged, gone: bool) -> Iterator[str]:

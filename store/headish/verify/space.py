@@ -17,7 +17,7 @@ from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.searching.checking import check_index
 from headish.values.results.reports import Problem, Report
-from headish.verify.beside import check_conversations, check_objects
+from headish.verify.beside import check_conversations, check_objects, check_record_log
 from headish.verify.bookmarks import check_bookmarks
 from headish.verify.changes import check_changes, check_names
 from headish.verify.erasures import check_receipts
@@ -29,7 +29,7 @@ Progress = Callable[[int], None]
 """Called with the number of turns checked since the last call."""
 
 PAGE_PAYLOADS = 100
-STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, DatabaseCorrupt)
+STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError, DatabaseCorrupt)
 """What a value of another type leads to, wherever it is used."""
 Found = tuple[int, list[Problem]]
 """How many rows were checked, and what disagrees."""
@@ -40,6 +40,7 @@ CHECKS: dict[str, Check] = {
     "pointers, tools and streams": check_providers,
     "objects": check_objects,
     "conversations": check_conversations,
+    "log of conversations": check_record_log,
     "erasures": check_receipts,
     "changes": check_changes,
     "names of the space": check_names,

@@ -35,6 +35,10 @@ OF_A_SPACE: tuple[Callable[[Store], object], ...] = (
     lambda store: [store.pointers.history(name) for name in ("milli", "mega")],
     lambda store: [dict(store.tools), store.tools.list()],
     lambda store: store.streams.list(),
+    lambda store: store.conversations.list(),
+    lambda store: store.conversations.get("side"),
+    lambda store: list(store.objects.list("state")),
+    lambda store: list(store.follow(wait=False)),
 )
 
 

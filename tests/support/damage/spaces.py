@@ -5,6 +5,8 @@ Used by tests/corruption.
 
 from __future__ import annotations
 
+import time
+
 from headish import Database, Store
 from headish.limits import INLINE_BYTES
 from support.growing import grow
@@ -46,6 +48,7 @@ def _converse(store: Store) -> None:
     store.bookmarks.remove("twin")
     _erase(store)
     _define(store)
+    _describe(store)
     store.capture("main", "anthropic").finish()
     store.capture("side", "anthropic").finish()
     _begin_answer(store)
@@ -88,6 +91,25 @@ def _define(store: Store) -> None:
     store.tools.remove("clock")
 
 
+def _describe(store: Store) -> None:
+    """What people say of conversations and what programs keep; keys of turns, versions, and a name that was renamed."""
+    first = store.add_turn("nameless", key="a:1")
+    store.conversations.set("side", title="Aside", tags=["one"], pinned=True)
+    store.conversations.set("side", archived=True, key="elsewhere/1")
+    store.conversations.set(first.id, title="Nobody's")
+    again = store.add_turn("nameless, again", key="a:2", supersedes=first.id)
+    store.add_turn("once more", key="a:3", supersedes=again.id)
+    store.bookmarks.set("before", again.id)
+    store.conversations.set("before", title="It had another name", key="elsewhere/2")
+    time.sleep(0.002)  # renamed later than it moved, to the millisecond
+    store.bookmarks.rename("before", "behind")
+    for key in ("1", "2"):
+        store.objects.put("state", key, b"{}" + key.encode())
+        store.objects.put("state", key, b"[]" + key.encode())
+    store.objects.put("blob", "x", b"y")
+    store.objects.remove("state", "2")
+
+
 def _begin(store: Store) -> None:
     """A conversation that has just begun."""
     grow(store, "hello? <- hi, hello? <- hey, hi <- bye?, hey <- ho")
@@ -96,4 +118,6 @@ def _begin(store: Store) -> None:
     store.pointers.set("milli", "gemini/tiny")
     store.pointers.set("kilo", "gemini/big")
     _begin_answer(store)
+    store.objects.put("state", "1", b"other")
+    store.conversations.set("main", title="Begun", key="elsewhere/1")
     store.search("hello")

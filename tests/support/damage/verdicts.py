@@ -34,15 +34,15 @@ ORDER = Listed("two turns of different branches are in order either way; a seal 
 RENAMED = Listed("a running hash does not cover the name, so that what is renamed keeps its history")
 BESIDE = Listed("no hash covers where a change stands among others, and these are in order either way")
 TWIN = Listed("a log names a turn by its digest, so one that says the same can stand in its place")
-RECENCY = Listed("lists by recency are in its order, and nothing derives from it")
+GONE = Listed("a program may remove its objects, and a removal leaves no more than a revision")
+BELONGS = Listed("an object names no turn, so it fits into any space; a seal names none, because spaces are moved")
+REPLACED = Listed("what is said of a conversation replaces what was said before, and goes with its name")
 RANDOM = Listed("it is random")
 CHOSEN = Listed("people set it, and nothing derives from it")
 PASSING = Listed("a stream is forgotten a day after its turn is stored, and carries no seal")
 EMPTIED = Listed("it tells a search that is indexing what was erased meanwhile, and nothing derives from it")
 UNWRITTEN = Listed("nothing writes it yet")
 """A test fails once something does."""
-UNWRITTEN_INDEXES = ("conversation_key", "sqlite_autoindex_object_1", "turn_key", "turn_supersedes")
-"""The indexes over nothing else, as SQLite names them."""
 
 
 class Verdicts(NamedTuple):
@@ -56,13 +56,6 @@ class Verdicts(NamedTuple):
 
 SEALED = Verdicts()
 KEY = Verdicts(null=REFUSED)
-EMPTY = Verdicts(null=UNWRITTEN, swap=UNWRITTEN)
-"""What is null in every row that is written."""
-NO_ROWS = Verdicts(UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN)
-
-
-def _unwritten(*columns: str) -> dict[str, Verdicts]:
-    return dict.fromkeys(columns, NO_ROWS)
 
 
 COLUMNS: dict[str, dict[str, Verdicts]] = {
@@ -118,8 +111,8 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "head": SEALED,
         "app": SEALED,
         "erased": SEALED,
-        "key": EMPTY,
-        "supersedes": EMPTY,
+        "key": SEALED,
+        "supersedes": SEALED,
     },
     "link": {
         "space": KEY,
@@ -134,7 +127,7 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "chain": SEALED,
         "pos": SEALED,
         "move": SEALED,
-        "recent": Verdicts(flip=RECENCY, swap=RECENCY),
+        "recent": SEALED,
         "own": SEALED,
         "running": SEALED,
     },
@@ -148,7 +141,7 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "seq": Verdicts(flip=BESIDE),
         "change": Verdicts(swap=BESIDE),
         "running": SEALED,
-        "was": EMPTY,
+        "was": SEALED,
     },
     "definition": {
         "space": KEY,
@@ -167,9 +160,20 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "number": KEY,
         **dict.fromkeys(("change", "seq", "id", "receipt", "before", "hash", "milliseconds"), SEALED),
     },
-    "conversation": _unwritten("space", "subject", "revision", "archived", "pinned", "key", "data", "milliseconds"),
-    "record_log": _unwritten("space", "change", "seq", "subject", "milliseconds"),
-    "object": _unwritten("space", "kind", "key", "revision", "data", "milliseconds"),
+    "conversation": {
+        "space": KEY,
+        "subject": KEY,
+        **dict.fromkeys(("revision", "archived", "pinned", "key", "data", "milliseconds", "seal"), SEALED),
+    },
+    "record_log": {
+        "space": KEY,
+        "change": KEY,
+        **dict.fromkeys(("seq", "subject", "milliseconds", "seal"), SEALED),
+    },
+    "object": {
+        "space": Verdicts(flip=BELONGS, swap=BELONGS),
+        **dict.fromkeys(("kind", "key", "revision", "data", "milliseconds", "seal"), SEALED),
+    },
     "stream": {
         "space": KEY,
         "id": Verdicts(flip=PASSING, null=REFUSED, swap=PASSING),
@@ -202,9 +206,9 @@ ROWS: dict[str, Verdict] = {
     "bookmark_log": VERIFY,
     "definition": VERIFY,
     "erasure": VERIFY,
-    "conversation": UNWRITTEN,
-    "record_log": UNWRITTEN,
-    "object": UNWRITTEN,
+    "conversation": REPLACED,
+    "record_log": VERIFY,
+    "object": GONE,
     "stream": PASSING,
     "stream_chunk": PASSING,
     "search": VERIFY,

@@ -8,7 +8,7 @@ import click
 
 from headish_cli.commands.changing.overlays import describe_turn
 from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings
-from headish_cli.printing.output import one_line, print_json, print_json_lines, role_word, room_beside, say, shorten
+from headish_cli.printing.output import lay_out, print_json, print_json_lines, role_word, say, shorten
 from headish_cli.printing.telling import tell_turn
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _list(store: Store, counted: Tokens) -> None:
     for each in counted.turns:
         before = f"{each.tokens:>{room},} {_name(each, short)} {role_word(each.role)} "
         text = store.text(each.turn) if each.turn is not None else ""
-        click.echo((before + one_line(" ".join(text.split()), room_beside(before))).rstrip())
+        click.echo(lay_out([before], " ".join(text.split())).rstrip())
     if counted.tools:
         click.echo(f"{counted.tools:>{room},} tools")
 

@@ -12,11 +12,12 @@ from headish_cli.options import GlobalOptions, headish_argument, json_option, pa
 from headish_cli.printing.output import (
     Told,
     content_of,
+    is_narrow,
+    lay_out,
     marks,
     one_line,
     print_json,
     reply_mark,
-    room_beside,
     say,
     sentence,
     shorten,
@@ -92,9 +93,9 @@ def siblings_command(settings: GlobalOptions, headish: str, versions: bool, as_j
 def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
     from headish.values.times import local_time
 
-    before += f"{local_time(turn.said_at)} {who(turn.meta)} "
-    behind = reply_mark(turn.meta) + behind
-    return before + one_line(words(turn.meta, content_of(store, turn.id)), room_beside(before, behind)) + behind
+    time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
+    said = words(turn.meta, content_of(store, turn.id))
+    return lay_out([before, time, f"{who(turn.meta)} "], said, [model, behind], spare=[model])
 
 
 def _may_edit() -> bool:

@@ -12,7 +12,6 @@ from headish_cli.printing.output import (
     cells,
     counted,
     one_line,
-    pad,
     print_json_lines,
     say,
     shorten,
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Entry
 
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
-LEAST = {"title": 20, "last": 12}
-"""The fewest columns that these have at a terminal."""
+LEAST = {"name": NAME_COLUMNS, "title": 20, "last": 12}
+"""The fewest columns that these have at a terminal before something else is given up."""
 LEAST_NAME = 12
 """What a name keeps where even that is too much: the rest is the title's."""
 DROPPED = ("model", "tags", "turns", "last", "pinned", "time")
@@ -78,7 +77,7 @@ def list_command(
             print_json_lines(_record(each, handles[_subject(each)]) for each in entries)
         else:
             with paged(settings):
-                _print_table(_titled(store, entries), handles)
+                _print_table(store, _titled(store, entries), handles)
     if not entries and not as_json:
         say("Nothing was found.")
     if more:
@@ -123,8 +122,8 @@ def _asks_adapter(entry: Entry) -> bool:
     return not record.title and "adapter" in record.app
 
 
-def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> None:
-    rows = [_row(entry, handles[_subject(entry)]) for entry in entries]
+def _print_table(store: Store, entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> None:
+    rows = [_row(entry, handles[_subject(entry)], goes_on=_goes_on(store, entry)) for entry in entries]
     columns = {name: max(cells(row[name]) for row in rows) for name in rows[0]} if rows else {}
     columns = {name: size for name, size in columns.items() if size}
     columns = _fitting(columns)
@@ -132,7 +131,12 @@ def _print_table(entries: Sequence[Entry], handles: Mapping[TurnId, str]) -> Non
         click.echo(_line(row, columns))
 
 
-def _row(entry: Entry, handle: str) -> dict[str, str]:
+def _goes_on(store: Store, entry: Entry) -> bool:
+    """Whether a name at the first turn has more below it, as that of an imported tree."""
+    return entry.turns == 1 and entry.conversation.name is not None and bool(store.children(entry.conversation.turn))
+
+
+def _row(entry: Entry, handle: str, *, goes_on: bool) -> dict[str, str]:
     from headish.values.times import local_time
 
     record, at_terminal = entry.conversation.record, width() is not None
@@ -140,13 +144,14 @@ def _row(entry: Entry, handle: str) -> dict[str, str]:
     return {
         "handle": handle,
         "pinned": "*" if record.pinned else "",
-        "name": one_line(entry.conversation.name or "", NAME_COLUMNS),
+        "name": one_line(entry.conversation.name or "", None),
         "time": local_time(entry.time),
         "title": one_line(entry.title, TITLE_COLUMNS if at_terminal else None),
-        "turns": counted(entry.turns, "turn") + branches,
+        "turns": counted(entry.turns, "turn") + branches + (", more below" if goes_on else ""),
         "model": one_line((entry.model or "").rpartition("/")[2], MODEL_COLUMNS if at_terminal else None),
         "tags": one_line(" ".join(f"#{tag}" for tag in record.tags), TITLE_COLUMNS if at_terminal else None),
-        "last": one_line(entry.last, None),
+        # One turn's last words are its first; they stand there already.
+        "last": "" if entry.turns == 1 and not record.title else one_line(entry.last, None),
     }
 
 
@@ -154,7 +159,8 @@ def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
     """The columns that a terminal has room for. The title and the last words take what the others leave."""
     shown, room = dict(columns), width()
     if room is None:
-        return shown | ({"title": min(shown["title"], TITLE_COLUMNS)} if "title" in shown else {})
+        bounds = {"name": NAME_COLUMNS, "title": TITLE_COLUMNS}
+        return {name: min(size, bounds.get(name, size)) for name, size in shown.items()}
     least = {name: min(size, LEAST.get(name, size)) for name, size in columns.items()}
     for dropped in DROPPED:
         if sum(least.values()) + 2 * (len(least) - 1) <= room:
@@ -164,8 +170,11 @@ def _fitting(columns: Mapping[str, int]) -> dict[str, int]:
     if over > 0 and "name" in least:
         least["name"] = max(min(least["name"], LEAST_NAME), least["name"] - over)
     left = max(room - sum(least.values()) - 2 * (len(least) - 1), 0)
-    if "title" in least:
-        least["title"] = min(shown["title"], TITLE_COLUMNS, least["title"] + left)
+    # Half of it to the name, which is typed; what the conversation is about and how it ends share the rest.
+    for name, part in (("name", 2), ("title", 2), ("last", 1), ("title", 1), ("name", 1)):
+        if name in least:
+            more = min(shown[name] - least[name], left // part)
+            least[name], left = least[name] + more, left - more
     return least
 
 
@@ -176,9 +185,9 @@ def _line(row: Mapping[str, str], columns: Mapping[str, int]) -> str:
         text = one_line(row[name], left) if name == "last" else row[name]
         if left is not None and name in ("name", "title"):
             text = one_line(text, min(size, left))
-        text = pad(text, size) if name != "last" else text
+        blanks = " " * (max(size - cells(text), 0) + 2)
         style = COLOURS.get(name, {"dim": True} if name in ("time", "turns", "model") else {})
-        line += (click.style(text, **style) if style else text) + "  "
+        line += (click.style(text, **style) if style and text else text) + blanks
     return line.rstrip()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, versions_option
-from headish_cli.printing.output import cells, one_line, print_json_lines, room_beside, say, shorten
+from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
 
@@ -120,12 +120,10 @@ def _print_hits(store: Store, hits: list[Hit]) -> None:
     short = shorten(store, (hit.turn.id for hit in hits))
     for hit in hits:
         field = "" if hit.field == "text" else click.style(f"({hit.field}) ", dim=True)
-        before = (
-            f"{click.style(short[hit.turn.id], fg='yellow')} {local_time(hit.turn.said_at)} "
-            f"{who(hit.turn.meta)} {field}"
-        )
+        handle, time = f"{click.style(short[hit.turn.id], fg='yellow')} ", f"{local_time(hit.turn.said_at)} "
+        before = handle + ("" if is_narrow() else time) + f"{who(hit.turn.meta)} {field}"
         behind = _names(hit)
-        click.echo(before + _marked(hit, room_beside(before, behind)) + behind)
+        click.echo(fit(before + _marked(hit, room_beside(before, behind)) + behind))
 
 
 def _names(hit: Hit) -> str:

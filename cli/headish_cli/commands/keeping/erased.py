@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.printing.output import counted, one_line, preview, print_json, room_beside, say, shorten
+from headish_cli.printing.output import counted, fit, one_line, preview, print_json, room_beside, say, shorten
 
 if TYPE_CHECKING:
     from headish import Store
@@ -44,7 +44,7 @@ def tell_done(done: Erasure, *, as_json: bool, asked: bool) -> None:
         return
     for line in _went(done.receipt, done.found):
         say(line)
-    for line in () if asked else _stays(done.found):
+    for line in () if asked or done.became else _stays(done.found):
         say(line)
     if done.unscrubbed:
         say(f"Erased for every reader. It may be on the disk still: {done.unscrubbed}.")
@@ -122,7 +122,7 @@ def _lines(store: Store, found: Found) -> Iterator[str]:
     for turn_id in ids:
         [(turn, message)] = store.messages(turn_id, limit=1)
         before = f"  {short[turn_id]} {local_time(turn.said_at)} {turn.meta.role or '-':<9} "
-        yield before + one_line(preview(message.content), room_beside(before) or 100)
+        yield fit(before + one_line(preview(message.content), room_beside(before) or 100))
 
 
 def _stays(found: Found) -> Iterator[str]:

@@ -14,7 +14,7 @@ import click
 
 from headish.values.checks.files import open_target, read_regular
 from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
-from headish_cli.printing.output import content_of, marks, one_line, print_json, room_beside, say
+from headish_cli.printing.output import content_of, fit, lay_out, marks, one_line, print_json, say
 from headish_cli.printing.said import who, words
 from headish_cli.printing.telling import timed_record
 
@@ -166,16 +166,16 @@ def _line(store: Store, change: Change) -> str:
         case "move":
             now = change.new or "(removed)"
             was = f"  (was {one_line(change.was, None)})" if change.was else ""
-            return f"{before}{click.style(one_line(change.name, None), fg='blue', bold=True)}  {now}{was}"
+            return fit(f"{before}{click.style(one_line(change.name, None), fg='blue', bold=True)}  {now}{was}")
         case "record":
             title = change.record.title if change.record else "(nothing)"
             subject = f"{one_line(change.subject, None)}  "
-            return before + subject + one_line(title or "(no title)", room_beside(before, subject))
+            return lay_out([before, subject], title or "(no title)")
         case "definition":
-            return f"{before}{change.of} {one_line(change.name, None)} {'removed' if change.removed else 'set'}"
+            return fit(f"{before}{change.of} {one_line(change.name, None)} {'removed' if change.removed else 'set'}")
         case "erasure":
             reason = change.receipt.get("reason")
-            return f"{before}{change.number}  {one_line(str(reason or ''), room_beside(before))}".rstrip()
+            return lay_out([f"{before}{change.number}  "], str(reason or "")).rstrip()
 
 
 def _turn_line(store: Store, change: TurnChange, before: str) -> str:
@@ -183,12 +183,12 @@ def _turn_line(store: Store, change: TurnChange, before: str) -> str:
 
     meta = change.turn.meta
     name = marks([meta.bookmark]) if meta.bookmark else ""
-    before += f"{click.style(change.turn.id, fg='yellow')}  {who(meta)} "
+    id, role = f"{click.style(change.turn.id, fg='yellow')}  ", f"{who(meta)} "
     try:
         said = words(meta, content_of(store, change.turn.id))
     except InputError:
         said = "(erased)"
-    return before + one_line(said, room_beside(before, name)) + name
+    return lay_out([before, id, role], said, [name], spare=[id])
 
 
 def _tell_live(*, waits: bool) -> None:

@@ -35,8 +35,8 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "bookmark": ("name", "chain", "pos", "move", "recent", "own", "running"),
         "bookmark_log": ("name",),
         "payload": ("size", "data"),
-        "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds"),
-        "object": ("revision", "data", "milliseconds"),
+        "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
+        "object": ("revision", "data", "milliseconds", "seal"),
         "stream": ("expires", "outcome", "turn"),
         "search": ("seq", "version", "emptied"),
     },
@@ -45,7 +45,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "payload": ("erased",),
         "counter": ("bars",),
         "bookmark_log": ("was",),
-        "record_log": ("subject",),
+        "record_log": ("subject", "seal"),
     },
 }
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
-from headish.history.reading.decode import continues_of
+from headish.history.reading.decode import continues_of, read_mapping
 from headish.history.reading.find import find_turn, parents_of
 from headish.history.reading.order import arrange
 from headish.history.reading.versions import find_root_versions
@@ -31,6 +31,7 @@ from headish.rows.upkeep.receipts import has_erasures
 from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.places import Place, Segment
+from headish.values.turns import said_of
 
 TWINS_TRIED = 4
 """How many equal turns are looked at one by one. Where there are more, every message is looked up."""
@@ -80,7 +81,8 @@ def record_list(
     built = append(connection, space, tail, mint, carries_names=False) if tail else []
     last = built[-1] if built else _as_appended(connection, space, tip)
     if name is not None and before != last.turn.place:
-        set_bookmark(connection, space, name, last.turn, drafts[-1].facts.said_at)
+        said_at = drafts[-1].facts.said_at if built else said_of(read_mapping(last.turn, "system"))
+        set_bookmark(connection, space, name, last.turn, said_at)
     return last, len(built), 0 if tip is None else _count_erased(connection, space, matched, tip)
 
 

@@ -20,7 +20,7 @@ from headish.history.conversations import read_record
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to
-from headish.store.space import Space
+from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import SECONDS, WORDS, an, door
 from headish.values.names import check_name, stored_name
 from headish.values.places import Place, Segment
@@ -108,7 +108,16 @@ def follow_steps(
     cursor = None if after is None else parse_cursor(after)
     wanted = _Wanted(_read_kinds(kinds), None if bookmark is None else check_name(bookmark))
     space._open_backend()
-    return _follow(space, cursor, wanted, wait, pulse)
+    return _guarded(space, _follow(space, cursor, wanted, wait, pulse))
+
+
+def _guarded(space: Space, steps: Iterator[Change | Pause]) -> Iterator[Change | Pause]:
+    """Changes are made of rows between two reads: a value of another type is named there, too."""
+    try:
+        yield from steps
+    except STUMBLING as error:
+        space._find_damage(space._open_backend(), error)
+        raise
 
 
 def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
@@ -143,7 +152,7 @@ def position(space: Space) -> str:
 
     Cost: four statements at the most. Raises: RemovedSpace.
     """
-    return str(space._read(lambda connection: find_end(connection, space._number)).cursor)
+    return space._read(lambda connection: str(find_end(connection, space._number).cursor))
 
 
 def _read_kinds(given: Collection[str] | None) -> frozenset[str]:

@@ -3,8 +3,8 @@
 One answer is several lines, one for each content block, with the same ``message.id``: they become one turn, whose usage
 counts once. Results of calls that ran side by side hang on different lines of one answer, and follow one another here.
 A rewind is a fork, and the line that was written last is the tip. Lines that say nothing (progress, attachments, system
-records) stand in the chain of parents and are walked through. A compaction's summary is a turn that continues what it
-sums up; the turn says so in its meta.
+records) stand in the chain of parents and are walked through. A compaction's summary is an overlay that stands for what
+it sums up, without the messages that were kept; those are written a second time behind it.
 
 Sessions share lines and hang on lines of other files, so a key is global: ``claude-code:UUID``, and the conversation's
 is ``claude-code:SESSION``. A sub-agent's lines are a conversation of their own.
@@ -14,7 +14,7 @@ Source: docs of the format by others and real projects of 2025 and 2026, read 20
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -76,6 +76,13 @@ class _FurtherLines(NamedTuple):
     reply: dict[str, Any]
 
 
+class _Compaction(NamedTuple):
+    """The boundary of a compaction: the last message before it, and what it says of what was kept."""
+
+    last: str | None
+    metadata: Any
+
+
 class _OpenTail:
     """The answer that the last lines belong to, with the results of its calls: more of it may still be written.
 
@@ -111,6 +118,12 @@ class _SessionThread:
         self._answers: dict[str, str] = {}
         self._joined: dict[str, _FurtherLines] = {}
         self._results: dict[str, tuple[str, set[str]]] = {}
+        self._parents: dict[str, Any] = {}
+        self._order: dict[str, int] = {}
+        self._compacted: dict[str, _Compaction] = {}
+        self._summary: str | None = None
+        self._rewritten: dict[str, str] = {}
+        """The lines that were written a second time behind a summary; what hangs on one follows that."""
         self._said: list[str] = []
         self._first: dict[str, Any] = {}
         self._has_parents = False
@@ -121,12 +134,19 @@ class _SessionThread:
         record, uuid = line.record, str(line.record["uuid"])
         if uuid in self._nodes or uuid in self._stands_for:
             self._tell_other(line, self._nodes.get(uuid))
+            if self._summary is not None and record.get("parentUuid") != self._parents.get(uuid):
+                self._rewritten[uuid] = self._summary
             return
+        self._parents[uuid] = record.get("parentUuid")
+        self._order[uuid] = len(self._order)
         if not self._first and record.get("type") in SPEAKERS:
             self._first = record
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         self._has_parents = self._has_parents or isinstance(record.get("parentUuid"), str)
         parent = parent if isinstance(parent, str) else None
+        parent = self._rewritten.get(parent, parent) if parent is not None else None
+        if record.get("subtype") == "compact_boundary":
+            self._compacted[uuid] = _Compaction(self._said[-1] if self._said else None, record.get("compactMetadata"))
         message = record.get("message")
         if record.get("type") not in SPEAKERS or not isinstance(message, Mapping):
             self._notes.leave_out(line.where, _kind_of(record))
@@ -144,6 +164,8 @@ class _SessionThread:
             self._answers[answer] = uuid
         self._nodes[uuid] = self._node(line, uuid, parent, content)
         self._said.append(uuid)
+        if record.get("isCompactSummary") is True:
+            self._summary = uuid
 
     def _tell_other(self, line: RecordLine, seen: SourceMessage | None) -> None:
         """Note a line that says something else than the one whose uuid it has."""
@@ -209,14 +231,50 @@ class _SessionThread:
         """The messages, each with what it really continues."""
         linked: list[SourceMessage] = []
         last: str | None = None
+        seen: set[str] = set()
         for uuid, node in self._nodes.items():
             parent = node.parent if self._has_parents else last
+            compaction = self._compacted.get(uuid)
+            if compaction is not None and (parent is None or (parent not in seen and parent in self._nodes)):
+                parent = compaction.last  # it names a line that is written later
+            seen.add(uuid)
             parent = self._stands_for.get(parent, parent) if parent is not None else None
             if node.role == "tool" and parent is not None:
                 parent = self._behind_results(uuid, node, parent)
             linked.append(self._read(self._whole(replace(node, parent=parent))))
             last = uuid
-        return linked
+        return [self._summing_up(node, parents) for node in linked] if (parents := self._linked(linked)) else linked
+
+    def _linked(self, nodes: Sequence[SourceMessage]) -> dict[str, str | None]:
+        """What each message continues, where something was compacted."""
+        return {str(node.id): node.parent for node in nodes} if self._compacted else {}
+
+    def _summing_up(self, node: SourceMessage, parents: Mapping[str, str | None]) -> SourceMessage:
+        """The summary of a compaction covers what leads to it, without what was kept and without earlier summaries."""
+        if node.meta.get("isCompactSummary") is not True or node.content is None:
+            return node
+        covers: list[str] = []
+        kept: set[str] = set()
+        at, met = node.parent, set[str]()
+        while at is not None and at not in met:
+            met.add(at)
+            if at in self._compacted and not covers:
+                kept = self._kept_by(self._compacted[at])
+            elif at not in kept and at in self._nodes and self._nodes[at].meta.get("isCompactSummary") is not True:
+                covers.append(at)
+            at = parents.get(at)
+        return replace(node, covers=tuple(reversed(covers)))
+
+    def _kept_by(self, compaction: _Compaction) -> set[str]:
+        """The messages that a compaction left in the window."""
+        facts = compaction.metadata if isinstance(compaction.metadata, Mapping) else {}
+        listed, segment = facts.get("preservedMessages"), facts.get("preservedSegment")
+        uuids = listed.get("uuids") if isinstance(listed, Mapping) else None
+        kept = [each for each in uuids if isinstance(each, str)] if isinstance(uuids, list) else []
+        if isinstance(segment, Mapping) and {segment.get("headUuid"), segment.get("tailUuid")} <= self._order.keys():
+            first, last = (self._order[segment[key]] for key in ("headUuid", "tailUuid"))
+            kept += [uuid for uuid, at in self._order.items() if first <= at <= last]
+        return {self._stands_for.get(uuid, uuid) for uuid in kept}
 
     def _read(self, node: SourceMessage) -> SourceMessage:
         """The message with its blocks in headish's own words."""

@@ -2,8 +2,9 @@
 
 A ``response_item`` is an item of OpenAI's Responses API: each becomes a turn, and continues the one before it. A file
 only grows, so a turn's key is the number of its line: ``codex:SESSION:LINE``. A rollback (``thread_rolled_back``) drops
-the last messages of the user: what follows is a branch. A compaction's summary is a turn that continues what it sums
-up. ``event_msg`` repeats what items say; of it only rollbacks, titles and token counts are read.
+the last messages of the user: what follows is a branch. A compaction's summary is an overlay that stands for what it
+sums up; what the user said stays beside it. ``event_msg`` repeats what items say; of it only rollbacks, titles and
+token counts are read.
 
 Source: openai/codex, its history and rollout crates, read 2026-11-21.
 """
@@ -87,13 +88,21 @@ class _Rollout:
         self._say(line, role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
 
     def _take_summary(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
-        text = payload.get("message")
+        history = payload.get("replacement_history")
+        told = [_told(each) for each in history] if isinstance(history, list) else None
+        text = payload.get("message") or (told[-1] if told else None)
         rest = {key: value for key, value in payload.items() if key != "message" and value not in (None, [])}
         self._notes.keep(line.where, "summary of a compaction")
         if not isinstance(text, str) or not text:
             self._notes.leave_out(line.where, "empty compaction without words")
             return
+        covers = [
+            str(node.id)
+            for node in (self.nodes[at] for at in self._path)
+            if not node.covers and not _stays(node, told) and node.role not in ("system", "developer")
+        ]
         self._say(line, "user", (Text(text),), {"compacted": rest or True})
+        self.nodes[-1] = replace(self.nodes[-1], covers=covers)
 
     def _say(
         self,
@@ -204,6 +213,18 @@ def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(item.get(key), list):
             item[key] = [part for part in item[key] if not (isinstance(part, Mapping) and part.get("text") == "")]
     return {} if kind_of_item(item) == "message" and not item.get("content") else item
+
+
+def _stays(node: SourceMessage, told: Sequence[str] | None) -> bool:
+    """Whether a compaction leaves a message in the window: it says so, or it keeps what the user said."""
+    return node.role == "user" and (told is None or _text_of(node.content or ()) in told)
+
+
+def _told(item: Any) -> str:
+    """The words of an item that is put in the place of others."""
+    parts = item.get("content") if isinstance(item, Mapping) else None
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return next((text for text in texts if isinstance(text, str)), "")
 
 
 def _text_of(blocks: Blocks | str) -> str:
