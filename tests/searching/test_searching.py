@@ -121,7 +121,7 @@ class TestWhatIsFound:
 
     def test_a_space_finds_its_own_turns_alone(self, place: Place) -> None:
         store, other = place.open(), None
-        with Database(store._backend) as database:
+        with Database(store._database) as database:
             other = database.store(f"{store.space}0")  # its number may begin as the other's does
             mine, theirs = store.add_turn("a cat"), other.add_turn("a cat and a dog")
             assert (found(store, "cat"), found(other, "cat")) == ([mine.id], [theirs.id])
@@ -331,7 +331,7 @@ class TestTheSameEverywhere:
 
     def test_what_a_search_costs_is_what_its_own_space_holds(self) -> None:
         """Counted in steps of SQLite's machine, for two spaces of one database."""
-        with Store.open(":memory:") as large, Database(large._backend) as database:
+        with Store.open(":memory:") as large, Database(large._database) as database:
             small = database.store("small")
             for store, turns in ((small, 50), (large, 50)):
                 store.add_turns({"content": f"cat number {number}"} for number in range(turns))

@@ -29,7 +29,7 @@ SUITE = [
 VERBS = "concurrency/test_every_verb.py"
 TENANTS, ROLES, SECURING = "test_tenants.py", "test_roles.py", "test_securing.py"
 ELSEWHERE = {
-    **dict.fromkeys(("Store.capture", "Streams.recover", "Streams.drop", "Database.move"), TENANTS),
+    **dict.fromkeys(("Store.capture", "Store.write", "Streams.recover", "Streams.drop", "Database.move"), TENANTS),
     **dict.fromkeys(("Spaces.add", "Store.reindex"), TENANTS),
     **dict.fromkeys(
         (

@@ -123,6 +123,13 @@ class TestTheOther:
         ana.streams.drop(left)
         assert ana.streams.list() == []
 
+    def test_one_transaction_of_a_function_fills_ones_own_space(self, ana: Store, ben: Store) -> None:
+        [left] = ben.write(lambda write: write.extend("main", ["ben's"]))
+        [turn] = ana.write(lambda write: write.extend("main", ["ana's"]))
+        assert (ana.get("main").id, ben.get("main").id) == (turn, left)
+        with pytest.raises(UnknownTurn):
+            ana.get(left)
+
 
 class TestTheServer:
     @pytest.mark.parametrize("table", EVERYWHERE)
