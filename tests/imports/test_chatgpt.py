@@ -240,7 +240,7 @@ class TestArchives:
     def test_a_bomb_is_refused(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archives, "HARMLESS_BYTES", 1000)
         said = json.dumps([conversation("9", "Bomb", node("q", None, "user", text("a")))]).encode()
-        with unchanged(store), pytest.raises(InvalidImport, match="swells to more than 250 times"):
+        with unchanged(store), pytest.raises(InvalidImport, match="swells to more than 100 times"):
             store.import_file(as_zip({"conversations.json": said[:-1] + b" " * 10_000_000 + b"]"}))
 
     def test_a_damaged_archive_is_named(self, store: Store) -> None:

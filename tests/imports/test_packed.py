@@ -66,7 +66,7 @@ def test_it_is_read_from_any_place_on() -> None:
 def test_a_bomb_is_refused_before_it_fills_the_memory(memory: Store) -> None:
     bomb = pack(b'{"' + bytes(1024 * 1024)) * 100
     assert len(bomb) < 10_000
-    with pytest.raises(InvalidImport, match="swells to more than 250 times"):
+    with pytest.raises(InvalidImport, match="swells to more than 100 times"):
         memory.import_file(as_file(bomb), "codex")
 
 
