@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from base64 import b64decode
 from pathlib import Path
+from types import ModuleType
 from zipfile import ZipFile
 
 import pytest
 from blake3 import blake3
 
+import headish
+import headish_cli
 from headish import Store
 from headish.errors import InvalidArgument, InvalidContent, TooLarge
 from headish.values.blocks import Document
@@ -47,6 +50,29 @@ def test_meta_tells_name_path_size_and_types(store: Store, tmp_path: Path, monke
         "file_size": len(PDF),
     }
     assert store.get(turn.id).to_dict() == turn.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("x.js", "text/javascript"), ("x.mjs", "text/javascript"), ("x.rtf", "application/rtf"),
+        ("x.rst", "text/x-rst"), ("x.markdown", "text/markdown"), ("x.MD", "text/markdown"),
+        ("x.webp", "image/webp"), ("x.py", "text/x-python"), ("x.tgz", "application/x-tar"),
+    ],
+)  # fmt: skip
+def test_the_type_of_a_name_is_the_same_on_every_python(store: Store, name: str, kind: str) -> None:
+    """Other versions of Python have other tables, and the digest depends on the type."""
+    assert store.add_document(b"{\\rtf1 x", name=name).meta.content_type == kind
+
+
+def test_no_table_of_pythons_or_the_systems_is_asked() -> None:
+    sources = [path.read_text("utf-8") for package in (headish, headish_cli) for path in _sources(package)]
+    assert len(sources) > 100
+    assert not any("mimetypes" in source for source in sources)
+
+
+def _sources(package: ModuleType) -> list[Path]:
+    return list(Path(str(package.__file__)).parent.rglob("*.py"))
 
 
 def test_a_path_is_this_machines_own_and_left_out(store: Store, tmp_path: Path) -> None:

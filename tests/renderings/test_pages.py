@@ -242,7 +242,15 @@ class TestMarkdown:
         page = memory.render("@", "markdown", debug=True)
         assert "## !\\[i\\](u)\\`\n" in page
         assert "<summary>Call of &lt;s&gt;</summary>" in page
-        assert '\ntitle: "<img src=x> [a](javascript:x)\\u009b"\n' in page
+        assert '\ntitle: "&lt;img src=x> \\\\[a\\\\](javascript:x)\\u009b"\n' in page
+
+    def test_front_matter_holds_no_markup_that_a_site_could_run(self, memory: Store) -> None:
+        memory.add_turn("Hi", bookmark="main", inherited={"params": {"model": "<script>m</script>"}})
+        memory.conversations.set("main", title="<script>t</script> [x](javascript:y)")
+        front = memory.render("main", "markdown").split("---\n")[1]
+        assert front.splitlines()[::3] == [
+            'title: "&lt;script>t&lt;/script> \\\\[x\\\\](javascript:y)"', 'model: "&lt;script>m&lt;/script>"'
+        ]  # fmt: skip
 
 
 @given(texts=st.lists(st.sampled_from(HOSTILE) | st.text("<>![]()`~\\ \n\t|-:#a", max_size=30), max_size=4))
@@ -289,6 +297,62 @@ class TestPages:
         page = secret.render("main", "markdown", debug=True)
         assert page.startswith('---\ntitle: "Question?"\n')
         assert "<details><summary>Result of functions.SECRET-f</summary>" in page
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_the_title_is_the_conversations_then_the_first_words(self, store: Store, format: str) -> None:
+        store.add_turn("Question?", bookmark="main")
+        assert ("Question?" in store.render("main", format)) is True
+        store.conversations.set("main", title="Bridges of Lima")
+        store.add_turn("Answer.", role="assistant", continues="main")
+        for headish in ("main", "main~1", store.bookmarks["main"], "@"):
+            assert ("Bridges of Lima" in store.render(headish, format)) is (format != "text"), headish
+            assert "Bridges" not in store.render(headish, format, title="Another")
+
+    def test_where_several_names_lie_the_title_is_the_first_words(self, store: Store) -> None:
+        store.add_turn("Question?", bookmark="main")
+        store.conversations.set("main", title="Bridges")
+        store.add_turn("One.", continues="main")
+        store.add_turn("Two.", continues="main~1", bookmark="other")
+        assert "<title>Question?</title>" in store.render(store.get("main~1").id)
+        assert "<title>Bridges</title>" in store.render("main~1")
+        assert "<title>Question?</title>" in store.render("other")
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_pictures_and_other_documents_are_named(self, store: Store, format: str) -> None:
+        source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+        url = {"type": "url", "url": "https://example.org/x.mp4", "media_type": "video/mp4"}
+        store.add_turn(
+            ["What is this?", {"type": "document", "source": source, "name": "<b>cat.png"}], bookmark="main"
+        )  # fmt: skip
+        store.add_turn([{"type": "document", "source": url}], continues="main")
+        page = store.render("main", format)
+        assert f"Picture {'<' if format == 'text' else '&lt;'}b" in page
+        assert "image/png, not shown" in page
+        assert "Video" in page
+        assert "iVBORw" not in page
+
+    def test_a_page_of_pictures_alone_is_called_by_the_first(self, store: Store) -> None:
+        source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+        store.add_turn([{"type": "document", "source": source, "name": "cat.png"}], bookmark="main")
+        assert "<title>Picture cat.png</title>" in store.render("main")
+
+    def test_a_document_that_a_system_message_holds_stays_out(self, store: Store) -> None:
+        source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+        store.add_turn([{"type": "document", "source": source, "name": "secret.png"}], role="system", bookmark="main")
+        store.add_turn("Hi", continues="main")
+        assert "secret.png" not in store.render("main")
+        assert "secret.png" in store.render("main", debug=True)
+
+    @pytest.mark.parametrize(
+        ("info", "shown"),
+        [("app.py", True), ("python title=app.py", True), ("python:src/<b>.py", True), ("python", False), ("", False),
+         ("c++", False), ("{=html}", True)],
+    )  # fmt: skip
+    def test_a_block_of_code_shows_the_name_of_its_file(self, memory: Store, info: str, shown: bool) -> None:
+        memory.add_turn(f"```{info}\nprint()\n```", bookmark="main")
+        page = memory.render("main")
+        assert (f'<p class="file">{info.replace("<", "&lt;").replace(">", "&gt;")}</p>' in page) is shown
+        assert "<b>" not in page
 
     def test_an_unknown_rendering_is_named(self, store: Store) -> None:
         store.add_turn("hi")

@@ -1,14 +1,13 @@
 """Media: which type a document has, and what a document block holds.
 
 A known extension of the name decides the type, otherwise the bytes do. puremagic judges the bytes and is imported only
-then. The table of extensions is our own, because the system's tables differ between machines and a digest depends on
-the type.
+then. The table of extensions is our own, because the system's differ between machines, those of Python between its
+versions, and a digest depends on the type.
 """
 
 from __future__ import annotations
 
 import binascii
-import mimetypes
 from base64 import b64decode
 from pathlib import PurePath
 
@@ -18,36 +17,126 @@ IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
 _TEXTS = ("application/json", "application/xml", "application/yaml", "application/toml", "application/x-ndjson")
 
-EXTENSIONS = {
-    ".pdf": "application/pdf",
-    ".txt": "text/plain",
-    ".md": "text/markdown",
-    ".json": "application/json",
-    ".csv": "text/csv",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".png": "image/png",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+_TYPES = {
+    "application/json": ".json",
+    "application/manifest+json": ".webmanifest",
+    "application/msword": ".doc .dot .wiz",
+    "application/n-quads": ".nq",
+    "application/n-triples": ".nt",
+    "application/octet-stream": ".a .bin .dll .exe .o .obj .so",
+    "application/oda": ".oda",
+    "application/pdf": ".pdf",
+    "application/pkcs7-mime": ".p7c",
+    "application/postscript": ".ai .eps .ps",
+    "application/rtf": ".rtf",
+    "application/trig": ".trig",
+    "application/vnd.apple.mpegurl": ".m3u .m3u8",
+    "application/vnd.ms-excel": ".xlb .xls",
+    "application/vnd.ms-powerpoint": ".pot .ppa .pps .ppt .pwz",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/wasm": ".wasm",
+    "application/x-bcpio": ".bcpio",
+    "application/x-cpio": ".cpio",
+    "application/x-csh": ".csh",
+    "application/x-dvi": ".dvi",
+    "application/x-gtar": ".gtar",
+    "application/x-hdf": ".hdf",
+    "application/x-hdf5": ".h5",
+    "application/x-latex": ".latex",
+    "application/x-mif": ".mif",
+    "application/x-netcdf": ".cdf .nc",
+    "application/x-pkcs12": ".p12 .pfx",
+    "application/x-pn-realaudio": ".ram",
+    "application/x-python-code": ".pyc .pyo",
+    "application/x-sh": ".sh",
+    "application/x-shar": ".shar",
+    "application/x-shockwave-flash": ".swf",
+    "application/x-sv4cpio": ".sv4cpio",
+    "application/x-sv4crc": ".sv4crc",
+    "application/x-tar": ".tar .taz .tbz2 .tgz .txz .tz",
+    "application/x-tcl": ".tcl",
+    "application/x-tex": ".tex",
+    "application/x-texinfo": ".texi .texinfo",
+    "application/x-troff": ".roff .t .tr",
+    "application/x-troff-man": ".man",
+    "application/x-troff-me": ".me",
+    "application/x-troff-ms": ".ms",
+    "application/x-ustar": ".ustar",
+    "application/x-wais-source": ".src",
+    "application/xml": ".rdf .wsdl .xpdl .xsl",
+    "application/zip": ".zip",
+    "audio/3gpp": ".3gp .3gpp",
+    "audio/3gpp2": ".3g2 .3gpp2",
+    "audio/aac": ".aac .adts .ass .loas",
+    "audio/basic": ".au .snd",
+    "audio/mpeg": ".mp2 .mp3",
+    "audio/opus": ".opus",
+    "audio/x-aiff": ".aif .aifc .aiff",
+    "audio/x-pn-realaudio": ".ra",
+    "audio/x-wav": ".wav",
+    "image/avif": ".avif",
+    "image/bmp": ".bmp",
+    "image/gif": ".gif",
+    "image/heic": ".heic",
+    "image/heif": ".heif",
+    "image/ief": ".ief",
+    "image/jpeg": ".jpe .jpeg .jpg",
+    "image/png": ".png",
+    "image/svg+xml": ".svg .svgz",
+    "image/tiff": ".tif .tiff",
+    "image/vnd.microsoft.icon": ".ico",
+    "image/webp": ".webp",
+    "image/x-cmu-raster": ".ras",
+    "image/x-portable-anymap": ".pnm",
+    "image/x-portable-bitmap": ".pbm",
+    "image/x-portable-graymap": ".pgm",
+    "image/x-portable-pixmap": ".ppm",
+    "image/x-rgb": ".rgb",
+    "image/x-xbitmap": ".xbm",
+    "image/x-xpixmap": ".xpm",
+    "image/x-xwindowdump": ".xwd",
+    "message/rfc822": ".eml .mht .mhtml .nws",
+    "text/css": ".css",
+    "text/csv": ".csv",
+    "text/html": ".htm .html",
+    "text/javascript": ".js .mjs",
+    "text/markdown": ".markdown .md",
+    "text/n3": ".n3",
+    "text/plain": ".bat .c .h .ksh .pl .srt .txt",
+    "text/richtext": ".rtx",
+    "text/tab-separated-values": ".tsv",
+    "text/vtt": ".vtt",
+    "text/x-python": ".py",
+    "text/x-rst": ".rst",
+    "text/x-setext": ".etx",
+    "text/x-sgml": ".sgm .sgml",
+    "text/x-vcard": ".vcf",
+    "text/xml": ".xml",
+    "video/mp4": ".mp4",
+    "video/mpeg": ".m1v .mpa .mpe .mpeg .mpg",
+    "video/quicktime": ".mov .qt",
+    "video/webm": ".webm",
+    "video/x-msvideo": ".avi",
+    "video/x-sgi-movie": ".movie",
 }
-"""Source: gpt2099's documents (the schema reference's family) and RFC 7763, RFC 4180, RFC 8259."""
+"""Media types, and the extensions of such files. A digest depends on the type: no row may change.
+
+Source: Python 3.13's table of extensions, without the system's files; the type of ``.rtf`` is the one that OpenAI
+documents; RFC 7763, RFC 4180, RFC 8259.
+"""
+EXTENSIONS = {extension: kind for kind, extensions in _TYPES.items() for extension in extensions.split()}
 
 UNKNOWN = "application/octet-stream"
 _SIGNATURES = {b"%PDF-": "application/pdf", b"\xff\xd8\xff": "image/jpeg"}
 """Beginnings that are certain, but so short that puremagic rates them as guesses."""
 
 _SNIFFED_BYTES = 4096
-_standard = mimetypes.MimeTypes(filenames=())
-"""The standard library's own table, without the system's files."""
 
 
 def guess_media_type(data: bytes, name: str | None = None) -> str:
     """The media type of a document; ``application/octet-stream`` if neither name nor bytes show it."""
-    extension = PurePath(name or "").suffix.lower()
-    by_name = EXTENSIONS.get(extension) or _standard.guess_type(f"x{extension}")[0]
-    return by_name or _by_content(data)
+    return EXTENSIONS.get(PurePath(name or "").suffix.lower()) or _by_content(data)
 
 
 class NotDecodable(ValueError):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # What HTML refuses to hold: controls but tab and line breaks, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[\w+#-]*")
+"""What a fence says where it names a language alone, or nothing."""
 _PAGE = Markup(
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -94,7 +96,7 @@ def _write_part(part: Part) -> Markup:
         rendered = _markdown().render(_clean(part.body))
         # Safe: the renderer was told to escape, and has no rule that lets HTML or an image through.
         return Markup('<div class="text" dir="auto">{}</div>\n').format(Markup(rendered))  # noqa: S704
-    if part.kind == "erased":
+    if part.kind in ("erased", "document"):
         return Markup('<p class="cut" dir="auto">{}: {}</p>\n').format(_clean(part.title), _clean(part.body))
     return Markup('<details class="{}"><summary dir="auto">{}</summary><pre dir="auto">{}</pre></details>\n').format(
         part.kind, _clean(part.title), _clean(part.body)
@@ -113,7 +115,15 @@ def _markdown() -> MarkdownIt:
     renderer.disable(["image", "html_block", "html_inline"])
     renderer.validateLink = lambda url: _LINK.match(url.strip()) is not None  # type: ignore[method-assign]
     renderer.add_render_rule("link_open", _open_link)
+    renderer.add_render_rule("fence", _write_fence)
     return renderer
+
+
+def _write_fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    """A block of code, below the name of its file where the fence says more than a language."""
+    info = " ".join(tokens[index].info.split())
+    label = "" if _LANGUAGE.fullmatch(info) else Markup('<p class="file">{}</p>\n').format(info)
+    return str(label) + str(self.fence(tokens, index, options, env))
 
 
 def _open_link(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:

@@ -7,7 +7,7 @@ turn where it leaves. Hidden text is left out here, so no renderer can let it th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -42,7 +42,8 @@ INCOMPLETE = "This reply is incomplete."
 
 
 class Part(Struct, frozen=True):
-    """A piece of an entry. ``kind`` is text, thinking, call, result, erased or other; ``title`` says what it is."""
+    """A piece of an entry. ``kind`` is text, document, thinking, call, result, erased or other; ``title`` says what it
+    is."""
 
     kind: str
     title: str
@@ -111,10 +112,16 @@ def make_page(
     turns = {turn.id: turn for turn in tree}
     builder = _PageBuilder(turns, debug, faces or {})
     sections = builder.build([each for each in thread if each in turns])
-    said = (entry for section in sections for entry in section.entries if entry.role == "user")
-    first = next((entry for entry in said if entry.parts[0].kind != "erased"), None)
-    named = title or (one_line(first.parts[0].body) if first else "A conversation")
+    asked = [part for each in sections for entry in each.entries if entry.role == "user" for part in entry.parts]
+    named = title or _words_of(asked) or "A conversation"
     return ThreadPage(named, thread[-1], tuple(sections), debug, model)
+
+
+def _words_of(parts: Iterable[Part], limit: int = 80) -> str:
+    """The first words among parts; where there are none, what the first document is called."""
+    shown = [part for part in parts if part.kind != "erased"]
+    first = next((part.body for part in shown if part.kind != "document"), None)
+    return one_line(first, limit) if first is not None else next((one_line(part.title, limit) for part in shown), "")
 
 
 def one_line(text: str, limit: int = 80) -> str:
@@ -140,8 +147,7 @@ class _PageBuilder:
             if not entries and sections:
                 continue
             anchor = f"b{len(sections)}"
-            said = (part for entry in entries for part in entry.parts if part.kind != "erased")
-            title = next((one_line(part.body, 60) for part in said), "")
+            title = _words_of((part for entry in entries for part in entry.parts), 60)
             if origin is not None:
                 origin.branches.append(Branch(anchor, title))
             sections.append(Section(anchor, title, tuple(entries)))
@@ -219,6 +225,18 @@ def _visible_parts(turn: TreeTurn) -> Iterator[Part]:
     text = visible_text(Message(role=turn.role, content=turn.content, attributes=turn.attributes))
     if text:
         yield Part("text", "", text)
+    if may_be_seen(turn.role, given.channel, given.intent):
+        yield from (_document(block) for block in turn.content if isinstance(block, Document))
+
+
+def _document(block: Document) -> Part:
+    """A document by its name: a page loads nothing, and a picture could be as large as a turn."""
+    media_type = block.source.media_type or "of no known type"
+    kind = _KINDS.get(media_type.partition("/")[0], "Document")
+    return Part("document", f"{kind} {block.name}" if block.name else kind, f"{media_type}, not shown")
+
+
+_KINDS = {"image": "Picture", "audio": "Recording", "video": "Video"}
 
 
 def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
@@ -233,8 +251,8 @@ def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
             case ToolResult(name=name, content=content):
                 inner = plain_text(content) or "(no text)"
                 yield Part("result", f"Result of {name}" if name else "Result", inner)
-            case Document(source=source, name=name):
-                yield Part("other", f"Document {name or source.media_type}", f"{source.media_type}, not shown")
+            case Document():
+                yield _document(block)
             case Mark(token=token):
                 yield Part("other", "Token", token)
             case ToolDefinitions(raw=raw):

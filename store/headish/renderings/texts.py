@@ -13,13 +13,14 @@ from headish.values.times import local_time
 
 
 def render_markdown(page: ThreadPage) -> str:
-    """Markdown with YAML front matter, whose values are JSON strings.
+    """Markdown with YAML front matter, whose values are JSON strings of text that is no Markdown.
 
     The text of a message keeps its Markdown, but for what could run or load something (``harmless``).
     """
     count = sum(entry.role != BOUNDARY for entry in page.sections[0].entries)
-    facts = {"title": page.title, "turn": page.head, "messages": count}
-    facts |= {"model": page.model} if page.model else {}
+    # Programs that read front matter put its title into a page of their own.
+    facts = {"title": disarm_line(page.title), "turn": page.head, "messages": count}
+    facts |= {"model": disarm_line(page.model)} if page.model else {}
     front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items())
     parts = [f"---\n{escape_json_controls(front)}\n---\n"]
     for index, section in enumerate(page.sections):
@@ -44,7 +45,7 @@ def _write_entry(entry: PageMessage) -> str:
 def _write_part(part: Part) -> str:
     if part.kind == "text":
         return disarm(part.body.strip("\n")) + "\n"
-    if part.kind == "erased":
+    if part.kind in ("erased", "document"):
         return f"*{disarm_line(f'{part.title}: {part.body}')}*\n"
     fence = _fence(part.body)
     title = html.escape(" ".join(part.title.split()), quote=False)
@@ -78,6 +79,6 @@ def _write_plain_entry(entry: PageMessage) -> str:
 
 
 def _write_plain_part(part: Part) -> str:
-    if part.kind == "erased":
+    if part.kind in ("erased", "document"):
         return f"({part.title}: {part.body})"
     return f"({part.title}) {part.body}" if part.title else part.body

@@ -150,12 +150,10 @@ def _read_schema(file: str) -> Any:
 
 def _url_block(url: str) -> dict[str, Any]:
     """A document that stays where it is. Its type is told by the name at the end of the path."""
-    import mimetypes
     from os.path import splitext
     from urllib.parse import urlsplit
 
     from headish.content.media import EXTENSIONS
 
-    extension = splitext(urlsplit(url).path)[1].lower()
-    kind = EXTENSIONS.get(extension) or mimetypes.MimeTypes(filenames=()).guess_type(f"x{extension}")[0]
+    kind = EXTENSIONS.get(splitext(urlsplit(url).path)[1].lower())
     return {"type": "document", "source": {"type": "url", "url": url, **({"media_type": kind} if kind else {})}}

@@ -7,7 +7,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidName, UnknownFormat, UnknownPointer, UnknownServer, Unmappable
+from headish.errors import (
+    Ambiguous,
+    InvalidArgument,
+    InvalidName,
+    UnknownConversation,
+    UnknownFormat,
+    UnknownPointer,
+    UnknownServer,
+    UnknownTurn,
+    Unmappable,
+)
+from headish.history.conversations import find_conversation, read_conversation
 from headish.history.definitions import find_pointer, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
@@ -20,19 +31,19 @@ from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
+from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
-from headish.values.messages import Note, TranscriptMessage
+from headish.values.messages import Face, Note, TranscriptMessage
 from headish.values.places import Place
 from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
     from headish.content.forms.parts import Form
     from headish.transcripts.threads import Ending
-    from headish.values.messages import Face
 
 Definition = Mapping[str, Any]
-Drawn = tuple[list[TurnId], list[TreeTurn], str | None, "dict[TurnId, Face]"]
-"""What a page is made of: the thread, its tree, the model that it asks, and how people see its turns."""
+Drawn = tuple[list[TurnId], list[TreeTurn], str | None, dict[TurnId, Face], str | None]
+"""What a page is made of: the thread, its tree, the model that it asks, how people see its turns, and its title."""
 NO_ANSWER = "a thread without an answer that a trainer may see"
 
 
@@ -50,7 +61,8 @@ def render(
 
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
     other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
-    reasoning and the bookmarks too. Without ``title`` the title is the first words of the user. The head of a page says
+    reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the conversation's
+    title; without one of these either, the first words of the user. The head of a page says
     which model the thread asks, each reply which one answered. Turns that are hidden from people are left out, others
     stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
     Raises: UnknownFormat; CorruptTurn.
@@ -58,19 +70,31 @@ def render(
     from headish.renderings import make_page, render  # late, as below
 
     def work(connection: Connection, stored: StoredTurn) -> Drawn:
+        named = title or _title(connection, space, headish)
         walked = walk(connection, space._number, [stored.place])
         thread = [each.id for each in walked]
         model = _model(connection, space, resolve_options(walked))
         if branches:
             tree = read_whole_tree(connection, space._number, stored.place)
-            return thread, tree, model, _faces_of_tree(connection, space, walked, tree)
+            return thread, tree, model, _faces_of_tree(connection, space, walked, tree), named
         links = read_links(connection, space._number, stored.place)
         # A name may tell of a branch that does not leave with the page.
         tree = build_thread(connection, space._number, walked, links, named=debug)
-        return thread, tree, model, _faces(walked)
+        return thread, tree, model, _faces(walked), named
 
-    thread, tree, model, faces = space._read_at(headish, work)
-    return render(make_page(thread, tree, title=title, debug=debug, model=model, faces=faces), format)
+    thread, tree, model, faces, named = space._read_at(headish, work)
+    return render(make_page(thread, tree, title=named, debug=debug, model=model, faces=faces), format)
+
+
+def _title(connection: Connection, space: Space, headish: str) -> str | None:
+    """The title of the conversation that a headish is of; None where it has none, or is not the only one."""
+    parsed = parse_headish(headish)
+    named = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
+    try:
+        found = find_conversation(connection, space._number, named)
+        return read_conversation(connection, space._number, found).record.title
+    except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
+        return None
 
 
 @door()
