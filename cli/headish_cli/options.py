@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -56,14 +57,28 @@ class GlobalOptions(NamedTuple):
 
     def open(self, *, create: bool = False) -> Store:
         """The store. Only commands that store something make what is missing."""
-        from headish import Store
-
-        store = Store.open(self.target, space=self.space, create=create, read_only=self.read_only, author=self.author,
-                           isolation=self.isolation)  # fmt: skip
+        store = self._open(create)
         if self.at_least is None:
             return store
         click.get_current_context().call_on_close(store.close)  # what waits shares the store's connections
         return store.at_least(self.at_least)
+
+    def _open(self, create: bool) -> Store:
+        """The store; that a space is made which nobody made before is told, since its name may be a slip."""
+        from headish import Store
+        from headish.errors import UnknownDatabase, UnknownSpace
+
+        opened = partial(Store.open, self.target, space=self.space, read_only=self.read_only, author=self.author,
+                         isolation=self.isolation)  # fmt: skip
+        if not create or self.space == "default":
+            return opened(create=create)
+        try:
+            return opened(create=False)
+        except UnknownSpace:
+            click.echo(f"There was no space {self.space}: it is made now.", err=True)
+        except UnknownDatabase:
+            pass
+        return opened(create=True)
 
     def open_database(self, *, create: bool = False) -> Database:
         """The database, for the commands that look at all of its spaces."""

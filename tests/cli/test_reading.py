@@ -136,7 +136,8 @@ class TestReplies:
         headish("reply", "main", "--from", "openai", stdin=json.dumps(whole))
         headish("add", "and?", "-c", "main")
         half = {"model": "small-2", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]}
-        headish("reply", "main", "--from", "openai", stdin=f"data: {json.dumps(half)}\n\n")
+        cut_off = headish.run("reply", "main", "--from", "openai", stdin=f"data: {json.dumps(half)}\n\n")
+        assert (cut_off.code, "incomplete" in cut_off.err) == (1, True)
         return headish
 
     def test_lists_name_the_model_and_what_was_cut_off(self, replied: Command) -> None:

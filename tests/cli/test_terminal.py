@@ -98,8 +98,8 @@ class TestScreens:
         headish("add", "短い会話です。" * 9, "-c", name, "--role", "assistant")
         headish("edit", f"{name}~1", "another question of as many words")
         headish("search", "question")  # fills the index, which shows its progress
-        reply = json.dumps({"model": "m" * 30, "choices": [{"message": {"role": "assistant", "content": "yes " * 30}}]})
-        headish("reply", name, "--from", "openai", stdin=reply)
+        choice = {"message": {"role": "assistant", "content": "yes " * 30}, "finish_reason": "stop"}
+        headish("reply", name, "--from", "openai", stdin=json.dumps({"model": "m" * 30, "choices": [choice]}))
         commands = (
             ("list",), ("log", name), ("log", "--graph", name), ("tree", name), ("search", "question"),
             ("bookmark", "list"), ("siblings", f"{name}~1"), ("follow", "--no-wait"),

@@ -15,8 +15,8 @@ from contextlib import suppress
 import pytest
 
 from headish import Store
-from headish.database.query import Connection
-from headish.errors import HeadishError
+from headish.database.query import Connection, Query
+from headish.errors import DatabaseError, HeadishError
 from support.interrupts import Interrupted, interrupted_calls, interrupting, is_free
 from support.places import FilePlace, Place
 
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 if not hasattr(signal, "setitimer"):
     pytest.skip("interrupts are sent by setitimer; run these on Linux or macOS", allow_module_level=True)
 
+QUICK = Query("answer at once", "SELECT %s::text")
 INTERRUPTS = int(os.environ.get("HEADISH_INTERRUPTS", "100"))
 """How many a test sends; ``make soak`` sends 10,000."""
 
@@ -104,6 +105,31 @@ class TestInterrupts:
             assert caplog.text == ""
             store.add_turn("after", continues="main")
             assert len(store.log("main")) == 2
+
+    def test_one_in_the_middle_of_many_rows_comes_out_as_itself(self, new_postgresql: str) -> None:
+        """The driver sends them as one message, which it cannot leave in the middle."""
+        slow = Query("wait", "SELECT pg_sleep(%s)")
+        with Store.open(new_postgresql) as store, interrupting():
+            store.add_turn("root", bookmark="main")
+
+            def work(connection: Connection) -> None:
+                connection.run_rows(QUICK, [["1"], ["2"]])
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
+                connection.run_rows(slow, [["0.2"]] * 40)
+
+            with pytest.raises(Interrupted):
+                store._write(work)
+            store.add_turn("after", continues="main")
+
+    def test_an_error_while_an_earlier_one_is_handled_is_no_interrupt(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        store.add_turn("root", bookmark="main")
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            with pytest.raises(DatabaseError, match=r"does not exist|no such"):
+                store._write(lambda connection: connection.run(Query("fail", "SELECT 1 / 0 FROM nothing_at_all")))
+            store.add_turn("after", continues="main")
 
     def test_an_exception_of_the_work_leaves_none_either(self, file_place: FilePlace) -> None:
         store = file_place.open()

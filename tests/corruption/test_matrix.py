@@ -29,7 +29,7 @@ EACH_CELL = pytest.mark.parametrize(
     CELLS,
     ids=[f"{table if column is None else column}-{kind}" for table, column, kind in CELLS],
 )
-TRIED = 12
+TRIED = 6
 """How many damages of a kind are done to a column where verify is said to see each."""
 
 

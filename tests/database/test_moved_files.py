@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import headish
 from headish import Store
 from headish.database.revisions import REVISIONS
 from headish.database.upgrade import upgrade_schema
-from headish.errors import DatabaseReplaced, InvalidArgument, NotADatabase
+from headish.errors import DatabaseReplaced, DatabaseUnavailable, InvalidArgument, NotADatabase
+from support.command import Command
 from support.insides import database_of
 from support.places import FilePlace
 
@@ -46,6 +48,54 @@ class TestAFileThatIsGone:
             store.add_turn("a")
         (tmp_path / "aside.db").rename(path)
         assert store.add_turn("a").meta.role == "user"
+
+
+class TestTwoNamesOfOneFile:
+    """Each hard link has a log of its own: what one writer stored, the other one would write over."""
+
+    def test_a_second_name_is_refused_and_the_first_writes_on(self, file_place: FilePlace, tmp_path: Path) -> None:
+        store = file_place.open()
+        store.add_turn("first", bookmark="main")
+        other = tmp_path / "other.db"
+        os.link(file_place.target, other)
+        for options in ({}, {"read_only": True}, {"create": False}):
+            with pytest.raises(DatabaseUnavailable, match=r"other.db has 2 names \(hard links\)"):
+                Store.open(other, **options)
+        assert sorted(each.name for each in tmp_path.glob("other.db*")) == ["other.db"]
+        store.add_turn("second", continues="main")
+        store.close()
+        with pytest.raises(DatabaseUnavailable, match="remove the other name"):
+            Store.open(file_place.target)
+        other.unlink()
+        with Store.open(file_place.target) as again:
+            assert len(list(again.turns())) == 2
+            assert again.verify().problems == ()
+
+    @pytest.mark.parametrize("beside", ["-wal", "-shm"])
+    def test_a_second_name_of_what_lies_beside_is_refused(self, file_place: FilePlace, beside: str) -> None:
+        store = file_place.open()
+        store.add_turn("first")
+        os.link(file_place.target + beside, file_place.target + ".kept")
+        with pytest.raises(DatabaseUnavailable, match=f"{beside} has 2 names"):
+            Store.open(file_place.target)
+
+    def test_a_restore_and_the_command_refuse_it_too(self, file_place: FilePlace, tmp_path: Path) -> None:
+        file_place.open().backup(tmp_path / "b.hbackup")
+        Store.open(tmp_path / "one.db").close()
+        os.link(tmp_path / "one.db", tmp_path / "two.db")
+        with pytest.raises(DatabaseUnavailable, match="hard links"):
+            headish.restore(tmp_path / "b.hbackup", tmp_path / "two.db", to="elsewhere", only="default")
+        assert "hard links" in Command(tmp_path / "two.db").fails("list")
+
+    def test_symbolic_links_are_one_file(self, file_place: FilePlace, tmp_path: Path) -> None:
+        store = file_place.open()
+        (tmp_path / "link.db").symlink_to(file_place.target)
+        with Store.open(tmp_path / "link.db") as linked:
+            for number in range(20):
+                store.add_turn(f"a {number}")
+                linked.add_turn(f"b {number}")
+            assert len(list(linked.turns())) == len(list(store.turns())) == 40
+            assert store.verify().problems == ()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no mode of this kind here; run this on a POSIX system")

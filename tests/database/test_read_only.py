@@ -294,17 +294,18 @@ class TestMedia:
             assert store.stats().turns == 3
 
     def test_what_is_written_meanwhile_from_elsewhere_is_noticed(self, tmp_path: Path) -> None:
-        folder, elsewhere = tmp_path / "medium", tmp_path / "elsewhere"
+        folder, later = tmp_path / "medium", tmp_path / "later.db"
         folder.mkdir()
-        elsewhere.mkdir()
         fill(str(folder / "chat.db"))
-        (elsewhere / "chat.db").hardlink_to(folder / "chat.db")
-        with mounted(folder):
-            (elsewhere / "chat.db").chmod(0o644)
+        shutil.copy(folder / "chat.db", later)
+        with Store.open(later) as writer:
+            writer.add_turn("x" * 5000, continues="main")
+        # Opened before it became a read-only medium, as another machine has it open.
+        with (folder / "chat.db").open("r+b") as elsewhere, mounted(folder):
             with Store.open(folder / "chat.db") as reader:
                 assert reader.stats().turns == 2
-                with Store.open(elsewhere / "chat.db") as writer:
-                    writer.add_turn("x" * 5000, continues="main")
+                elsewhere.write(later.read_bytes())
+                elsewhere.flush()
                 with pytest.raises(DatabaseReplaced, match="open it anew"):
                     reader.stats()
             with Store.open(folder / "chat.db") as again:

@@ -67,3 +67,14 @@ def test_the_tree_at_the_top_draws_each_error_below_its_base() -> None:
         drawn[name] = above[-1][1] if above else "Exception"
         above.append((depth, name))
     assert drawn == {kind.__name__: kind.__base__.__name__ for kind in KINDS if kind.__base__}
+
+
+def test_an_error_counts_cuts_and_says_the_way_out() -> None:
+    said = {
+        str(errors.QuotaExceeded("turns", 1, 1, 2)): "limited to 1 turn, has 1 and was given 2 more",
+        str(errors.QuotaExceeded("bytes", 2000, 0, 3000)): "limited to 2,000 bytes, has 0 and was given 3,000 more",
+        str(errors.SpaceNotEmpty("a")): "to erase them all, use spaces.erase",
+        str(errors.SpaceNotEmpty("a", "take another")): "objects; take another",
+        str(errors.InvalidCall("n" * 99, "no such tool")): f"the call of '{'n' * 80}' cannot be run: no such tool",
+    }
+    assert {text: words for text, words in said.items() if words not in text} == {}

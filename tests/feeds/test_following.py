@@ -157,6 +157,15 @@ class TestBookmark:
         moves = [each.new if each.kind == "move" else each.turn.id for each in changes if each.kind in KINDS]
         assert moves == [*(ids[name] for name in ("q?", "a", "r?", "r?")), *(ids[name] for name in ("b", "c?", "c?"))]
 
+    def test_a_move_back_to_the_branch_that_it_left_brings_all_behind_the_fork(self, store: Store) -> None:
+        """Also where the fork is at the first turn: of a chain that was joined at 0 all from 1 on is new."""
+        ids = {name: turn.id for name, turn in grow(store, "a <- b <- c, a <- d").items()}
+        store.bookmarks.set("main", ids["d"])
+        before = store.position()
+        store.bookmarks.set("main", ids["c"])
+        brought = [each.turn.id for each in past(store, before, bookmark="main") if each.kind == "turn"]
+        assert brought == [ids["b"], ids["c"]]
+
     def test_going_back_brings_nothing(self, store: Store) -> None:
         for words in ("a", "b", "c"):
             store.add_turn(words, continues="main" if words != "a" else None, bookmark="main")

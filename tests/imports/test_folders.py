@@ -51,9 +51,10 @@ def test_json_has_it_as_well_and_a_path_that_is_given_too_is_none_of_it(folder: 
         "count": 2,
         "files": [str(folder / "chatgpt.zip"), str(folder / "notes.md")],
         "importable": {str(folder / "chatgpt.zip"): "chatgpt"},
+        "empty": 0,
     }
     said = json.loads(command.run("import", "--json", str(folder / "train.jsonl")).out)
-    assert said["unread"] == {"count": 0, "files": [], "importable": {}}
+    assert said["unread"] == {"count": 0, "files": [], "importable": {}, "empty": 0}
 
 
 def test_links_that_lead_out_and_what_is_no_file_are_told(folder: Path, tmp_path: Path) -> None:
@@ -109,3 +110,16 @@ def test_a_folder_without_sessions_is_read_whole(folder: Path, tmp_path: Path) -
     assert (done.code, "not read" in done.err) == (1, False)
     assert "notes.md: " in done.err
     assert "2 conversations with" in done.err
+
+
+def test_empty_sessions_and_what_was_read_with_a_sub_agent_are_told_in_their_own_words(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "projects" / "empty.jsonl").touch()
+    agents = folder / "projects" / "s" / "subagents"
+    agents.mkdir(parents=True)
+    (agents / "agent-f00.jsonl").write_bytes(MADE["claude-code"][1]())
+    (agents / "agent-f00.meta.json").write_text('{"description": "Find"}')
+    done = Command(str(tmp_path / "ours.db")).run("import", str(folder))
+    assert "1 file of the folder is empty.\n" in done.err
+    assert "3 files of the folder not read: chatgpt.zip, notes.md, train.jsonl.\n" in done.err

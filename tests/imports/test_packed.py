@@ -55,10 +55,18 @@ def test_what_is_read_can_be_read_again(memory: Store) -> None:
     assert file.read() == b""
 
 
+def test_it_is_read_from_any_place_on() -> None:
+    data = bytes(range(256)) * 1000
+    file = unpacked(as_file(pack(data)), "x")
+    for place in (5, 100_001, 200_003, 7, len(data), len(data) + 9):
+        assert file.seek(place) == min(place, len(data))
+        assert file.read(300) == data[place : place + 300]
+
+
 def test_a_bomb_is_refused_before_it_fills_the_memory(memory: Store) -> None:
     bomb = pack(b'{"' + bytes(1024 * 1024)) * 100
     assert len(bomb) < 10_000
-    with pytest.raises(InvalidImport, match="swells to more than 250 times"):
+    with pytest.raises(InvalidImport, match="swells to more than 100 times"):
         memory.import_file(as_file(bomb), "codex")
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from headish import Store
 from headish.errors import InvalidImport
 from imports.test_hostile import ODD, places
+from support.insides import unchanged
 
 pytestmark = pytest.mark.slow
 
@@ -256,6 +257,12 @@ class TestOpenWebUI:
         assert (done.added, done.broken) == (4, 0)
         assert memory.verify().problems == ()
 
+    def test_an_export_from_before_there_were_branches_is_recognised(self, memory: Store) -> None:
+        said = [{"role": "user", "content": "Hi", "timestamp": 1700000000}, {"role": "assistant", "content": "Hello"}]
+        chat = {"title": "Old", "models": ["m"], "options": {}, "messages": said, "timestamp": 1700000000}
+        done = memory.import_file(as_json([{"id": "o", "user_id": "u", "title": "Old", "chat": chat}]))
+        assert (done.added, memory.text("old")) == (2, "Hello")
+
 
 class TestLibreChat:
     def test_nested_messages_are_one_tree_behind_the_instructions(self, memory: Store) -> None:
@@ -270,6 +277,14 @@ class TestLibreChat:
         assert (tip.text, tip.meta.reply["model"]) == ("The moon.", "m")
         assert len(memory.heads()) == 3
         assert memory.import_file(as_json(TIDES)).added == 0
+
+    def test_the_name_is_on_a_leaf_where_only_the_first_message_has_a_time(self, memory: Store) -> None:
+        answer = {"messageId": "2", "text": "Gravity.", "isCreatedByUser": False, "children": []}
+        first = {"messageId": "1", "text": "Why?", "isCreatedByUser": True, "children": [answer]}
+        first["createdAt"] = "2026-01-02T03:04:05Z"
+        memory.import_file(as_json({"conversationId": "n", "title": "Leaf", "messagesTree": [first]}))
+        assert memory.text("leaf") == "Gravity."
+        assert memory.get("leaf") in memory.heads()
 
     def test_a_flat_list_says_the_same(self, memory: Store) -> None:
         memory.import_file(as_json(TIDES))
@@ -326,6 +341,32 @@ class TestInspect:
         sample = {"id": 2, "messages": [{"role": "user", "content": bomb}], "attachments": {hash: "x" * 100_000}}
         done = memory.import_file(as_json({"eval": {"task": "t"}, "samples": [sample]}), "inspect")
         assert done.unmapped["text that lies apart, and is missing or too long (left out)"] > 1000
+
+    def test_a_text_is_the_same_wherever_it_stands(self, memory: Store) -> None:
+        """The lists that a model was asked with are condensed, and the messages of the sample are not."""
+        hash, long = "c" * 32, "A long question. " * 20
+        asked = {"id": "q", "role": "user", "content": f"attachment://{hash}"}
+        said = {"id": "a", "role": "assistant", "content": "Yes."}
+        event = {"event": "model", "input": [asked], "output": {"choices": [{"message": said}]}}
+        sample = {
+            "id": 1,
+            "messages": [{**asked, "content": long}, said],
+            "events": [event],
+            "attachments": {hash: long},
+        }
+        log = {"eval": {"task": "t", "eval_id": "e"}, "samples": [sample]}
+        assert memory.import_file(as_json(log), "inspect").added == 2
+        assert len(memory.heads()) == 1
+        with unchanged(memory):
+            assert memory.import_file(as_json(log), "inspect").added == 0
+
+    def test_messages_of_a_pool_are_named_by_their_places(self, memory: Store) -> None:
+        pool = [{"id": each, "role": "user", "content": each} for each in ("a", "b")]
+        output = {"choices": [{"message": {"id": "x", "role": "assistant", "content": "aside"}}]}
+        event = {"event": "model", "input": [], "input_refs": [0, 1], "output": output}
+        sample = {"id": 1, "messages": [pool[0]], "events": [event], "message_pool": pool}
+        memory.import_file(as_json({"eval": {"task": "t", "eval_id": "e"}, "samples": [sample]}), "inspect")
+        assert [each.text for each in memory.resolve(memory.find("inspect:e/1/1:x").id).messages] == ["a", "b", "aside"]
 
     def test_a_damaged_member_costs_itself(self, memory: Store) -> None:
         data = io.BytesIO()

@@ -3,8 +3,9 @@
     python tests/mutants/run.py --pytest PYTEST [--places 20] [--seed 1] [FLOOR …]
 
 Of each folder of the library it draws places, changes one at a time in a copy, and runs the tests of that folder until
-the first failure. Slow tests, PostgreSQL and the tests of other folders are left out, so a share is a lower bound. The
-changes are those of Cosmic Ray (https://cosmic-ray.readthedocs.io), with one of our own: a guard that is never taken.
+the first failure: the quick ones, then the slow ones. PostgreSQL and the tests of other folders are left out, so a
+share is a lower bound. The changes are those of Cosmic Ray (https://cosmic-ray.readthedocs.io), and one of our own: a
+guard that is never taken.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ APART = {"integrations"}
 GENERATED = LIBRARY / "aio" / "verbs"
 LEAST_SECONDS, TIMES = 60, 4
 """A change may make the tests of a folder take so many times as long; then it was noticed."""
+QUICK, SLOW = "not slow and not postgresql", "slow and not postgresql"
+NOTHING_RUN = 5
+"""pytest's exit code where a folder has no such tests."""
 ENDING = ("return_stmt", "raise_stmt")
 Position = tuple[tuple[int, int], tuple[int, int]]
 
@@ -136,19 +140,16 @@ class Copy:
         shutil.copytree(ROOT / "store", self.root)
         self._path = os.pathsep.join(map(str, (self.root, ROOT / "cli", ROOT / "migrations")))
 
-    def test(self, floor: str, first: Path | None, seconds: float | None) -> int | None:
+    def test(self, floor: str, first: Path | None, seconds: float | None, marks: str) -> int | None:
         """pytest's exit code for the tests of a folder, those named like a module first; None if they took longer."""
         folder = ROOT / "tests" / floor
         named = sorted(folder.rglob(f"test_{first.stem}*.py")) if first is not None else []
-        command = [self._pytest, "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not postgresql"]
+        command = [self._pytest, "-x", "-q", "-p", "no:cacheprovider", "-m", marks, *map(str, named), str(folder)]
+        environment = os.environ | {"PYTHONPATH": self._path}
         try:
-            done = subprocess.run(
-                [*command, *map(str, named), str(folder)],
-                cwd=ROOT, env=os.environ | {"PYTHONPATH": self._path}, timeout=seconds, capture_output=True,
-            )  # fmt: skip
+            return subprocess.run(command, cwd=ROOT, env=environment, timeout=seconds, capture_output=True).returncode
         except subprocess.TimeoutExpired:
             return None
-        return done.returncode
 
     def change(self, module: Path, text: str) -> None:
         """Write a module. Each has a time of its own: Python tells compiled code by seconds and sizes."""
@@ -161,11 +162,13 @@ class Copy:
 
 def try_floor(copy: Copy, floor: str, count: int, seed: int) -> tuple[int, int]:
     """How many changes of a floor were noticed, and how many were tried."""
-    started = time.monotonic()
-    if copy.test(floor, None, None) != 0:
-        print(f"{floor}: its tests fail without a change", flush=True)
-        return 0, 0
-    limit = LEAST_SECONDS + TIMES * (time.monotonic() - started)
+    limits: dict[str, float | None] = {}
+    for marks in (QUICK, SLOW):
+        started = time.monotonic()
+        if copy.test(floor, None, None, marks) not in (0, NOTHING_RUN):
+            print(f"{floor}: its tests fail without a change", flush=True)
+            return 0, 0
+        limits[marks] = LEAST_SECONDS + TIMES * (time.monotonic() - started)
     noticed = tried = 0
     for module, place in draw(floor, count, seed):
         original = module.read_text("utf-8")
@@ -173,19 +176,27 @@ def try_floor(copy: Copy, floor: str, count: int, seed: int) -> tuple[int, int]:
         if mutated is None or mutated == original:
             continue
         copy.change(module, mutated)
-        code = copy.test(floor, module, limit)
+        how = noticing(copy, floor, module, limits)
         copy.change(module, original)
         tried += 1
-        noticed += code != 0
-        show(module, place, code, original, mutated)
+        noticed += bool(how)
+        show(module, place, how, original, mutated)
     return noticed, tried
 
 
-def show(module: Path, place: Place, code: int | None, original: str, mutated: str) -> None:
-    how = "too slow" if code is None else "noticed" if code else "SURVIVED"
+def noticing(copy: Copy, floor: str, module: Path, limits: dict[str, float | None]) -> str:
+    """Which tests noticed a change, and how; empty if none did."""
+    for marks, seconds in limits.items():
+        code = copy.test(floor, module, seconds, marks)
+        if code not in (0, NOTHING_RUN):
+            return "too slow" if code is None else "noticed" if marks == QUICK else "by slow"
+    return ""
+
+
+def show(module: Path, place: Place, how: str, original: str, mutated: str) -> None:
     kind = type(place.operator).__name__
-    print(f"{how:8} {module.relative_to(LIBRARY)}:{place.position[0][0]} {kind}", flush=True)
-    if code == 0:
+    print(f"{how or 'SURVIVED':8} {module.relative_to(LIBRARY)}:{place.position[0][0]} {kind}", flush=True)
+    if not how:
         lines = difflib.unified_diff(original.splitlines(), mutated.splitlines(), lineterm="", n=0)
         print("\n".join(f"    {line}" for line in list(lines)[3:]), flush=True)
 

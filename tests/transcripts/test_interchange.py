@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish.errors import ConversionLoss, HeadishError, InvalidInterchange, Unmappable, Unrepresentable
@@ -98,9 +98,8 @@ def test_other_json_raises_only_the_named_error(read: Any, messages: Any, key: s
         assert error.code == "E-MAP-INPUT"
 
 
-@pytest.mark.parametrize("source", FORMATS)
-@pytest.mark.parametrize("target", FORMATS)
-@given(data=st.data())
+@given(source=st.sampled_from(FORMATS), target=st.sampled_from(FORMATS), data=st.data())
+@settings(max_examples=5 * settings().max_examples)
 def test_a_conversion_comes_back_or_is_refused(source: str, target: str, data: st.DataObject) -> None:
     transcript = from_json(data.draw(models(source)))
     try:

@@ -17,6 +17,7 @@ from headish_cli.options import (
 )
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
+    Told,
     content_of,
     one_line,
     print_json,
@@ -67,8 +68,8 @@ def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
     with settings.open() as store:
         turn = store.find(key)
         if turn is None:
-            say(f"No turn of this space has the key {one_line(key, None)}.")
-        elif as_json:
+            raise Told(f"no turn of this space has the key {one_line(key, None)}")
+        if as_json:
             print_json(turn_record(turn))
         else:
             click.echo(turn.id)
@@ -99,6 +100,8 @@ def log_command(
         "role": role,
         "grep": grep,
     }
+    if as_json and graph:
+        raise click.UsageError("--graph draws for people: with --json each turn says what it continues")
     with settings.open() as store:
         turns = store.log(headish, limit=limit, **chosen)
         if as_json:

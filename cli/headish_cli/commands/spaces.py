@@ -80,6 +80,8 @@ def rename_command(settings: GlobalOptions, old: str, new: str) -> None:
     with settings.open_database() as database:
         database.spaces.rename(old, new)
     say(f"The space {old} is now {new}.")
+    if old == settings.space:
+        say(f"Commands go on looking for {old}: use --space {new}, or set HEADISH_SPACE={new}.")
 
 
 @spaces_command.command("rm")

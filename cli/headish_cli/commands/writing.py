@@ -96,6 +96,8 @@ def add_command(
     given = _read_given(continues, servers, settings_pairs, said_at)
     content = read_content(text, attached)
     assert content is not None
+    if content == "":  # as of an unset variable
+        raise click.UsageError("there is nothing to store: the text is empty")
     if json_blocks and attached:
         raise click.UsageError("--json-blocks holds the documents itself: leave --attach out")
     if json_blocks and text not in (None, "-", content):

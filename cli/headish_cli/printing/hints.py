@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from headish.errors import HeadishError
     from headish_cli.options import GlobalOptions
@@ -14,7 +16,8 @@ def hint(error: HeadishError, settings: object) -> str:
     from headish.errors import UnknownDatabase, UnknownSpace, UnknownTurn
     from headish_cli.options import GlobalOptions
 
-    if isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace):
+    is_missing = isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace)
+    if is_missing and click.get_current_context().invoked_subcommand != "restore":  # which looks for a backup
         return "; 'headish add', 'headish ask' and 'headish import' make one"
     if isinstance(error, UnknownTurn) and isinstance(settings, GlobalOptions) and settings.db is None:
         return _where(settings)

@@ -19,7 +19,7 @@ NAMED = 3
 
 def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[ImportNote], None]) -> UnreadFiles:
     """What the folders among the paths hold beside the files that are read, told one by one."""
-    from headish.imports.folders import passed_over
+    from headish.imports.folders import EMPTY, passed_over
     from headish.imports.imported import UNREAD_SHOWN, UnreadFiles
     from headish.imports.notes import ImportNote
 
@@ -28,6 +28,9 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
         name = os.fsencode(each.path).decode(errors="replace")
         taken = f"; an import of its own reads it as {each.format}" if each.format else ""
         told(ImportNote(name, "", "left out", f"not read: {each.reason}{taken}"))
+        if each.reason == EMPTY:
+            unread = unread.plus(UnreadFiles(empty=1))
+            continue
         files = (name,) if unread.count < UNREAD_SHOWN else ()
         unread = unread.plus(UnreadFiles(1, files, {name: each.format} if each.format else {}))
     return unread
@@ -35,6 +38,8 @@ def find_unread(paths: Sequence[str], read: Sequence[str], told: Callable[[Impor
 
 def say_unread(unread: UnreadFiles) -> None:
     """A line for what was not read, and one with the command that reads what can be."""
+    if unread.empty:
+        say(f"{counted(unread.empty, 'file')} of the folder {'is' if unread.empty == 1 else 'are'} empty.")
     if not unread.count:
         return
     more = f" and {unread.count - NAMED:,} more" if unread.count > NAMED else ""

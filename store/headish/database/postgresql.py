@@ -11,6 +11,7 @@ lost, too. A commit whose answer was lost is settled by looking for what it stor
 from __future__ import annotations
 
 import copy
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -151,20 +152,9 @@ class _ServerConnection(Connection):
             self._driver.execute(settings, prepare=False)
             yield
 
-    @contextmanager
-    def _piped(self) -> Iterator[None]:
-        """What is sent inside goes out as one message. An interrupt comes out as itself."""
-        try:
-            with self._driver.pipeline():
-                yield
-        except Exception as error:
-            # The driver, which cannot leave its pipeline in the middle, says so in place of the interrupt.
-            cause = error.__context__
-            while cause is not None and isinstance(cause, Exception):
-                cause = cause.__context__
-            if cause is not None:
-                raise cause from None
-            raise
+    def _piped(self) -> AbstractContextManager[Any]:
+        """What is sent inside goes out as one message."""
+        return self._driver.pipeline()  # type: ignore[no-any-return]
 
 
 class _SharedPool:
@@ -333,6 +323,7 @@ class PostgreSQLBackend:
         return settings in ("", path.asking) and bool(path.settings)
 
     def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
+        handled = sys.exc_info()[1]
         driver = self._pool.take()
         try:
             self._begin(driver, reads)
@@ -351,7 +342,11 @@ class PostgreSQLBackend:
             except self._psycopg.Error as error:
                 self._check_lost(driver, _CommitLost(error, result) if not reads else _ConnectionLost(error))
                 raise
-        except Exception:
+        except Exception as error:
+            interrupt = _interrupt_behind(error, handled)
+            if interrupt is not None:
+                self._pool.discard(driver)
+                raise interrupt from None
             self._undo(driver)
             raise
         except BaseException:
@@ -558,6 +553,17 @@ class _CommitLost(_ConnectionLost):
     def __init__(self, error: Exception, result: Any) -> None:
         super().__init__(error)
         self.result = result
+
+
+def _interrupt_behind(error: Exception, handled: BaseException | None) -> BaseException | None:
+    """The interrupt that an error hides: the driver cannot leave a pipeline in the middle, and says so in its place.
+    What the caller was handling before is none."""
+    cause = error.__context__
+    while cause is not None and cause is not handled:
+        if not isinstance(cause, Exception):
+            return cause
+        cause = cause.__context__
+    return None
 
 
 def _is_away(error: Exception) -> bool:

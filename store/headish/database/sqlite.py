@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.file.files import Location, as_read_only, check_file, file_state, identity, is_writable
+from headish.database.file.forking import FORKS
 from headish.database.file.sharing import SharedCommits
 from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
@@ -123,6 +124,7 @@ class SQLiteBackend:
         before = vars(self).get("_pool"), vars(self).get("_memory"), vars(self).get("_writing")
         # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
         self._pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=self._wait_seconds)
+        FORKS.close_before(self._pool)
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
         self._memory = self._connect() if self._in_memory else None
@@ -193,6 +195,10 @@ class SQLiteBackend:
             self._log.shorten(others_wait=others_wait)
 
     def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
+        with FORKS.transaction():
+            return self._transact_here(begin, run, committed)
+
+    def _transact_here(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         driver = self._take_connection()
         # The driver's own context manager rolls back in C: no signal handler can raise between an exception and it,
         # as one could at the first byte code of a ``finally`` of ours. A connection that is in a transaction would
@@ -268,7 +274,7 @@ class SQLiteBackend:
     @contextmanager
     def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
         self._owner.check()
-        with self._writing:
+        with self._writing, FORKS.transaction():
             driver = self._memory or self._wait(self._connect)
             begin = "BEGIN" if self.read_only else "BEGIN IMMEDIATE"
             try:
@@ -288,6 +294,9 @@ class SQLiteBackend:
         driver.rollback()
         if self._memory is None:
             driver.close()
+            # They know the tables as they were. Where SQLite cannot look whether that still holds, for an error of the
+            # disk, it says that there is no such table.
+            self._pool.discard_idle()
         else:
             driver.execute("PRAGMA foreign_keys = ON")
 
@@ -305,12 +314,13 @@ class SQLiteBackend:
         """Switch to write-ahead logging, which stays with the file; two processes may try at once."""
         if not self._is_file:
             return
-        driver = self._wait(self._take_connection)
-        try:
-            if driver.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                self._wait(lambda: driver.execute("PRAGMA journal_mode = WAL"))
-        finally:
-            self._give_back(driver)
+        with FORKS.transaction():
+            driver = self._wait(self._take_connection)
+            try:
+                if driver.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                    self._wait(lambda: driver.execute("PRAGMA journal_mode = WAL"))
+            finally:
+                self._give_back(driver)
 
     def backup(self, label: str) -> str | None:
         """A consistent copy beside the file, made by SQLite itself and moved into place when it is whole."""
@@ -328,7 +338,7 @@ class SQLiteBackend:
 
     def copy_into(self, path: str) -> bool:
         """By VACUUM INTO: what was deleted is not in the copy, and writers go on."""
-        with self._reading:
+        with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:
                 self._wait(lambda: driver.execute("VACUUM INTO ?", [path]))
@@ -340,13 +350,14 @@ class SQLiteBackend:
         """SQLite's ``integrity_check`` and ``foreign_key_check``: every index against its table, every reference."""
         from headish.database.file.upkeep import find_problems
 
-        driver = self._take_connection()
-        try:
-            return find_problems(driver)
-        except sqlite3.Error as error:
-            raise self._translate(error) from error
-        finally:
-            self._give_back(driver)
+        with FORKS.transaction():
+            driver = self._take_connection()
+            try:
+                return find_problems(driver)
+            except sqlite3.Error as error:
+                raise self._translate(error) from error
+            finally:
+                self._give_back(driver)
 
     def plan_again(self) -> None:
         """SQLite plans without statistics."""
@@ -359,7 +370,7 @@ class SQLiteBackend:
         self.check_writable()
         from headish.database.file.upkeep import rewrite
 
-        with self._writing:
+        with self._writing, FORKS.transaction():
             self._check_identity()
             driver = self._take_connection()
             try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
 from headish.database.revisions import REVISION, REVISIONS
-from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
+from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, DatabaseUnavailable, UnknownDatabase
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -80,15 +80,20 @@ def _quick_revision(database: Backend) -> str | None:
 
 
 def _settle(database: Backend, create: bool) -> None:
+    making = False
     try:
         with database.schema_connection() as connection:
             current = _revision(database, connection)
             if current is None:
+                making = True
                 _create(database, connection, create)
                 return
             _check_known(database, current)
     except DatabaseError as error:
         # Another process may have made the tables between our look and our CREATE.
+        if making and type(error) is DatabaseUnavailable:
+            told = f"{error.reason} while its tables were made; open it again, and what is missing is made"
+            raise DatabaseUnavailable(error.target, told) from error
         if type(error) is not DatabaseError or _quick_revision(database) != REVISION:
             raise
         return

@@ -48,7 +48,7 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
             untimed += node.said_at is not None and draft.facts.said_at is None
     if not drafts:
         return None
-    named = _tip(talk.tip, by_id, built, drafts)
+    named = _tip(talk.tip, by_id, built, drafts, links)
     return ImportedTree(
         tuple(drafts),
         tuple(links),
@@ -132,13 +132,27 @@ def _ordered(parents: Sequence[Sequence[int]]) -> list[int]:
     return list(done)
 
 
-def _tip(wanted: str | None, by_id: Mapping[str, int], built: Mapping[int, Link], drafts: Sequence[Draft]) -> int:
-    """The message that the source shows last, else the one that was said last, of equals the last listed."""
+def _tip(
+    wanted: str | None,
+    by_id: Mapping[str, int],
+    built: Mapping[int, Link],
+    drafts: Sequence[Draft],
+    links: Sequence[Link],
+) -> int:
+    """The message that the source shows last; else the end of the branch in which something was said last, of equals
+    the last listed. Some sources give the time of the first message alone: a branch has the latest of its times."""
     index = by_id.get(wanted) if wanted is not None else None
     shown = built.get(index) if index is not None else None
     if isinstance(shown, int):
         return shown
-    return max(range(len(drafts)), key=lambda each: (drafts[each].facts.said_at or 0, each))
+    latest: list[int] = []
+    leaves = dict.fromkeys(range(len(drafts)))
+    for at, link in enumerate(links):
+        before = [each for each in (link if isinstance(link, tuple) else (link,)) if isinstance(each, int)]
+        latest.append(max([drafts[at].facts.said_at or 0, *(latest[each] for each in before)]))
+        for each in before:
+            leaves.pop(each, None)
+    return max(leaves, key=lambda each: (latest[each], each))
 
 
 def draft_node(format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int) -> Draft | None:

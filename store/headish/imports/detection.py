@@ -36,6 +36,8 @@ _SERVICES = (
     ("otel", re.compile(rb'"(?:resourceSpans|resource_spans)"\s*:\s*\[')),
     ("librechat", re.compile(rb'"(?:messagesTree|isCreatedByUser|exportAt)"\s*:')),
     ("open-webui", re.compile(rb'"(?:currentId|childrenIds)"\s*:')),
+    # Before there were branches: a list of messages in each chat.
+    ("open-webui", re.compile(rb'"chat"\s*:\s*\{.{0,4000}?"messages"\s*:\s*\[', re.S)),
     # From the first message on: what looks like one of Gemini's has parts, too.
     ("pydantic-ai", re.compile(rb'[\[{]\s*\{?\s*"(?:parts|kind)"\s*:.{0,100000}?"part_kind"\s*:', re.S)),
 )

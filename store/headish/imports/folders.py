@@ -58,6 +58,7 @@ def list_files(path: str | os.PathLike[str]) -> list[Path]:
     return _without_payloads([each for each in _all_of(root) if _is_inside(each, root)])
 
 
+EMPTY = "it is empty"
 _NO_SESSION = "it is no session of a coding agent, as other files of the folder are"
 
 
@@ -75,13 +76,15 @@ def passed_over(path: str | os.PathLike[str], read: Iterable[str]) -> Iterator[P
     Cost: reads the beginning of each file that is not read.
     """
     root, chosen = Path(path), {os.path.abspath(each) for each in read}
+    chosen |= {each.removesuffix(".jsonl") + ".meta.json" for each in chosen}  # read with the sub-agent beside it
     found = [each for each in _all_of(root) if os.path.abspath(each) not in chosen]
     unpacked = {f"{each}.zst" for each in chosen}
     for each in _without_payloads(found) if os.path.isdir(path) else ():
         if os.path.abspath(each) in unpacked:
             yield PassedOver(str(each), "it lies unpacked beside it", None)
         elif _is_inside(each, root):
-            yield PassedOver(str(each), _NO_SESSION, _kind(each))
+            is_empty = each.stat().st_size == 0
+            yield PassedOver(str(each), EMPTY if is_empty else _NO_SESSION, None if is_empty else _kind(each))
         elif each.is_symlink():
             yield PassedOver(str(each), "it is a link out of the folder, or to nothing", None)
         elif not each.is_dir():

@@ -88,16 +88,19 @@ class ThreadNaming(NamedTuple):
 
 class UnreadFiles(Struct, frozen=True):
     """Files of folders that an import passed over: how many, the first of them, and those that an import of their own
-    would take, each with its format."""
+    would take, each with its format. ``empty`` files, such as those of sessions in which nobody said anything, are
+    counted apart."""
 
     count: int = 0
     files: tuple[str, ...] = ()
     importable: Mapping[str, str] = {}
+    empty: int = 0
 
     def plus(self, other: UnreadFiles) -> UnreadFiles:
         """Both together."""
         files = (*self.files, *other.files)[:UNREAD_SHOWN]
-        return UnreadFiles(self.count + other.count, files, {**self.importable, **other.importable})
+        importable = {**self.importable, **other.importable}
+        return UnreadFiles(self.count + other.count, files, importable, self.empty + other.empty)
 
 
 UNREAD_SHOWN = 10

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, cast
 from headish.errors import InvalidImport
 from headish.limits import IMPORT_LINE_BYTES
 
-RATIO_LIMIT = 250
+RATIO_LIMIT = 100
 """How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""
-HARMLESS_BYTES = 64 * 1024 * 1024
+HARMLESS_BYTES = 32 * 1024 * 1024
 """Up to here a member may swell as it likes."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 _BUFFER_BYTES = 1024 * 1024

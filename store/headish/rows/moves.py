@@ -79,7 +79,7 @@ def logged_place(connection: Connection, space: int, name: bytes, move: int) -> 
     return row is not None, Place(row[1], row[2]) if row and row[1] is not None else None
 
 
-# A rename is no move (R39): its row says the name before, and leads where the one before it does.
+# A rename is no move: its row says the name before, and leads where the one before it does.
 LOG_BACK = Query(
     "log of a bookmark so many moves ago",
     """

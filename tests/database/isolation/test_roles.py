@@ -22,7 +22,7 @@ from support.secured import SEARCH, Logins
 LOGINS = {"reader": READER, "ana": WRITER, "eraser": ERASER}
 SAID = ("seq", "id", "role", "type", "content_type", "cache", "digest", "hash", "seal", "supersedes", "chain", "pos")
 """What nobody alters of a turn."""
-NAMES = {("bookmark_log", "name"), ("bookmark_log", "was"), ("record_log", "subject")}
+NAMES = {("bookmark_log", "name"), ("bookmark_log", "was"), ("record_log", "subject"), ("record_log", "seal")}
 """Where an eraser takes the name of a bookmark."""
 
 

@@ -44,7 +44,7 @@ def tell_done(done: Erasure, *, as_json: bool, asked: bool) -> None:
         return
     for line in _went(done.receipt, done.found):
         say(line)
-    for line in () if asked else _stays(done.found):
+    for line in () if asked or done.became else _stays(done.found):
         say(line)
     if done.unscrubbed:
         say(f"Erased for every reader. It may be on the disk still: {done.unscrubbed}.")

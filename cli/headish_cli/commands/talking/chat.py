@@ -125,7 +125,7 @@ def _talk(ctx: click.Context, conversation: ChatSession, lines: Lines) -> bool:
             if not _take(ctx, conversation, line):
                 break
         except Exception as error:
-            if not lines.at_terminal or not _tell(error, conversation):
+            if not lines.at_terminal or not _tell(error, conversation.unanswered and _asks(line)):
                 raise
         except KeyboardInterrupt:
             if not lines.at_terminal:
@@ -153,8 +153,13 @@ def _take(ctx: click.Context, conversation: ChatSession, line: str) -> bool:
     return True
 
 
-def _tell(error: Exception, conversation: ChatSession) -> bool:
-    """Tell an error that the conversation survives; False for any other."""
+def _asks(line: str) -> bool:
+    """Whether a line asks the model: what went wrong then can be asked again."""
+    return not line.startswith("/") or line.startswith("//") or line[1:].split(maxsplit=1)[:1] in (["retry"], ["edit"])
+
+
+def _tell(error: Exception, is_kept: bool) -> bool:
+    """Tell an error that the conversation survives; False for any other. ``is_kept``: a question has no answer yet."""
     from headish.errors import HeadishError
 
     if isinstance(error, HeadishError):
@@ -165,7 +170,7 @@ def _tell(error: Exception, conversation: ChatSession) -> bool:
         words = told_by_system(error)
     else:
         return False
-    say(f"headish: {words}" + (KEPT if conversation.unanswered else ""))
+    say(f"headish: {words}" + (KEPT if is_kept else ""))
     return True
 
 

@@ -93,6 +93,22 @@ def check_file(target: str, create: bool) -> None:
     beginning = _beginning(target)
     if beginning and beginning[: len(_MAGIC)] != _MAGIC:
         raise NotADatabase(target, "the file is not a SQLite database")
+    _check_names(target)
+
+
+def _check_names(target: str) -> None:
+    """Refuse hard links. A symbolic link is followed before the name of the log is made, a hard link is not: each name
+    would have a log and locks of its own, and what is written by one is lost by the other.
+
+    Raises: DatabaseUnavailable.
+    """
+    for path in (target, f"{target}-wal", f"{target}-shm"):
+        names = os.stat(path).st_nlink if os.path.exists(path) else 1
+        if names > 1:
+            raise DatabaseUnavailable(
+                target, f"the file {os.path.basename(path)} has {names} names (hard links), so two programs could write"
+                " it without knowing of each other; remove the other name, or copy the file"
+            )  # fmt: skip
 
 
 def is_writable(target: str) -> bool:

@@ -15,6 +15,7 @@ from contextlib import closing
 from weakref import WeakValueDictionary
 
 from headish.database.file.files import as_uri
+from headish.database.file.forking import FORKS
 
 LONG_BYTES = 5 * 1024 * 1024
 """A log that is emptied when no other thread waits to write; SQLite itself begins it anew at 4 MB, where it can."""
@@ -66,12 +67,15 @@ class Log:
 
     def _empty(self) -> bool:
         try:
-            with closing(
-                # Should the file be gone by now, none is made.
-                sqlite3.connect(
-                    f"{as_uri(self._target)}?mode=rw", timeout=PATIENCE_SECONDS, isolation_level=None, uri=True
-                )
-            ) as connection:
+            with (
+                FORKS.transaction(),
+                closing(
+                    # Should the file be gone by now, none is made.
+                    sqlite3.connect(
+                        f"{as_uri(self._target)}?mode=rw", timeout=PATIENCE_SECONDS, isolation_level=None, uri=True
+                    )
+                ) as connection,
+            ):
                 [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error:
             return False  # nothing is lost: the log holds what it held, and the next write meets the same error

@@ -118,7 +118,9 @@ def _step_to_parent(
         return stored
     parents = parents_of(connection, space, stored)
     if step.number > len(parents):
-        raise UnknownTurn(headish.text, f"turn {stored.id} continues {len(parents)} turns")
+        raise UnknownTurn(
+            headish.text, f"turn {stored.id} continues {len(parents)} turn{'' if len(parents) == 1 else 's'}"
+        )
     return _known(headish, turn_at(connection, space, parents[step.number - 1]))
 
 

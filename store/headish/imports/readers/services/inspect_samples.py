@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from blake3 import blake3
+
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceMessage
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
@@ -19,6 +21,8 @@ _APART = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
 _SAID = ("role", "content", "tool_calls", "tool_call_id", "function", "error")
 """What makes two messages the same; ids are given anew in some logs."""
 _OWN = ("id", "role", "content", "tool_calls", "tool_call_id", "function", "error", "model", "tool_error")
+_SHORT = 64
+"""A text of no more characters is compared as it is."""
 _DATA_URL = re.compile(r"data:([^;,]{1,200});base64,(.*)", re.S)
 _MEDIA = {"image": "image/*", "audio": "audio/*", "video": "video/*", "document": None}
 
@@ -33,6 +37,7 @@ class InspectSample:
         apart = record.get("attachments")
         self._apart: Mapping[str, Any] = apart if isinstance(apart, Mapping) else {}
         self._room = 2 * IMPORT_LINE_BYTES
+        self._hashes: dict[str, str] = {}
 
     def read(self) -> str | None:
         """Read the calls of the model, then the messages; the id of the last message."""
@@ -67,9 +72,11 @@ class InspectSample:
     def _input(self, event: Mapping[str, Any]) -> list[Any]:
         """The list that a model was asked with; newer logs keep each message once, and name them by their places."""
         listed, pool = event.get("input"), self._record.get("events_data")
-        messages = _listed(pool.get("messages")) if isinstance(pool, Mapping) else []
-        found = list(_listed(listed))
+        # In the autumn of 2025 the pool stood in the sample itself, and each message was named by its place.
+        pooled = pool.get("messages") if isinstance(pool, Mapping) else self._record.get("message_pool")
+        messages, found = _listed(pooled), list(_listed(listed))
         for ref in _listed(event.get("input_refs")):
+            ref = [ref, ref + 1] if type(ref) is int else ref
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
                 found += messages[ref[0] : ref[1]]
                 if len(found) > len(messages) * 2:
@@ -86,9 +93,24 @@ class InspectSample:
         if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
             self._notes.break_off(self._where, "a message is an object with a `role`")
             return before
-        said = {key: message[key] for key in _SAID if message.get(key) not in (None, [], "")}
-        said["tool_calls"] = [_call_said(call) for call in _listed(message.get("tool_calls"))]
+        said = {key: self._compared(message[key]) for key in _SAID if message.get(key) not in (None, [], "")}
+        said["tool_calls"] = [self._compared(_call_said(call)) for call in _listed(message.get("tool_calls"))]
         return self.paths.follow(before, fingerprint(said), lambda: self._nodes(message, time))
+
+    def _compared(self, value: Any) -> Any:
+        """What a message says, whether its texts stand in it or lie apart: long ones as their hashes."""
+        if isinstance(value, Mapping):
+            return {key: self._compared(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._compared(each) for each in value]
+        if not isinstance(value, str) or (len(value) <= _SHORT and "://" not in value):
+            return value
+        apart = _APART.fullmatch(value)
+        if apart is None:
+            return _hashed(_APART.sub(lambda found: str(self._compared(found[0])), value))
+        if apart[1] not in self._hashes:
+            self._hashes[apart[1]] = _hashed(str(self._apart.get(apart[1], value)))
+        return self._hashes[apart[1]]
 
     def _nodes(self, message: Message, time: Any) -> Iterator[SourceMessage]:
         id = message.get("id")
@@ -165,6 +187,10 @@ class InspectSample:
             return held
 
         return _APART.sub(put_back, text)
+
+
+def _hashed(text: str) -> str:
+    return text if len(text) <= _SHORT else blake3(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _read_text(part: Block) -> Block | None:

@@ -81,9 +81,13 @@ def split_items(file: BinaryIO, name: str, notes: ImportNotes, progress: Progres
         notes.break_off("", "its array holds values that are neither objects nor arrays")
 
 
+STEP_BYTES = 8 * 1024 * 1024
+"""So much of a long item is read at once, at the most."""
+
+
 class _ArrayScan:
-    """The part of a file that is looked at. Asking for more doubles it, so a long item is looked through twice at
-    most."""
+    """The part of a file that is looked at. Asking for more doubles it, so an item is looked through twice, and a
+    long one as often as it has steps."""
 
     def __init__(self, file: BinaryIO, name: str, progress: Progress | None) -> None:
         self._file, self._name, self._progress = file, name, progress
@@ -191,7 +195,8 @@ class _ArrayScan:
             raise InvalidImport(self._name, None, "the file ends in the middle of its JSON")
 
     def _more(self) -> bool:
-        chunk = self._file.read(max(CHUNK_BYTES, len(self._data)))
+        # Doubled, up to a part of what an item may have: both parts are held while they are joined.
+        chunk = self._file.read(min(max(CHUNK_BYTES, len(self._data)), STEP_BYTES))
         self._data += chunk
         if chunk and self._progress:
             self._progress(len(chunk))

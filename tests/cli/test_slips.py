@@ -1,0 +1,47 @@
+"""What a person mistypes, or forgets, is told: nothing is taken in silence, and no advice leads nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.command import Command
+
+
+def test_nothing_empty_is_stored(headish: Command) -> None:
+    assert "the text is empty" in headish.misused("add", "")
+
+
+def test_a_space_that_nobody_made_is_said_once(headish: Command) -> None:
+    assert headish("add", "Hello").err == ""
+    assert headish("--space", "work", "add", "Hello").err == "There was no space work: it is made now.\n"
+    assert headish("--space", "work", "add", "Hello").err == ""
+
+
+def test_after_a_rename_of_the_space_the_next_step_is_said(headish: Command) -> None:
+    headish("add", "Hello")
+    assert "--space other" in headish("spaces", "rename", "default", "other").err
+    headish("spaces", "add", "third")
+    assert "--space" not in headish("spaces", "rename", "third", "fourth").err
+
+
+def test_a_backup_that_is_missing_is_not_made_by_add(headish: Command, tmp_path: Path) -> None:
+    assert "make one" not in headish.fails("restore", str(tmp_path / "none"), str(tmp_path / "new.db"))
+    assert "make one" in headish.fails("list")
+
+
+def test_a_graph_has_no_json(headish: Command) -> None:
+    headish("add", "Hello", "-b", "main")
+    assert "--graph" in headish.misused("log", "--json", "--graph", "main")
+
+
+def test_an_erased_name_is_not_said_to_stay(headish: Command) -> None:
+    headish("add", "Hello", "-b", "main")
+    done = headish("erase", "--bookmark", "main", "--reason", "asked", "--yes")
+    assert "stay: main" not in done.err
+    assert "main" not in headish("list").out
+
+
+def test_of_one_parent_the_error_speaks_in_the_singular(headish: Command) -> None:
+    headish("add", "a", "-b", "main")
+    headish("add", "b", "-c", "main")
+    assert headish.fails("log", "main^7").endswith("continues 1 turn")

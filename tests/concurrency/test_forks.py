@@ -1,0 +1,196 @@
+"""A process forks while it has stores open: parent and child write on, and nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from headish import Store
+from headish.database.file import forking
+from support.places import FilePlace, Place
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")
+SECONDS = 60
+
+
+class Child:
+    """A forked child that does some work; ``end`` waits for it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._process = os.fork()
+        if self._process == 0:
+            code = 1
+            try:
+                work()
+                code = 0
+            finally:
+                os._exit(code)
+
+    def end(self) -> None:
+        assert os.waitpid(self._process, 0)[1] == 0
+
+
+class Line:
+    """A pipe by which one process waits for another."""
+
+    def __init__(self) -> None:
+        self._out, self._in = os.pipe()
+
+    def say(self) -> None:
+        os.write(self._in, b".")
+
+    def wait(self) -> None:
+        assert os.read(self._out, 1) == b"."
+
+
+def elsewhere(target: str, space: str) -> None:
+    """Another program stores a turn, and closes the database."""
+    script = "import sys; from headish import Store; Store.open(sys.argv[1], space=sys.argv[2]).add_turn('elsewhere')"
+    subprocess.run([sys.executable, "-c", script, target, space], check=True, timeout=SECONDS)
+
+
+def said(store: Store) -> list[str]:
+    return sorted(store.text(turn.id) for turn in store.turns())
+
+
+WORK: dict[str, Callable[[Store], object]] = {
+    "write": lambda store: store.add_turn("of a thread"),
+    "read": lambda store: list(store.turns()),
+    "search": lambda store: list(store.search("thread")),
+    "verify": lambda store: store.verify(),
+    "move a name": lambda store: store.bookmarks.set("moved", "main"),
+}
+
+
+@pytest.mark.parametrize("what", WORK)
+def test_a_child_writes_whatever_other_threads_of_its_parent_did_at_the_fork(durable_place: Place, what: str) -> None:
+    store = durable_place.open()
+    store.add_turn("first", bookmark="main")
+    stopped = threading.Event()
+
+    def work() -> None:
+        while not stopped.is_set():
+            WORK[what](store)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        children = [Child(lambda number=number: store.add_turn(f"child {number}")) for number in range(8)]  # type: ignore[misc]
+        for child in children:
+            child.end()
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join(SECONDS)
+    assert {f"child {number}" for number in range(8)} <= set(said(store))
+    assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize("opened", ["before the fork", "in the child"])
+def test_nothing_is_lost_when_the_parent_closes_and_another_program_comes(durable_place: Place, opened: str) -> None:
+    """SQLite removes the log where nobody else has the file open, and nobody sees the child of a fork."""
+    store = durable_place.open()
+    store.add_turn("first", bookmark="main")
+    began, closed = Line(), Line()
+
+    def work() -> None:
+        own = store if opened == "before the fork" else durable_place.open()
+        own.add_turn("child begins")
+        began.say()
+        closed.wait()
+        for number in range(100):
+            own.add_turn(f"child {number:02}")
+
+    child = Child(work)
+    began.wait()
+    store.close()
+    elsewhere(durable_place.target, durable_place.space)
+    closed.say()
+    child.end()
+    again = durable_place.open()
+    assert said(again) == sorted(
+        ["first", "child begins", "elsewhere", *(f"child {number:02}" for number in range(100))]
+    )
+    assert again.verify().problems == ()
+
+
+def test_a_child_of_a_child_and_its_parent_write_on(durable_place: Place) -> None:
+    store = durable_place.open()
+
+    def work(depth: int) -> None:
+        store.add_turn(f"depth {depth}")
+        if depth < 3:
+            Child(lambda: work(depth + 1)).end()
+        store.add_turn(f"depth {depth} again")
+
+    work(0)
+    assert said(store) == sorted(f"depth {depth}{more}" for depth in range(4) for more in ("", " again"))
+
+
+def test_a_fork_waits_for_the_transaction_of_another_thread(file_place: FilePlace) -> None:
+    store = file_place.open()
+    begun, may_end, forked = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(_: object) -> None:
+        begun.set()
+        may_end.wait(SECONDS)
+        assert not forked.is_set()
+
+    writer = threading.Thread(target=lambda: store._backend.write(slow))
+    writer.start()
+    begun.wait(SECONDS)
+
+    def fork() -> None:
+        Child(lambda: store.add_turn("of the child")).end()
+        forked.set()
+
+    forker = threading.Thread(target=fork)
+    forker.start()
+    forker.join(0.2)
+    may_end.set()
+    for thread in (writer, forker):
+        thread.join(SECONDS)
+    assert forked.is_set()
+    assert said(store) == ["of the child"]
+
+
+def test_a_fork_does_not_wait_for_ever(file_place: FilePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forking, "WAIT_SECONDS", 0.1)
+    store = file_place.open()
+    begun, may_end = threading.Event(), threading.Event()
+    reader = threading.Thread(target=lambda: store._backend.read(lambda _: (begun.set(), may_end.wait(SECONDS))))
+    reader.start()
+    begun.wait(SECONDS)
+    Child(lambda: None).end()
+    may_end.set()
+    reader.join(SECONDS)
+    store.add_turn("afterwards")
+    assert said(store) == ["afterwards"]
+
+
+def test_two_threads_fork_at_once(file_place: FilePlace) -> None:
+    store = file_place.open()
+
+    def fork(number: int) -> None:
+        for each in range(5):
+            Child(lambda each=each: store.add_turn(f"{number} {each}")).end()  # type: ignore[misc]
+
+    threads = [threading.Thread(target=fork, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert said(store) == sorted(f"{number} {each}" for number in range(3) for each in range(5))
+
+
+def test_a_fork_inside_a_transaction_of_its_own_does_not_wait_for_itself(file_place: FilePlace) -> None:
+    store = file_place.open()
+    store._backend.write(lambda _: Child(lambda: None).end())
+    store.add_turn("afterwards")
+    assert said(store) == ["afterwards"]
