@@ -92,6 +92,7 @@ def test_a_child_writes_whatever_other_threads_of_its_parent_did_at_the_fork(dur
     assert store.verify().problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["before the fork", "in the child"])
 def test_nothing_is_lost_when_the_parent_closes_and_another_program_comes(durable_place: Place, opened: str) -> None:
     """SQLite removes the log where nobody else has the file open, and nobody sees the child of a fork."""
