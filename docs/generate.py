@@ -96,7 +96,7 @@ NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -
 
 def write_cli() -> str:
     """Every command's help, as the command prints it."""
-    parts = ["# The command\n", NOTE, "```text\n", _help(["headish"]), "```\n"]
+    parts = ["# The command\n", NOTE, "```text\n", _help(["headish"], "--all"), "```\n"]
     for name in command.list_commands(click.Context(command)):
         found = command.get_command(click.Context(command), name)
         assert found is not None
@@ -111,9 +111,9 @@ def _command_help(found: click.Command, path: list[str]) -> Iterator[str]:
             yield from _command_help(found.commands[name], [*path, name])
 
 
-def _help(path: list[str]) -> str:
+def _help(path: list[str], *further: str) -> str:
     """As it is printed on a terminal of 100 columns."""
-    return CliRunner().invoke(command, [*path[1:], "--help"], prog_name="headish", terminal_width=100).stdout
+    return CliRunner().invoke(command, [*path[1:], "--help", *further], prog_name="headish", terminal_width=100).stdout
 
 
 _CARRIED: dict[str, dict[str, Any]] = {

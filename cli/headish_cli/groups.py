@@ -27,6 +27,12 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""
+DAILY = (
+    "ask", "chat", "retry", "add", "edit", "undo", "import",
+    "list", "search", "log", "tree", "show", "bookmark", "export", "backup",
+)  # fmt: skip
+"""What the plain help lists: the commands that people live in. ``--help --all`` lists all of them."""
+ALL, HELPS = "--all", ("-h", "--help")
 OTHERS = "More"
 SUGGESTED = 3
 
@@ -40,6 +46,14 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(self.modules)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Help is printed as soon as it is met, so what it is asked for is looked up before.
+        is_asked = ALL in args and any(each in HELPS for each in args)
+        if is_asked and not any(each in self.modules for each in args):  # a command has an --all of its own
+            ctx.meta[ALL] = True
+            args = [each for each in args if each != ALL]
+        return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = self.modules.get(cmd_name)
@@ -61,16 +75,20 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        shown = set(self.modules if ALL in ctx.meta else DAILY)
         listed = {name for names in SECTIONS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in listed)
         column = max(map(len, self.modules), default=0)
         for section, names in {**SECTIONS, OTHERS: others}.items():
-            found = [(name, self.get_command(ctx, name)) for name in names if name in self.modules]
+            found = [(name, self.get_command(ctx, name)) for name in names if name in shown and name in self.modules]
             room = formatter.width - 6 - column
             rows = [(name.ljust(column), brief(name, each, room)) for name, each in found if each is not None]
             if rows:
                 with formatter.section(section):
                     formatter.write_dl(rows)
+        if ALL not in ctx.meta:
+            formatter.write_paragraph()
+            formatter.write_text(f"'headish --help --all' lists all {len(self.modules)} commands.")
 
 
 def with_common_options(command: click.Command) -> click.Command:

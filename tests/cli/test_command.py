@@ -206,7 +206,7 @@ class TestStart:
         assert start("--version").stdout.decode() == f"headish {__version__}\n"
 
     def test_every_command_has_a_help_that_says_what_it_does(self, headish: Command) -> None:
-        listed = headish("--help").out
+        listed = headish("--help", "--all").out
         for name in COMMANDS:
             assert f"  {name} " in listed
             help_text = headish(name, "--help").out

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from headish_cli.groups import SECTIONS
+from headish_cli.groups import DAILY, SECTIONS
 from headish_cli.main import COMMANDS, main
 from headish_cli.printing.briefs import BRIEFLY
 from support.command import Command
@@ -111,7 +111,7 @@ class TestRecord:
 
 class TestHelp:
     def test_each_command_is_told_on_one_whole_line_of_eighty_columns(self, headish: Command) -> None:
-        listed = headish("--help").out.partition("\nTalk:\n")[2].splitlines()
+        listed = headish("--help", "--all").out.partition("\nTalk:\n")[2].splitlines()
         told = [line for line in listed if line.startswith("  ")]
         assert sorted(line.split()[0] for line in told) == sorted(COMMANDS)
         assert [line for line in told if "..." in line or len(line) > 80] == []
@@ -175,13 +175,23 @@ class TestCommonOptions:
         assert talked("log", "bridges", "--no-pager").out
 
     def test_the_help_lists_every_command_in_a_section(self, headish: Command) -> None:
-        out = headish("--help").out
+        out = headish("--help", "--all").out
         listed = [name for names in SECTIONS.values() for name in names]
         assert len(set(listed)) == len(listed)
         assert set(COMMANDS) <= set(listed)
         for section in ("Talk:", "Find:", "Keep:"):
             assert f"\n{section}\n" in out
         assert "More:" not in out
+
+    def test_the_plain_help_lists_what_people_live_in_and_says_where_the_rest_is(self, headish: Command) -> None:
+        out = headish("--help").out
+        lines = [line.split()[0] for line in out.partition("\nTalk:\n")[2].splitlines() if line.startswith("  ")]
+        assert [name for name in lines if name in COMMANDS] == sorted(DAILY, key=lines.index)
+        assert len(DAILY) == 15
+        assert f"'headish --help --all' lists all {len(COMMANDS)} commands." in out
+        for words in (("--all", "--help"), ("-h", "--all")):
+            assert "lint-transcript" in headish(*words).out
+        assert "--all" in headish("list", "--help").out  # an option of its own
 
 
 class TestCompletion:

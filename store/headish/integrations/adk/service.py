@@ -76,6 +76,22 @@ class HeadishSessionService(BaseSessionService):
         given = session_id.strip() if session_id else ""
         return await self._run(_create, SessionPlace(app_name, user_id, given or str(uuid.uuid4())), state)
 
+    async def begin_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        headish: str,
+        session_id: str | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Session:
+        """Make a session that begins with a thread of headish: a branch, an edit, an import. Both share its turns, and
+        each goes on by itself. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
+        given = session_id.strip() if session_id else ""
+        place = SessionPlace(app_name, user_id, given or str(uuid.uuid4()))
+        await self._run(_create, place, state, headish)
+        return await self._run(_get, place, None)
+
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
@@ -136,7 +152,7 @@ def _thread(place: SessionPlace) -> sessions.NamedSession:
     return sessions.session_of(f"adk/{place.key}")
 
 
-def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None) -> Session:
+def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None, headish: str | None = None) -> Session:
     deltas, now = split_state(state), time.time()
     app, user, id = (heal_text(each)[0] for each in place)
     record = SessionRecord(app, user, id, deltas.session, now, now)
@@ -144,6 +160,11 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None) -> 
     def work(write: WriteTransaction) -> Session:
         if find_record(write, place) is not None:
             raise AlreadyExistsError(f"Session with id {place.id} already exists.")
+        thread = _thread(place)
+        if headish is not None:
+            if sessions.find_session(write, thread) is not None:
+                raise AlreadyExistsError(f"Session with id {place.id} already exists.")
+            write.begin(thread.name, headish, key=thread.key, app=thread.app)
         write.put(records.SESSION, place.key, records.encode(record))
         put_values(write, place, deltas)
         return _session(place, record, *_states(write, place))
