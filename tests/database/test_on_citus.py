@@ -89,5 +89,5 @@ if NAMED is not None:
 def test_the_database_is_spread(place: ServerPlace) -> None:
     store = place.open()
     store.add_turn("heron", bookmark="main")
-    assert [each.name for each in store.conversations.list()] == ["main"]
+    assert [each.name for each in store.conversations.list().entries] == ["main"]
     assert store.verify().problems == ()
