@@ -36,6 +36,7 @@ from headish.rows.conversations import (
     names_in,
     newest_in,
     record_by_key,
+    records_below_key,
     write_record,
 )
 from headish.rows.threads.entries import Listed, ListedTurn
@@ -99,6 +100,13 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> ListedConvers
     if found is None:
         raise UnknownConversation(stored_name(key), "none has this key")
     return found
+
+
+def find_parts(connection: Connection, space: int, key: bytes, limit: int) -> list[ListedConversation]:
+    """The conversations that are parts of the one with a key: their keys are ``KEY:…``."""
+    stored = records_below_key(connection, space, key, limit)
+    found = (_find_subject(connection, space, each.subject) for each in stored)
+    return [each for each in found if each is not None]
 
 
 def read_conversation(connection: Connection, space: int, found: ListedConversation) -> Conversation:
