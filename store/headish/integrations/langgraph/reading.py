@@ -30,7 +30,6 @@ from headish.adapters.messages import (
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, UnknownTurn
 from headish.integrations.langchain.messages import messages_of
 from headish.integrations.langgraph import messages, records
-from headish.integrations.langgraph.known import KnownList
 from headish.integrations.langgraph.records import (
     CheckpointObject,
     MessageList,
@@ -39,6 +38,7 @@ from headish.integrations.langgraph.records import (
     ThreadObject,
     Typed,
 )
+from headish.integrations.langgraph.thread_memory import KnownList
 
 PAGE = 64
 """How many checkpoints a list reads at once."""

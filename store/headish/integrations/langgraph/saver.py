@@ -33,9 +33,9 @@ from headish.adapters.holding import DatabaseHold, Db, Scoped
 from headish.aio import finish
 from headish.errors import InvalidArgument, shown
 from headish.integrations.langgraph import forgetting, listing, reading, writing
-from headish.integrations.langgraph.known import KnownThreads
 from headish.integrations.langgraph.reading import SaverSerde, configured
 from headish.integrations.langgraph.records import ThreadLane
+from headish.integrations.langgraph.thread_memory import KnownThreads
 from headish.integrations.langgraph.writing import StaleThread
 
 log = logging.getLogger("headish")

@@ -21,7 +21,6 @@ from headish.adapters.messages import Draft, TurnId, decode_json, place
 from headish.adapters.naming import safe_name
 from headish.errors import RecordChanged, TooLarge, shown
 from headish.integrations.langgraph import messages, records
-from headish.integrations.langgraph.known import KnownLane, KnownList, Refs
 from headish.integrations.langgraph.messages import Prints
 from headish.integrations.langgraph.reading import SaverSerde, find_thread
 from headish.integrations.langgraph.records import (
@@ -33,6 +32,7 @@ from headish.integrations.langgraph.records import (
     ThreadObject,
     Typed,
 )
+from headish.integrations.langgraph.thread_memory import KnownLane, KnownList, Refs
 
 MAIN = "messages"
 """The channel whose messages have the thread's name; where no such channel is, it is the first that has messages."""
