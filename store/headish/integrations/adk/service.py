@@ -22,13 +22,13 @@ from google.adk.sessions.session import Session
 
 from headish import ReadTransaction, Store, WriteTransaction
 from headish.adapters import sessions
-from headish.adapters.healing import heal, heal_text
+from headish.adapters.healing import heal_text
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db
 from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.aio import finish
 from headish.integrations.adk import records
-from headish.integrations.adk.events import events_of, make_event_draft
+from headish.integrations.adk.events import dump_event, events_of, make_event_draft
 from headish.integrations.adk.records import (
     SessionPlace,
     SessionRecord,
@@ -175,7 +175,7 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None, hea
 def _append(store: Store, place: SessionPlace, session: Session, event: Event) -> SessionRecord | None:
     """The record with an event; None where that is the last one already."""
     draft, deltas = make_event_draft(event, store.payload_limit_bytes), split_state(event.actions.state_delta)
-    sum = blake3(records.encode(heal(event.model_dump(mode="json"))[0])).hexdigest()[:_SUM_DIGITS]
+    sum = blake3(records.encode(dump_event(event)[0])).hexdigest()[:_SUM_DIGITS]
 
     def work(write: WriteTransaction) -> SessionRecord | None:
         record = find_record(write, place)
