@@ -62,7 +62,7 @@ def test_a_file_leads_to_the_tests_of_its_folder_and_to_those_that_import_it(
         ["tests/conftest.py"],
         ["tests/support/growing.py"],
         ["store/headish/values/blocks.py"],
-        ["store/headish/limits.py"],
+        ["store/headish/values/limits.py"],
         ["store/headish/nowhere/x.py"],
         ["cli/a.py", "docs/a.md", "migrations/a.py", "store/headish/rows/a.py", "store/headish/history/a.py",
          "tests/store/test_store.py"],

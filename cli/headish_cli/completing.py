@@ -102,7 +102,7 @@ PAGES = ("html", "markdown", "text")
 
 
 def _formats(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    from headish.emission import TARGETS
+    from headish.renderings.emission import TARGETS
 
     if ctx.info_name != "export":
         return _matching(TARGETS, incomplete)

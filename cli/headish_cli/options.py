@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
-from headish.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 from headish.values.caches import TTLS
+from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish import Database, Store

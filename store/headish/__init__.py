@@ -26,7 +26,7 @@ from headish.version import __version__
 
 if TYPE_CHECKING:
     from headish import errors as errors
-    from headish.emission import emit as emit
+    from headish.renderings.emission import emit as emit
     from headish.store.database import Database as Database
     from headish.store.keeping.backup import restore as restore
     from headish.store.store import Store as Store
@@ -43,7 +43,7 @@ _HOMES = {
     "Store": "headish.store.store",
     "ReadTransaction": "headish.store.transactions.reading",
     "WriteTransaction": "headish.store.transactions.writing",
-    "emit": "headish.emission",
+    "emit": "headish.renderings.emission",
     "restore": "headish.store.keeping.backup",
     "ABSENT": "headish.values.names",
     "Object": "headish.values.results.objects",

@@ -18,8 +18,8 @@ from headish import Store
 from headish.aio import AsyncDatabase, AsyncStore, outcome_of
 from headish.aio.threads import THREADS
 from headish.errors import Closed, InvalidArgument, UnknownBookmark, UnknownTurn
-from headish.limits import BATCH_TURNS
 from headish.values.blocks import Text, ToolResult, ToolUse
+from headish.values.limits import BATCH_TURNS
 from support.places import FilePlace
 from support.providers.answers import anthropic_text
 

@@ -24,8 +24,8 @@ from headish.errors import (
     TooLarge,
     UnreadableAnswer,
 )
-from headish.limits import EVENT_LIMIT_BYTES
 from headish.values.blocks import Text, ToolUse
+from headish.values.limits import EVENT_LIMIT_BYTES
 from support.growing import texts
 from support.loopback import EVENT_STREAM, JSON, Loopback, event_stream
 from support.providers.answers import anthropic_call, anthropic_text

@@ -15,9 +15,9 @@ from headish import Store, Turn
 from headish.answers.capture import Capture
 from headish.calls import Timeouts
 from headish.errors import DatabaseFull, TimedOut, TooLarge
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
 from headish.values.blocks import Text
+from headish.values.limits import MAPPING_LIMIT_BYTES
 from support.capturers import journalled
 from support.insides import run_sql
 from support.loopback import Loopback, event_stream

@@ -36,7 +36,7 @@ from headish.errors import (
     Unreachable,
     UnreadableAnswer,
 )
-from headish.limits import REFUSAL_LIMIT_BYTES
+from headish.values.limits import REFUSAL_LIMIT_BYTES
 from support.loopback import EVENT_STREAM, JSON, Loopback, Request, event_stream
 
 BODY = {"model": "m", "messages": [], "stream": True}

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from headish.content import strictjson
 from headish.errors import InvalidReply
-from headish.limits import NESTING_LIMIT
 from headish.providers.events.decoder import EventReader, read_events
+from headish.values.limits import NESTING_LIMIT
 from support.clouds import chunk, chunks, frame
 from support.shared import SHARED, needs_shared
 

@@ -14,8 +14,8 @@ import pytest
 from headish import Store
 from headish.errors import InvalidArgument, InvalidConfig, InvalidImport, TooLarge
 from headish.imports import source_files
-from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.tools.servers.config import read_config
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli import options
 from headish_cli.commands.converting import read_bytes
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headish.content import strictjson
 from headish.errors import InvalidContent, TooDeep
-from headish.limits import NESTING_LIMIT
+from headish.values.limits import NESTING_LIMIT
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headish import ContextWindow, Message, Store, emit
-from headish.emission import TARGETS
 from headish.errors import InvalidArgument, InvalidContent, UnknownFormat, Unrepresentable
 from headish.providers import PROVIDERS, prepare_request
 from headish.providers.shared import ledger
 from headish.providers.shared.ledger import INTERRUPTED
 from headish.providers.shared.tools import ToolNames
+from headish.renderings.emission import TARGETS
 from headish.values.blocks import Text, ToolResult, ToolUse
 from support.providers.emitted import check_anthropic, windows
 

@@ -21,8 +21,8 @@ from headish.errors import (
     TurnErased,
 )
 from headish.history.writing import copies
-from headish.limits import INLINE_BYTES
 from headish.rows.upkeep.whole import add_rows, names_of
+from headish.values.limits import INLINE_BYTES
 from support.insides import dump, unchanged
 from support.places import FilePlace, Place
 

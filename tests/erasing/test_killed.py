@@ -11,7 +11,7 @@ import pytest
 
 from headish import Database, Store
 from headish.errors import TurnErased
-from headish.limits import INLINE_BYTES
+from headish.values.limits import INLINE_BYTES
 from support.erasers import STEPS
 from support.places import FilePlace, Place
 

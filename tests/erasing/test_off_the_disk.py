@@ -14,7 +14,7 @@ from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.erasing import places
 from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, Repeating
-from headish.limits import INLINE_BYTES
+from headish.values.limits import INLINE_BYTES
 from support.insides import dump, run_sql
 from support.places import FilePlace, Place
 

@@ -15,10 +15,10 @@ from headish.content.encoding import encode_payload
 from headish.content.hashes import hash_payload
 from headish.erasing import collect
 from headish.errors import BarredContent, TurnErased
-from headish.limits import INLINE_BYTES
 from headish.rows.payloads import add_payloads
 from headish.rows.upkeep.erasures import drop_payloads
 from headish.values.blocks import Text
+from headish.values.limits import INLINE_BYTES
 from support.places import Place
 
 WORDS = "the same words " + "z" * INLINE_BYTES

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from headish import Database, Store
-from headish.limits import INLINE_BYTES
 from headish.searching import index
+from headish.values.limits import INLINE_BYTES
 from support.insides import run_sql
 
 WORD, OWN = "quintessence", "perspicacity"

@@ -18,8 +18,8 @@ from headish.errors import (
     UnknownErasure,
     Unrepresentable,
 )
-from headish.limits import INLINE_BYTES
 from headish.values.blocks import Erased
+from headish.values.limits import INLINE_BYTES
 from support.growing import grow, texts
 from support.insides import run_sql, unchanged
 from support.places import FilePlace, Place

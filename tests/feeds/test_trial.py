@@ -21,8 +21,8 @@ from headish import Store
 from headish.content.drafts import make_draft
 from headish.database.query import Connection, Query
 from headish.history.writing.append import append
-from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import lock_space
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from support.insides import database_of
 from support.places import FilePlace
 

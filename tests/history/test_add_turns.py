@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import HeadishError, InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
-from headish.limits import BATCH_BYTES, BATCH_TURNS
+from headish.values.limits import BATCH_BYTES, BATCH_TURNS
 from support.growing import texts
 from support.insides import database_of, dump, unchanged
 from support.places import Place, in_memory_too

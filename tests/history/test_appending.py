@@ -12,8 +12,8 @@ from blake3 import blake3
 from headish import Store
 from headish.content.encoding import encode_text
 from headish.errors import InvalidRole, TooLarge, UnknownTurn
-from headish.limits import INLINE_BYTES, MAPPING_LIMIT_BYTES
 from headish.values.blocks import Document, Other, Text, ToolUse
+from headish.values.limits import INLINE_BYTES, MAPPING_LIMIT_BYTES
 from headish.values.messages import Attributes
 from support.growing import grow, texts
 from support.insides import counted_statements, dump, unchanged

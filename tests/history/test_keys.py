@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headish import ABSENT, Store
 from headish.errors import InvalidArgument, KeyTaken, UnknownTurn
-from headish.limits import BATCH_TURNS, KEY_LIMIT_BYTES
+from headish.values.limits import BATCH_TURNS, KEY_LIMIT_BYTES
 from support.growing import texts
 from support.insides import counted_statements, run_sql, unchanged
 from support.places import FilePlace, Place

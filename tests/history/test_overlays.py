@@ -11,8 +11,8 @@ import pytest
 
 from headish import Database, Store
 from headish.errors import BookmarkMoved, InvalidArgument, InvalidContent, UnknownTurn
-from headish.limits import COVERED_LIMIT
 from headish.values.blocks import Text, ToolResult, ToolUse
+from headish.values.limits import COVERED_LIMIT
 from support.growing import grow
 from support.places import Place
 

@@ -13,7 +13,7 @@ import pytest
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource
 from headish.imports.registry import find_reader, read_trees
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from imports.test_chatgpt import TIDES
 from imports.test_claude_ai import BREAD
 

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from headish import Store
 from headish.errors import UnknownFormat
-from headish.renderings import RENDERINGS
+from headish.renderings.formats import RENDERINGS
 from headish.renderings.harmless import disarm
 from headish.transcripts.shared.transcript import is_header_value
 from support.browser import dom_of, needs_browser, run_browser

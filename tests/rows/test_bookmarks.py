@@ -17,7 +17,7 @@ from headish.errors import (
     UnknownBookmark,
     UnknownTurn,
 )
-from headish.limits import BOOKMARK_LIMIT_BYTES
+from headish.values.limits import BOOKMARK_LIMIT_BYTES
 from support.growing import grow
 from support.insides import dump, unchanged
 from support.places import Place

@@ -18,8 +18,8 @@ from headish.errors import (
     TooLarge,
     UnknownObject,
 )
-from headish.limits import BATCH_TURNS, OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
 from headish.rows.objects import list_objects_backwards, remove_objects
+from headish.values.limits import BATCH_TURNS, OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
 from support.insides import counted_statements, unchanged
 from support.places import Place
 

@@ -18,8 +18,8 @@ from headish.errors import (
     UnknownPointer,
     UnknownServer,
 )
-from headish.limits import INLINE_BYTES
 from headish.providers.pointers import Pointer
+from headish.values.limits import INLINE_BYTES
 from support.insides import dump, run_sql, unchanged
 from support.places import FilePlace, MemoryPlace, Place
 

@@ -25,7 +25,7 @@ from headish.content.searching.words import (
     words_of,
 )
 from headish.errors import InvalidArgument
-from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
+from headish.values.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
 PLAIN_TEXT = st.text(
     st.one_of(

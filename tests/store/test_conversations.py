@@ -17,7 +17,7 @@ from headish.errors import (
     UnknownConversation,
     UnknownTurn,
 )
-from headish.limits import KEY_LIMIT_BYTES, PREVIEW_BYTES, TAGS_LIMIT, TITLE_LIMIT
+from headish.values.limits import KEY_LIMIT_BYTES, PREVIEW_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.values.results.conversations import Entry, Record
 from support.growing import grow
 from support.insides import counted_rows, counted_statements, unchanged

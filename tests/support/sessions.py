@@ -11,8 +11,8 @@ from typing import Any
 from headish import Store
 from headish.adapters.sessions import NamedSession, add, pop, read, session_of
 from headish.content.drafts import make_draft
-from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.threads.ranges import SpokenTurn
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 MAIN = session_of("main")
 

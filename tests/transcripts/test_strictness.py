@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts import TranscriptStream, convert, emit, from_json, lint, parse, to_json
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 
 NO_JSON = "version: 2.2\n\n<|start|>user<|constrain|>json<|message|>no<|end|>\n"
 NO_CHANNEL = (

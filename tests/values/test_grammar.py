@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import Ambiguous, InputError, InvalidHeadish, UnknownTurn
-from headish.limits import CANDIDATES_SHOWN, HEADISH_LIMIT
 from headish.values.grammar import Back, Parent, parse_headish
+from headish.values.limits import CANDIDATES_SHOWN, HEADISH_LIMIT
 from support.growing import grow
 from support.insides import unchanged
 from support.places import Place

@@ -15,7 +15,7 @@ from sqlalchemy import Column, LargeBinary, String
 from headish import Store, Turn
 from headish.database.schema import metadata
 from headish.errors import CorruptTurn, HeadishError
-from headish.limits import INLINE_BYTES
+from headish.values.limits import INLINE_BYTES
 from headish.verify.turns import PAGE_TURNS
 from support.dags import dags
 from support.growing import grow

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.commands.talking.saying import attach_option, read_content
 from headish_cli.options import (
     INPUT,

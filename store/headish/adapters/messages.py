@@ -34,7 +34,6 @@ from headish.content.strictjson import check as check_json
 from headish.content.strictjson import encode as encode_json
 from headish.content.strictjson import plain as plain_json
 from headish.errors import CorruptTurn, InvalidContent
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.store.transactions.reading import SpokenTurn
 from headish.values.blocks import (
     ContentBlock,
@@ -54,6 +53,7 @@ from headish.values.blocks import (
 )
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
+from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
 from headish.values.names import Absent, check_name
 from headish.values.results.objects import USAGE

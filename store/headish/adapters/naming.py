@@ -12,8 +12,8 @@ from blake3 import blake3
 
 from headish.content.strictjson import check_text
 from headish.errors import InvalidArgument, InvalidContent, shown
-from headish.limits import BOOKMARK_LIMIT_BYTES, KEY_LIMIT_BYTES
 from headish.values.ids import is_id_shaped
+from headish.values.limits import BOOKMARK_LIMIT_BYTES, KEY_LIMIT_BYTES
 from headish.values.names import check_name as check_name
 from headish.values.names import new_refusal
 

@@ -15,7 +15,7 @@ from headish.aio.sharing import Share, open_shared
 from headish.aio.threads import finish, finish_surely, outcome_of
 from headish.aio.verbs.database import DatabaseVerbs
 from headish.aio.verbs.store import StoreVerbs
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish.database.backend import Durability

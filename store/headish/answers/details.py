@@ -9,9 +9,9 @@ from typing import Any
 from headish.answers.journal import About
 from headish.content import strictjson
 from headish.errors import InvalidArgument, InvalidCall, InvalidContent
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.shared.values import Reply
 from headish.values.blocks import join_texts
+from headish.values.limits import MAPPING_LIMIT_BYTES
 
 _NOTE_BYTES = 300
 """What the note that says how much was dropped takes at most."""

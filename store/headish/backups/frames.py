@@ -21,7 +21,7 @@ import msgspec
 from blake3 import blake3
 
 from headish.errors import InvalidBackup
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 MAGIC = b"headish-backup-1\n"
 FRAME_BYTES = 4 * 1024 * 1024

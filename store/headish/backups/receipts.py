@@ -15,11 +15,11 @@ from headish.erasing.choosing import Wish
 from headish.erasing.erase import ErasureGrounds, erase
 from headish.erasing.names import erase_marked
 from headish.errors import InvalidArgument, InvalidBackup, SpaceRestoring
-from headish.limits import IMPORT_LINE_BYTES
 from headish.rows.keys import turns_by_ids
 from headish.rows.upkeep.whole import still_restores
 from headish.values.checks.files import open_regular
 from headish.values.ids import KeptIds, Mint
+from headish.values.limits import IMPORT_LINE_BYTES
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE, Receipt
 

@@ -25,9 +25,9 @@ from headish.errors import (
     SilenceTimedOut,
     UnreadableAnswer,
 )
-from headish.limits import EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES
 from headish.providers.events.decoder import read_events
 from headish.providers.registry import find_provider
+from headish.values.limits import EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES
 
 if TYPE_CHECKING:
     import httpx2

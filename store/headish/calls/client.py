@@ -31,10 +31,10 @@ from headish.errors import (
     InvalidContent,
     Unreachable,
 )
-from headish.limits import RETRY_AFTER_LIMIT_SECONDS
 from headish.providers.clouds import Cloud
 from headish.values.checks.addresses import Address
 from headish.values.checks.doors import an, door
+from headish.values.limits import RETRY_AFTER_LIMIT_SECONDS
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,7 +13,7 @@ import msgspec
 
 from headish.calls.redaction import Redactor
 from headish.errors import CallRefused, Redirected, UnreadableAnswer
-from headish.limits import REFUSAL_LIMIT_BYTES
+from headish.values.limits import REFUSAL_LIMIT_BYTES
 
 if TYPE_CHECKING:
     import httpx2

@@ -36,10 +36,15 @@ from headish.errors import (
     Unreachable,
     UnreadableAnswer,
 )
-from headish.limits import BATCH_RESULTS_LIMIT_BYTES, EVENT_LIMIT_BYTES, REPLY_LIMIT_BYTES, RETRY_AFTER_LIMIT_SECONDS
 from headish.providers.clouds import Cloud
 from headish.providers.events.eventjson import Refusal, decode_event
 from headish.providers.registry import find_provider
+from headish.values.limits import (
+    BATCH_RESULTS_LIMIT_BYTES,
+    EVENT_LIMIT_BYTES,
+    REPLY_LIMIT_BYTES,
+    RETRY_AFTER_LIMIT_SECONDS,
+)
 
 if TYPE_CHECKING:
     import httpx2

@@ -21,12 +21,12 @@ from headish.content.hashes import DigestFields, hash_payload
 from headish.content.merge import combine
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
-from headish.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.blocks import ContentBlock, KnownBlock
 from headish.values.caches import CACHE_TTL, Cache, longest, read_cache
 from headish.values.checks.attributes import refused_attribute
 from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import TurnId
+from headish.values.limits import CONTINUES_LIMIT, MAPPING_LIMIT_BYTES
 from headish.values.messages import NO_ATTRIBUTES, ROLES, Attributes, Message, Overlay
 from headish.values.names import Absent, check_name, read_expect
 from headish.values.places import Place

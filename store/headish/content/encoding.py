@@ -149,6 +149,10 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
     return tuple(_read_mapping(value, f"$[{index}]") for index, value in enumerate(values))
 
 
+DECODED_TOGETHER = 64
+"""How many turns are decoded at once: few enough that one odd turn does not make many others slow."""
+
+
 def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]] | None:
     """The blocks of many payloads in one go, which takes a third of the time. None if one of them is not plain:
     then each is decoded by itself, so that a damaged one is named."""

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, shown
-from headish.limits import KEY_LIMIT_BYTES
 from headish.values.ids import TurnId, as_turn_id
+from headish.values.limits import KEY_LIMIT_BYTES
 from headish.values.times import milliseconds_of
 
 DAY_MILLISECONDS = 24 * 60 * 60 * 1000

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from headish.errors import InvalidContent, TooDeep, TooLarge
-from headish.limits import NESTING_LIMIT
+from headish.values.limits import NESTING_LIMIT
 
 if TYPE_CHECKING:
     import json

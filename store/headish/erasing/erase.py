@@ -15,7 +15,6 @@ from headish.erasing.places import forget_turns
 from headish.erasing.repeating import repeats_of, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
 from headish.history.tombstones import as_erased, now
-from headish.limits import INLINE_BYTES
 from headish.rows.counters import take_change
 from headish.rows.streams import open_streams
 from headish.rows.threads.names import names_of_segments
@@ -33,6 +32,7 @@ from headish.rows.upkeep.erasures import (
 )
 from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId
+from headish.values.limits import INLINE_BYTES
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Barred, Found, Receipt, Repeat

@@ -11,7 +11,7 @@ import msgspec
 from headish.content.encoding import decode_payload
 from headish.database.query import Connection
 from headish.errors import InvalidContent
-from headish.history.conversations import ListedConversation, change_record, read_record
+from headish.history.conversations import ListedConversation, change_record
 from headish.history.reading.decode import read_mapping
 from headish.rows.conversations import records_page
 from headish.rows.keys import superseding_some
@@ -22,6 +22,7 @@ from headish.values.blocks import join_texts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Segment
+from headish.values.results.conversations import read_record
 from headish.values.results.erasures import Repeat
 from headish.values.turns import DOCUMENT
 

@@ -26,7 +26,6 @@ from headish.errors import (
 from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.history.reading.versions import find_firsts
-from headish.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
     First,
@@ -46,14 +45,14 @@ from headish.rows.turns import parent_at, turn_by_id
 from headish.rows.upkeep.erasures import is_living
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id
+from headish.values.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
 from headish.values.messages import Attributes
 from headish.values.names import Absent, stored_name
-from headish.values.results.conversations import Conversation, Entry, Record
+from headish.values.results.conversations import Conversation, Entry, Record, read_record
 from headish.values.turns import DOCUMENT, reply_of, said_at_of
 
 Changes = Mapping[str, Any]
 """What is to be said anew of a conversation: some of the fields of ``Record``."""
-_decode = msgspec.json.Decoder(Record).decode
 _decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 NAMES_SHOWN = 5
@@ -258,11 +257,6 @@ def _read_record(stored: StoredRecord) -> Record:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         what = f"what is said of the conversation {stored_name(stored.subject)!r}"
         raise CorruptRecord(what, f"it does not decode ({error})") from None
-
-
-def read_record(data: bytes) -> Record:
-    """What is said of a conversation, as it is stored. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
-    return _decode(data)
 
 
 def _found(listed: Listed) -> ListedConversation:

@@ -21,10 +21,10 @@ from headish.errors import (
     shown,
 )
 from headish.history.reading.decode import read_time
-from headish.limits import NAMES_COMPARED
 from headish.providers.pointers import NamedPointer, Pointer, decode_pointer
 from headish.providers.shared.tools import served_tools
 from headish.rows.definitions import DEFAULT, POINTER, TOOLS, find_definition, list_definitions
+from headish.values.limits import NAMES_COMPARED
 from headish.values.names import check_name, stored_name
 
 ToolList = list[dict[str, Any]]

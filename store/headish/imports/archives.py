@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from headish.errors import InvalidImport
 from headish.imports.unpacking import HARMLESS_BYTES, RATIO_LIMIT, Allowance, unpacked
-from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 
 CHUNK_BYTES = 1024 * 1024
 SPOOLED_BYTES = 16 * 1024 * 1024

@@ -17,8 +17,8 @@ from headish.imports.cleaning import name_from, within_limit, without_secrets
 from headish.imports.imported import ImportedConversation, ImportedTree, Link, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceConversation, SourceMessage
-from headish.limits import TAGS_LIMIT, TITLE_LIMIT
 from headish.values.checks.attributes import is_header_value
+from headish.values.limits import TAGS_LIMIT, TITLE_LIMIT
 
 
 def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -> ImportedTree | None:

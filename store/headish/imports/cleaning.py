@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from headish.content.secrecy import find_secret
-from headish.limits import MAPPING_LIMIT_BYTES
+from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.names import RESERVED, new_refusal
 
 HIDDEN = "<hidden: it looked like a key>"

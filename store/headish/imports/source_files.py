@@ -11,8 +11,8 @@ from typing import BinaryIO, cast
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES, SPOOLED_BYTES
 from headish.imports.unpacking import unpacked
-from headish.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 from headish.values.checks.files import open_regular
+from headish.values.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
 
 Progress = Callable[[int], None]
 """Called with the number of bytes read since the last call."""

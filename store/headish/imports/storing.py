@@ -24,11 +24,11 @@ from headish.history.writing.keys import next_version, said_by, versions_of
 from headish.imports.conversation_names import find_named, name_conversation
 from headish.imports.editions import only_grew, says_it_as_before
 from headish.imports.imported import Imported, ImportedTree
-from headish.limits import BATCH_BYTES, BATCH_TURNS, COVERED_LIMIT
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
 from headish.values.ids import Mint, TurnId
+from headish.values.limits import BATCH_BYTES, BATCH_TURNS, COVERED_LIMIT
 from headish.values.names import check_name
 from headish.values.places import Place
 from headish.values.turns import said_of

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from headish.errors import InvalidImport
-from headish.limits import IMPORT_LINE_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES
 
 RATIO_LIMIT = 100
 """How much a member may swell: JSON of conversations is packed to a tenth, a bomb to a thousandth."""

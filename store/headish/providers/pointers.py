@@ -17,12 +17,12 @@ from msgspec import Struct
 from headish.content import strictjson
 from headish.content.secrecy import find_secret
 from headish.errors import InvalidArgument, shown
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers import PROVIDERS
 from headish.providers.clouds import Cloud, cloud_of_host, make_cloud
 from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect, choose_dialect
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
+from headish.values.limits import MAPPING_LIMIT_BYTES
 
 AZURE = "azure"
 """The cloud and the dialect of that name."""

@@ -1,27 +1,4 @@
-"""Renderings: a thread for people to read: only what an end user may see, unless a debugging view opts in."""
+"""What a window or a thread looks like outside: ``emission`` writes for models and programs, ``pages`` for people.
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from headish.errors import UnknownFormat
-from headish.renderings.html import render_html
-from headish.renderings.pages import ThreadPage, make_page
-from headish.renderings.texts import render_markdown, render_plain
-
-__all__ = ["RENDERINGS", "ThreadPage", "make_page", "render"]
-
-
-def render(page: ThreadPage, format: str) -> str:
-    """A page as ``html``, ``markdown`` or ``text``. Raises: UnknownFormat."""
-    renderer = RENDERINGS.get(format)
-    if renderer is None:
-        raise UnknownFormat(format, tuple(RENDERINGS))
-    return renderer(page)
-
-
-RENDERINGS: dict[str, Callable[[ThreadPage], str]] = {
-    "html": render_html,
-    "markdown": render_markdown,
-    "text": render_plain,
-}
+A page shows only what an end user may see, unless a debugging view opts in.
+"""

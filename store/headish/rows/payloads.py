@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from headish.database.query import Connection, Query, Row
 from headish.errors import BarredContent
-from headish.limits import INLINE_BYTES
 from headish.values.ids import TurnId
+from headish.values.limits import INLINE_BYTES
 from headish.values.places import Place
 
 K = TypeVar("K", bytes, TurnId)

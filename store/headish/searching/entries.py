@@ -15,13 +15,12 @@ from zlib import crc32
 
 import msgspec
 
-from headish.content.encoding import decode_payload, decode_payloads
+from headish.content.encoding import DECODED_TOGETHER, decode_payload, decode_payloads
 from headish.content.media import is_text_type
 from headish.content.searching.pieces import FieldText, document_pieces, pieces_of, tools_of
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.history.reading.decode import DECODED_TOGETHER
 from headish.rows.upkeep.matches import SearchedTurn, large_payload
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of

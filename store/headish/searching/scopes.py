@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from headish.database.query import Connection
-from headish.history.conversations import read_record
 from headish.rows.bookmarks import find_bookmark, list_bookmarks
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_by_id
@@ -17,6 +16,7 @@ from headish.searching.reaching import grown_from
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place
+from headish.values.results.conversations import read_record
 
 PAGE = 500
 Ranges = Mapping[int, list[tuple[int, int]]]

@@ -14,10 +14,10 @@ from headish.database.dialects import connect
 from headish.database.query import Connection
 from headish.database.upgrade import ensure_schema
 from headish.errors import DatabaseError, InvalidArgument, RoleMissing, SpaceRestoring, UnknownSpace, shown
-from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.counters import ERASED, state_of
 from headish.rows.spaces import add_space, find_space
 from headish.values.ids import IdMint
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import check_name
 
 # A server keeps a statement's plan with the connection. One made while the tables were empty may take any index, since

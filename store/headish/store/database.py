@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from headish.database.backend import Durability
-from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.store.connections import Connections, Isolation
 from headish.store.keeping.spaces import Spaces
 from headish.store.space import Headishes
 from headish.store.store import Store
 from headish.values.checks.doors import CHOICE, FLAG, PATH, WORDS, door
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish.database.isolation.securing import Secured

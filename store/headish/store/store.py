@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
-from headish.limits import PAYLOAD_LIMIT_BYTES
 from headish.rows.streams import has_open_streams
 from headish.rows.upkeep.receipts import has_erasures
 from headish.store.connections import Connections
 from headish.store.space import Space
 from headish.values.checks.doors import PATH, door
 from headish.values.later import Later
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish.store.asking.batches import Batches

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 
 from headish.errors import InvalidTranscript
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import BODY_TOKEN
 from headish.transcripts.formats import FORMATS
 from headish.transcripts.shared.source import BLANKS
 from headish.values.checks.doors import TEXT_OR_BYTES, door
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 
 _OPENINGS = {
     "<|start|>": "2.2", "[BOS]": "v0.1", "<|im_start|>": "v0.1",

@@ -27,9 +27,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, InvalidHeadish, shown
-from headish.limits import HEADISH_LIMIT, PREFIX_MINIMUM
 from headish.values.handles import Handle, as_handle, is_twin_shaped
 from headish.values.ids import TurnId, as_turn_id
+from headish.values.limits import HEADISH_LIMIT, PREFIX_MINIMUM
 from headish.values.names import refusal
 from headish.values.times import FORMS, parse_time
 

@@ -11,8 +11,8 @@ import unicodedata
 from enum import Enum
 
 from headish.errors import InvalidArgument, InvalidName, shown
-from headish.limits import BOOKMARK_LIMIT_BYTES
 from headish.values.ids import TurnId, as_turn_id, is_id_shaped
+from headish.values.limits import BOOKMARK_LIMIT_BYTES
 
 RESERVED = "~^@{}:\\"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from headish import Database, Store
-from headish.limits import INLINE_BYTES
+from headish.values.limits import INLINE_BYTES
 from support.growing import grow
 
 DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"

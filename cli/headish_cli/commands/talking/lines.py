@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.options import decode_text
 from headish_cli.printing.output import say
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text
 
 if TYPE_CHECKING:

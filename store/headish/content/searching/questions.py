@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from headish.content.searching.words import asked_words
 from headish.errors import InvalidArgument, shown
-from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
+from headish.values.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
 NESTED = 6
 """How deep parentheses may be nested; deeper ones are taken as plain words. FTS5 reads little more."""

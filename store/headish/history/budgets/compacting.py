@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headish.history.budgets.counting import Measured
 from headish.history.budgets.cutting import FIRST_SHARE, Shape, weigh
-from headish.limits import COVERED_LIMIT
 from headish.values.ids import TurnId
+from headish.values.limits import COVERED_LIMIT
 
 SUMMARY_SHARE = 0.1
 """How much of the wanted size is expected of the summary."""

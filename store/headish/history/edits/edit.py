@@ -24,12 +24,12 @@ from headish.history.reading.find import parents_of
 from headish.history.reading.versions import OVERLAY, PREAMBLE
 from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import BatchPlace, Earlier, check_expected
-from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.rows.conversations import find_first
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import StoredTurn, places_by_digest, turn_by_seq
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
+from headish.values.limits import BATCH_BYTES, BATCH_TURNS
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
 from headish.values.turns import Turn

@@ -10,10 +10,10 @@ from headish.content.forms.parts import without_form
 from headish.errors import InvalidArgument
 from headish.history.windows.states import KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.windows.view import SeenThread, replaced
-from headish.limits import COVERED_LIMIT
 from headish.providers.shared.ledger import pair_calls
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
+from headish.values.limits import COVERED_LIMIT
 from headish.values.messages import Message
 from headish.values.places import Place
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from headish.content.encoding import decode_payload, decode_payloads
+from headish.content.encoding import DECODED_TOGETHER, decode_payload, decode_payloads
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, TurnErased
@@ -27,8 +27,6 @@ from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
 
 _decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
-DECODED_TOGETHER = 64
-"""How many turns are decoded at once: few enough that one odd turn does not make many others slow."""
 LAST_MILLISECOND = 253_402_300_799_999
 Resolver = Callable[[TurnId], dict[str, Any]]
 

@@ -12,8 +12,8 @@ from typing import Any, overload
 from headish.content.drafts import Draft
 from headish.errors import InvalidArgument
 from headish.history.writing.planning import Earlier
-from headish.limits import BATCH_BYTES, BATCH_TURNS
 from headish.values.grammar import Headish
+from headish.values.limits import BATCH_BYTES, BATCH_TURNS
 from headish.values.turns import Turn
 
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.history.writing.append import Appended, Written, make_stored
-from headish.limits import INLINE_BYTES
 from headish.rows.bookmarks import Named, NameMove, move_on
 from headish.rows.counters import SpaceNumbers, take_next
 from headish.rows.turns import add_turn
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
+from headish.values.limits import INLINE_BYTES
 from headish.values.places import Place
 
 NAMES = 64

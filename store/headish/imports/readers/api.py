@@ -9,8 +9,8 @@ from headish.content import strictjson
 from headish.errors import HeadishError, InvalidImport, TooLarge
 from headish.imports.readers.format_checks import refuse_encoding
 from headish.imports.source_files import BOM
-from headish.limits import IMPORT_LINE_BYTES
 from headish.transcripts import Transcript, from_anthropic, from_chat, from_responses
+from headish.values.limits import IMPORT_LINE_BYTES
 
 API_READERS: dict[str, Callable[[Any], Transcript]] = {
     "chat": from_chat, "responses": from_responses, "anthropic": from_anthropic,

@@ -15,10 +15,10 @@ from contextlib import suppress
 from typing import Any, cast
 
 from headish.errors import InvalidReply
-from headish.limits import EVENT_LIMIT_BYTES
 from headish.providers.events.eventjson import Refusal
 from headish.providers.events.forms import BLANKS, JsonText, ServerSentEvents
 from headish.providers.events.frames import FIRST_BYTES, EventStream
+from headish.values.limits import EVENT_LIMIT_BYTES
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")

@@ -13,7 +13,7 @@ import msgspec
 
 from headish.content import strictjson
 from headish.errors import InvalidContent
-from headish.limits import NESTING_LIMIT
+from headish.values.limits import NESTING_LIMIT
 
 _LONG_INTEGER_BITS = 4096
 

@@ -16,12 +16,12 @@ import msgspec
 
 from headish.content.encoding import read_block
 from headish.errors import InvalidContent
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.shared.leftovers import KnownKeys, joined, rest_of, says
 from headish.providers.shared.shapes import TextPlace, healed, name, present, record, text
 from headish.providers.shared.storable import storable
 from headish.providers.shared.values import Delta, Reply, Usage
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
+from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import Note
 
 UNKNOWN_LIMIT_BYTES = MAPPING_LIMIT_BYTES

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headish.limits import NESTING_LIMIT
+from headish.values.limits import NESTING_LIMIT
 
 
 def record(value: object) -> Mapping[str, Any]:

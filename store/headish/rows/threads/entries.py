@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.limits import PREVIEW_BYTES
+from headish.values.limits import PREVIEW_BYTES
 from headish.values.turns import OVERLAY
 
 NEWEST = 2**63 - 1

@@ -19,7 +19,6 @@ from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
 from headish.history.writing.append import Appended, Written
 from headish.history.writing.replies import Pinned, append_reply, pin_headishes, write_reply
-from headish.limits import INLINE_BYTES
 from headish.providers.pointers import Pointer
 from headish.providers.registry import check_provider
 from headish.providers.shared.tools import may_be_rewritten
@@ -34,6 +33,7 @@ from headish.values.blocks import ToolUse
 from headish.values.checks.doors import an, door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import Mint, TurnId
+from headish.values.limits import INLINE_BYTES
 from headish.values.names import stored_name
 from headish.values.turns import Turn
 

@@ -21,7 +21,6 @@ from headish.history.reading.responses import PROVIDER, StoredResponse, find_sto
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import resolve_window
 from headish.history.writing.replies import Pinned, pin_turns
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.dialects.choosing import check_dialect
 from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
@@ -32,6 +31,7 @@ from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
+from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import ContextWindow, Note
 from headish.values.names import check_name
 from headish.values.places import Place

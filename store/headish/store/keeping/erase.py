@@ -25,7 +25,6 @@ from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
-from headish.limits import REASON_LIMIT_BYTES
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
@@ -34,6 +33,7 @@ from headish.store.space import Headishes, Space
 from headish.values.checks.doors import COUNT_LIMIT, FLAG, door
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import KeptIds
+from headish.values.limits import REASON_LIMIT_BYTES
 from headish.values.names import check_name
 from headish.values.places import Place
 from headish.values.results.erasures import SCOPES, Collected, Erasure, Found, Receipt

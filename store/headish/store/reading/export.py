@@ -67,7 +67,8 @@ def render(
     stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
     Raises: UnknownFormat; CorruptTurn.
     """
-    from headish.renderings import make_page, render  # late, as below
+    from headish.renderings.formats import render  # late, as below
+    from headish.renderings.pages import make_page
 
     def work(connection: Connection, stored: StoredTurn) -> Drawn:
         named = title or _title(connection, space, headish)

@@ -16,7 +16,6 @@ from headish.feeds.brought import find_brought, read_brought
 from headish.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
 from headish.feeds.pages import PAGE, FeedPage, read_page
 from headish.feeds.waiting import Awaited
-from headish.history.conversations import read_record
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to
@@ -35,6 +34,7 @@ from headish.values.results.changes import (
     RecordChange,
     TurnChange,
 )
+from headish.values.results.conversations import read_record
 from headish.values.turns import Turn
 
 S = TypeVar("S", bound=Space)

@@ -27,7 +27,7 @@ from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import LIST, TEXT, door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES, Message, TranscriptMessage
-from headish.values.threads import Thread, Tree
+from headish.values.results.threads import Thread, Tree
 from headish.values.times import read_moment
 from headish.values.turns import TreeTurn, Turn
 

@@ -11,7 +11,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import Closed, CorruptTurn, InvalidArgument, UnknownTurn
-from headish.history.conversations import read_record
 from headish.history.reading.documents import with_documents
 from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
@@ -31,6 +30,7 @@ from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import TranscriptMessage
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.results.conversations import read_record
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
 
 __all__ = ["ReadTransaction", "SpokenTurn", "step"]

@@ -16,13 +16,12 @@ from headish.erasing.erase import ErasureGrounds
 from headish.erasing.erase import erase as erase_turns
 from headish.erasing.names import erase_name
 from headish.errors import InvalidContent, KeyTaken
-from headish.history.conversations import ListedConversation, change_record, check_changes, read_record
+from headish.history.conversations import ListedConversation, change_record, check_changes
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name
 from headish.history.writing.tips import NOTHING, append_all_remembered
-from headish.limits import INLINE_BYTES
 from headish.rows.bookmarks import set_bookmark
 from headish.rows.conversations import find_record
 from headish.rows.counters import lock_space
@@ -36,9 +35,10 @@ from headish.store.transactions.freeing import free_end, free_turns
 from headish.store.transactions.reading import ReadTransaction, SpokenTurn, step
 from headish.values.grammar import parse_headish
 from headish.values.ids import KeptIds, TurnId
+from headish.values.limits import INLINE_BYTES
 from headish.values.names import ABSENT, Absent, check_name
 from headish.values.places import Place, Segment
-from headish.values.results.conversations import Record
+from headish.values.results.conversations import Record, read_record
 from headish.values.results.erasures import Receipt
 from headish.values.results.objects import check_key, check_kind, encode_key
 

@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from headish.content import strictjson
 from headish.errors import InvalidConfig, InvalidContent
-from headish.limits import MAPPING_LIMIT_BYTES
 from headish.providers.shared.tools import SEPARATOR
 from headish.values.checks.files import read_regular
+from headish.values.limits import MAPPING_LIMIT_BYTES
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

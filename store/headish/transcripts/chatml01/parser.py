@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headish.errors import InvalidTranscript
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import ANY_TOKEN, IM_END, IM_START, is_framed, read_body
 from headish.transcripts.shared.parser import MessageOpened, Parser
 from headish.transcripts.shared.source import BLANKS
 from headish.transcripts.shared.transcript import Header, Transcript, is_header_value, make_message
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
 ROLES = ("system", "tool", "user", "assistant")

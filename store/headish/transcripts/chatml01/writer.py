@@ -9,7 +9,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from headish.errors import HeaderValue, Unrepresentable
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import IM_END, IM_START, is_framed, read_body, write_body
 from headish.transcripts.chatml01.parser import ROLES
 from headish.transcripts.shared.source import BLANKS
@@ -23,6 +22,7 @@ from headish.transcripts.shared.transcript import (
     usual_stop,
 )
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
 TITLE = "OpenChatML 0.1"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.openchatml.forms import FORMS, START
 from headish.transcripts.openchatml.frames import breaks_constraint, open_message, read_message
 from headish.transcripts.openchatml.headers import BadFrame, read_frame_header
@@ -23,6 +22,7 @@ from headish.transcripts.openchatml.preamble import Preamble
 from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
 from headish.transcripts.shared.transcript import Header, Transcript, plain_text
 from headish.values.blocks import Text
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
 _LITERAL_END = "<|endliteral|>"

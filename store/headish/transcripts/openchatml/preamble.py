@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.openchatml.forms import START, form_of_version
 from headish.transcripts.openchatml.yamlheader import (
     BadHeader,
@@ -16,6 +15,7 @@ from headish.transcripts.openchatml.yamlheader import (
     requires_channels,
 )
 from headish.transcripts.shared.source import BLANKS, SourceText
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 
 
 class Preamble:

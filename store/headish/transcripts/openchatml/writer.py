@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from headish.errors import HeaderValue, InvalidTranscript, Unrepresentable
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.openchatml.forms import FORMS, TERMINATORS, TOKEN, FrameForm, form_of_version
 from headish.transcripts.openchatml.frames import broken_promises, check_reply, open_header, write_message
 from headish.transcripts.openchatml.headers import check_channel, check_value, write_attributes
@@ -20,6 +19,7 @@ from headish.transcripts.openchatml.parser import FrameParser
 from headish.transcripts.openchatml.yamlheader import write_header
 from headish.transcripts.shared.transcript import Header, Transcript, check_whole, is_open
 from headish.values.blocks import Text
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
 _NINE = TOKEN["2.2"]

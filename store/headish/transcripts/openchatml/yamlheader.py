@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.shared.source import BLANKS
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 
 HEADER_DEPTH = 20
 _LONGEST_BITS = 14_000

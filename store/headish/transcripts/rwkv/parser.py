@@ -16,10 +16,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
 from headish.transcripts.shared.transcript import Header, make_call, make_message
 from headish.values.blocks import ContentBlock, Text, ToolResult
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
 ROLES = {"SYS": "system", "USER": "user", "ASSISTANT": "assistant", "TOOL_CALL": "assistant", "TOOL_RESULT": "tool"}

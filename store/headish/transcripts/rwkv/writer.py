@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from headish.errors import HeaderValue, Unrepresentable
-from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.rwkv.parser import ATTRIBUTE_NAME, END_TAGS, STATUS, is_attribute_value
 from headish.transcripts.shared.jsontext import says_more
 from headish.transcripts.shared.transcript import Transcript, arguments_of, check_whole, is_open, stop_of, usual_stop
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
 TITLE = "the RWKV template"

@@ -7,6 +7,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from headish.values.ids import TurnId
@@ -26,6 +27,14 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """As plain data: ``{title, tags, archived, pinned, key, app}``."""
         flags = {"archived": self.archived, "pinned": self.pinned}
         return {"title": self.title, "tags": list(self.tags), **flags, "key": self.key, "app": dict(self.app)}
+
+
+_decode = msgspec.json.Decoder(Record).decode
+
+
+def read_record(data: bytes) -> Record:
+    """What is said of a conversation, as it is stored. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
+    return _decode(data)
 
 
 class Conversation(Struct, frozen=True):

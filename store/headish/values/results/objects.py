@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, shown
-from headish.limits import OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
+from headish.values.limits import OBJECT_KEY_LIMIT_BYTES, OBJECT_KIND_LIMIT
 
 USAGE = "headish/usage"
 """The kind of the objects that say later what an answer used, under the id of its turn: JSON with ``provider``,

@@ -25,8 +25,8 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import read_records
-from headish.limits import IMPORT_LINE_BYTES
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT, GEMINI = "gemini-cli", "gemini"
 ROLES = {"user": "user", "gemini": "assistant", "info": "system", "error": "system", "warning": "system"}

@@ -20,7 +20,7 @@ from headish.errors import HeadishError
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.reader import ImportSource
 from headish.imports.source_files import LONG_LINE, read_lines
-from headish.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
 
 FORMAT = "oasst"

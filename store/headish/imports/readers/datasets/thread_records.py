@@ -24,9 +24,9 @@ from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import split_items
 from headish.imports.source_files import LONG_LINE, read_lines
-from headish.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
 from headish.values.caches import plausible_cache
 from headish.values.ids import as_turn_id
+from headish.values.limits import IMPORT_LINE_BYTES, PAYLOAD_LIMIT_BYTES
 from headish.values.names import new_refusal
 
 FORMAT = "records"

@@ -22,7 +22,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.reader import ImportSource, SourceConversation
 from headish.imports.readers.services.inspect_samples import InspectSample
 from headish.imports.readers.shared.json_records import read_values
-from headish.limits import IMPORT_LINE_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
 _SAMPLE = re.compile(r"samples/[^/]+\.json")

@@ -11,7 +11,7 @@ from blake3 import blake3
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceMessage
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
-from headish.limits import IMPORT_LINE_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
 Block = dict[str, Any]

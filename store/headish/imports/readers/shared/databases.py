@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
-from headish.limits import IMPORT_LINE_BYTES
 from headish.values.checks.files import open_regular
+from headish.values.limits import IMPORT_LINE_BYTES
 
 Row = Mapping[str, Any]
 SQLITE = b"SQLite format 3\0"

@@ -15,7 +15,7 @@ from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.notes import ImportNotes
 from headish.imports.source_files import Progress
-from headish.limits import IMPORT_LINE_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES
 
 # Possessive: what was matched is not tried again, so a long text costs one look.
 _PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)

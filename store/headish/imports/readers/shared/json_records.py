@@ -11,7 +11,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.source_files import LONG_LINE, read_lines
-from headish.limits import IMPORT_LINE_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES
 
 
 class RecordLine(NamedTuple):

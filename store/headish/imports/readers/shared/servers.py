@@ -16,7 +16,7 @@ from typing import Any
 
 from headish.database.urls import URL, parse_url, server_arguments
 from headish.errors import InvalidImport
-from headish.limits import IMPORT_LINE_BYTES
+from headish.values.limits import IMPORT_LINE_BYTES
 
 PAGE = 1000
 """So many keys are fetched at a time."""

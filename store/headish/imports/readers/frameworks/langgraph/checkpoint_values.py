@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headish.imports.cleaning import NotJson, decode
-from headish.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
+from headish.values.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
 
 _WITH_METHOD, _ARRAY, _SNAPSHOT = 3, 6, 7
 _SWELLS = 8
