@@ -1,4 +1,5 @@
-"""Which turns an erasure takes: the named ones, all that lead to them, or those of them that lead nowhere else."""
+"""Choose the turns that an erasure removes: the named ones, all that lead to them, or those of them that lead nowhere
+else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collecting: what nothing names any more goes, and what was erased is taken off the disk."""
+"""Collect: remove rows that nothing names any more, and take erased bytes off the disk."""
 
 from __future__ import annotations
 

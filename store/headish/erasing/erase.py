@@ -1,4 +1,4 @@
-"""The act: what goes is looked for, taken and receipted, all in one transaction that has the space to itself."""
+"""Erase turns: find, remove and receipt them in one transaction that has the space to itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may repeat the words of turns: versions, copies, overlays, and titles of conversations."""
+"""Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations."""
 
 from __future__ import annotations
 
