@@ -98,10 +98,20 @@ def _words(store: Store, turn_id: str) -> str:
     return one_line(" ".join(store.text(turn_id).split()), 40)
 
 
-def _formats(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
+PAGES = ("html", "markdown", "text")
+
+
+def _formats(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
     from headish.emission import TARGETS
 
-    return _matching(TARGETS, incomplete)
+    if ctx.info_name != "export":
+        return _matching(TARGETS, incomplete)
+    from headish.content.forms.table import FORMS
+    from headish.providers.registry import PROVIDERS
+    from headish.transcripts.datasets.rows import ROWS
+
+    transcripts = [each for each in TARGETS if each not in PROVIDERS]
+    return _matching(dict.fromkeys((*transcripts, *FORMS, *ROWS, *PAGES)), incomplete)
 
 
 def _providers(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:

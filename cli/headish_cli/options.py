@@ -289,10 +289,23 @@ def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, A
         if not key or not separator:
             raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint=option)
         value: Any = _decode(text, key, option)
+        if option == "--set":  # --param names a provider's own
+            _hint_at_slip(key.partition(".")[0])
         for part in reversed(key.split(".")):
             value = {part: value}
         options = combine(options, value)
     return options
+
+
+def _hint_at_slip(key: str) -> None:
+    """Say what a key may have been meant for. It is taken all the same: applications have keys of their own."""
+    from difflib import get_close_matches
+
+    from headish.content.drafts import SHORTCUTS
+
+    known = ("params", *SHORTCUTS)
+    if key not in known and (close := get_close_matches(key, known, 1)):
+        click.echo(f"note: --set {key} is no option that headish knows; did you mean {close[0]}?", err=True)
 
 
 def read_time(text: str | None, option: str) -> datetime | None:

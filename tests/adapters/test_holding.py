@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import multiprocessing
 import os
@@ -13,6 +14,7 @@ import pytest
 from headish import Database, Store
 from headish.adapters import holding
 from headish.adapters.holding import DatabaseHold
+from headish.aio import finish
 from headish.errors import AdapterClosed, InvalidArgument, NotADatabase
 
 
@@ -66,6 +68,44 @@ class TestOneFile:
         assert database_of(before) is not database_of(after)
         before.close()
         after.close()
+
+
+class TestInACoroutine:
+    """A new file takes a third of a second: no loop waits for it."""
+
+    def test_nothing_is_opened_before_it_is_used(self, tmp_path: Path) -> None:
+        async def work() -> list[bool]:
+            made = held(tmp_path / "a.db")
+            there = [(tmp_path / "a.db").exists(), bool(holding._open)]
+            await finish(lambda: made.use().__enter__().add_turn("a"))
+            return [*there, (tmp_path / "a.db").exists()]
+
+        assert asyncio.run(work()) == [False, False, True]
+
+    def test_one_that_was_never_used_is_closed(self, tmp_path: Path) -> None:
+        async def work() -> None:
+            made = held(tmp_path / "a.db")
+            made.close()
+            with pytest.raises(AdapterClosed), made.use():
+                pass
+            with pytest.raises(InvalidArgument):
+                held(7)
+
+        asyncio.run(work())
+        assert not (tmp_path / "a.db").exists()
+
+    def test_a_database_that_cannot_be_opened_fails_when_it_is_used_each_time(self, tmp_path: Path) -> None:
+        (tmp_path / "a.db").write_text("no database " * 100)
+
+        async def work() -> None:
+            made = held(tmp_path / "a.db")
+            for _ in range(2):
+                with pytest.raises(NotADatabase), made.use():
+                    pass
+            made.close()
+
+        asyncio.run(work())
+        assert holding._open == {}
 
 
 class TestMemory:

@@ -109,3 +109,13 @@ class TestTheHost:
         asking.add_turn("a?", bookmark="a")
         with pytest.raises(InvalidArgument, match=r"no batches at Microsoft Azure: Foundry has none for .* anthropic"):
             asking.batches.create(["a"], ptr="fo")
+
+
+def test_a_call_to_its_host_without_a_pointer_goes_there_as_one_with_it(
+    asking: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is looked for where Foundry's are; the provider's own never leaves for it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-own")
+    monkeypatch.setitem(sys.modules, "azure.identity", None)
+    with pytest.raises(MissingKey, match="variable ANTHROPIC_FOUNDRY_API_KEY,"):
+        asking.ask("hello", to="anthropic", model="my-claude", base_url=f"{HOST}/anthropic")

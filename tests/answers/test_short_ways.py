@@ -17,4 +17,5 @@ def test_a_reply_of_six_events_changes_modules_no_more_than_128_times(tmp_path: 
 def test_an_append_changes_modules_no_more_than_62_times(tmp_path: Path) -> None:
     append, _ = append_and_reply(tmp_path / "walks.db")
     assert append.switches <= 62, str(append)
-    assert append.modules <= 25, str(append)
+    assert append.modules <= 26, str(append)
+    assert append.calls <= 121, str(append)

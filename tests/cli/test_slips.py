@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from click.shell_completion import ShellComplete
+
+from headish_cli.main import main
 from support.command import Command
 
 
@@ -45,3 +48,36 @@ def test_of_one_parent_the_error_speaks_in_the_singular(headish: Command) -> Non
     headish("add", "a", "-b", "main")
     headish("add", "b", "-c", "main")
     assert headish.fails("log", "main^7").endswith("continues 1 turn")
+
+
+def test_a_call_that_can_never_be_made_stores_nothing(headish: Command) -> None:
+    headish("add", "before", "-b", "main")
+    for address in ("nonsense", "ftp://x", "http://"):
+        told = headish.fails("ask", "hi", "--to", "openai", "--model", "m", "--base-url", address)
+        assert "cannot be called" in told
+        assert "what you said is kept" not in told
+    assert len(headish("list").out.splitlines()) == 1
+
+
+def test_a_key_that_is_nearly_one_is_noted_and_taken(headish: Command) -> None:
+    done = headish("add", "hi", "--set", "parms.temperature=1")
+    assert done.err == "note: --set parms is no option that headish knows; did you mean params?\n"
+    assert headish("get", "--json").json["options"] == {"parms": {"temperature": 1}}
+    assert headish("add", "hi", "--set", "params.temperature=1", "--set", "my_app=1").err == ""
+
+
+def test_the_title_of_a_page_may_be_given(headish: Command) -> None:
+    headish("add", "hi", "-b", "main")
+    assert "<title>A greeting" in headish("export", "main", "--to", "html", "--title", "A greeting").out
+    assert "--title is for" in headish.misused("export", "main", "--to", "chat", "--title", "x")
+
+
+def test_export_completes_what_it_takes(headish: Command) -> None:
+    headish("add", "hi", "-b", "main")
+    offered = [each.value for each in ShellComplete(main, {}, "headish", "_X").get_completions(["export", "--to"], "")]
+    assert {"2.2", "chat", "sharegpt", "html", "markdown"} <= set(offered)
+    assert len(offered) == len(set(offered))
+    for target in offered:
+        done = headish.run("export", "main", "--to", target)
+        assert "unknown" not in done.err, target
+        assert "Traceback" not in done.err

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,7 @@ def test_a_child_writes_whatever_other_threads_of_its_parent_did_at_the_fork(dur
     assert store.verify().problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", ["before the fork", "in the child"])
 def test_nothing_is_lost_when_the_parent_closes_and_another_program_comes(durable_place: Place, opened: str) -> None:
     """SQLite removes the log where nobody else has the file open, and nobody sees the child of a fork."""
@@ -194,3 +196,25 @@ def test_a_fork_inside_a_transaction_of_its_own_does_not_wait_for_itself(file_pl
     store._backend.write(lambda _: Child(lambda: None).end())
     store.add_turn("afterwards")
     assert said(store) == ["afterwards"]
+
+
+@pytest.mark.slow
+def test_a_child_is_not_locked_out_of_a_module_that_another_thread_imports(tmp_path: Path) -> None:
+    """The first call of a verb imports what it needs; a fork waits for that."""
+    script = """
+import os, sys, threading
+from headish import Store
+with Store.open(sys.argv[1]) as store:
+    thread = threading.Thread(target=lambda: store.add_turn("of the thread"))
+    thread.start()
+    child = os.fork()
+    if not child:
+        store.add_turn("of the child")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+    assert len(list(store.turns())) == 2
+"""
+    for number in range(5):
+        command = [sys.executable, "-c", script, str(tmp_path / f"{number}.db")]
+        assert subprocess.run(command, check=False, timeout=SECONDS).returncode == 0

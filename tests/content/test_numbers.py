@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from headish import Store
-from headish.content.drafts import encode_content
+from headish.content.drafts import encode_content, make_draft
 from headish.content.encoding import decode_payload, encode_payload, read_content
 from headish.errors import InvalidContent
 from headish.values.blocks import Other, ToolUse
+from support.counting import calls
 
 SPELLINGS: list[tuple[str, Any]] = [
     ("-0", 0),
@@ -100,3 +101,17 @@ def test_numbers_that_are_spelled_as_headish_does_are_stored_as_ever(value: Any)
 def test_a_payload_whose_number_nothing_holds_is_damaged() -> None:
     with pytest.raises(InvalidContent, match="does not decode"):
         decode_payload(b'[{"type":"odd","data":1e400}]')
+
+
+def test_a_long_list_of_integers_takes_no_step_of_ours_for_each() -> None:
+    text = f'[{{"type":"tool_use","name":"f","input":{{"n":[{",".join(map(str, range(-9_999, 10_000)))}]}}}}]'
+    encode_content(text, json=True)
+    assert calls(lambda: make_draft(text, {"json": True, "role": "assistant"}, 1 << 30)) < 2_000
+
+
+@pytest.mark.parametrize("odd", ["-0", "9" * 5000, "1.10"])
+def test_one_odd_number_among_integers_keeps_its_digits(odd: str) -> None:
+    text = f'[{{"type":"tool_use","name":"f","input":{{"n":[1,-2,{odd},-03e1]}}}}]'.replace("-03e1", "-3e1")
+    [block] = decode_payload(encode_content(text, json=True))
+    assert isinstance(block, ToolUse)
+    assert block.raw == f'{{"n":[1,-2,{odd},-3e1]}}'

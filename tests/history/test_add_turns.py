@@ -235,15 +235,19 @@ def one_by_one(store: Store, items: list[dict[str, Any]]) -> None:
 
 
 def drawn(store: Store) -> Any:
-    """All that two stores agree on that were told the same: everything but ids, seals and times."""
+    """All that two stores agree on that were told the same: everything but ids, seals, times, and where a name stood
+    inside a batch (rule R39, once)."""
     turns = list(store.turns())
     number = {turn.id: index for index, turn in enumerate(turns)}
+    last = {turn.meta.bookmark: turn.id for turn in turns}
+    moved = {turn.id: turn.meta.bookmark for turn in turns if last[turn.meta.bookmark] == turn.id}
+    histories = {
+        name: [number.get(move.turn or "") for move in history(store, name)]
+        for name in (*NAMES, "start", "twin", "third")
+    }
     return (
-        [(turn.digest, turn.meta.bookmark, [number[each] for each in turn.meta.continues]) for turn in turns],
-        {
-            name: [number.get(move.turn or "") for move in history(store, name)]
-            for name in (*NAMES, "start", "twin", "third")
-        },
+        [(turn.digest, moved.get(turn.id), [number[each] for each in turn.meta.continues]) for turn in turns],
+        {name: [*moves[:1], *(each for each in moves[1:] if each == 0)] for name, moves in histories.items()},
         {each.name: number[each.turn] for each in store.bookmarks.list()},
         [number[turn.id] for turn in store.heads()],
         [row[1:4] for row in dump(store)["turn"]],

@@ -66,6 +66,29 @@ class TestCutting:
         assert "4 messages are left out" in window.notes[-1].what
         assert window.notes[-1].turn == store.get("main~9").id
 
+    @pytest.mark.parametrize(("words", "stays"), [(5, True), (60, False)])
+    def test_keeps_the_first_exchange_whole_where_its_answer_comes_behind_calls(
+        self, store: Store, words: int, stays: bool
+    ) -> None:
+        store.add_turn("q0", bookmark="main")
+        for number in range(2):
+            call = {"type": "tool_use", "id": f"c{number}", "name": "look", "input": {}}
+            store.add_turn([f"call{number}", call], role="assistant", continues="main")
+            result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "word " * words}
+            store.add_turn([result], role="tool", continues="main")
+        store.add_turn("a0", role="assistant", continues="main")
+        talk(store, 8)
+        for window in (store.resolve("main", budget=400, count=by_words), self.compacted(store)):
+            said = [message.text.split()[0] if message.text else "result" for message in window.messages]
+            assert said[:2] == ["q0", "call0"]
+            assert ("a0" in said[:6]) is stays
+            assert ("call1" in said) is stays
+            assert said[-1] == "a7"
+
+    def compacted(self, store: Store) -> Any:
+        store.compact("main", to=400, count=by_words)
+        return store.resolve("main")
+
     def test_of_a_window_that_fits_changes_nothing(self, store: Store) -> None:
         talk(store, 3)
         assert store.resolve("main", budget=10_000) == store.resolve("main")

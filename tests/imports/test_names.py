@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 from headish import Store
 from imports.test_chatgpt import TIDES, as_zip
-from imports.test_claude_code import SESSION, answer, line, session
+from imports.test_claude_code import SESSION, WORK, answer, line, session
+from support.command import Command
 from support.insides import unchanged
 
 
@@ -45,3 +48,28 @@ def test_conversations_of_one_title_and_without_ids_have_names_as_well(store: St
     assert store.import_file(as_zip({"conversations.json": talks})).bookmarks == 5
     with unchanged(store):
         assert store.import_file(as_zip({"conversations.json": talks})).bookmarks == 0
+
+
+def test_sub_agents_are_folded_in_lists_and_named_by_what_they_belong_to(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(session(*WORK, *agent(1), *agent(2)).getvalue())
+    os.utime(tmp_path / "s.jsonl", (1_700_000_000, 1_700_000_000))
+    command = Command(str(tmp_path / "ours.db"))
+    command.run("import", str(tmp_path / "s.jsonl"))
+    listed = command.run("list")
+    assert len(listed.out.splitlines()) == 1
+    assert "2 sub-agents folded: --agents shows them.\n" in listed.err
+    assert len(command.run("list", "-n", "1").out.splitlines()) == 1
+    assert len(command.run("list", "--agents").out.splitlines()) == 3
+    assert len(command.run("list", "--tag", "sub-agent").out.splitlines()) == 2
+    assert len(command.run("list", "--agents", "--without", "tides").out.splitlines()) == 0
+    shown = [line for line in command.run("show", "list-the-files").out.splitlines() if line.startswith("sub-agent:")]
+    assert len(shown) == 2
+    assert "Find the tests" in shown[0]
+
+
+def test_parts_are_those_of_a_key_alone(store: Store) -> None:
+    store.import_file(session(*WORK, *agent(1)))
+    [part] = store.conversations.parts(f"claude-code:{SESSION}")
+    assert part.record.key == f"claude-code:{SESSION}:aaaaaaaa01"
+    assert store.conversations.parts("claude-code") != []
+    assert store.conversations.parts("claude") == []

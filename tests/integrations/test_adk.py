@@ -153,6 +153,15 @@ class TestState:
             service = adapter.HeadishSessionService(database)
             run(work())
 
+    def test_with_half_a_character_in_a_key_is_healed(self, service: Any) -> None:
+        async def work() -> None:
+            made = await service.create_session(**WHO, session_id="s", state={"k\ud800": {"in\ud800": 1}})
+            await service.append_event(made, said("x", actions=changed(**{"user:k\ud800": 2})))
+            got = await service.get_session(**WHO, session_id="s")
+            assert got.state == {"k\ufffd": {"in\ufffd": 1}, "user:k\ufffd": 2}
+
+        run(work())
+
     def test_that_is_no_json_becomes_text(self, service: Any) -> None:
         async def work() -> None:
             one = await service.create_session(**WHO, state={"when": {1, 2}, "half": "\ud800", "f": print})

@@ -309,10 +309,15 @@ class TestHistory:
         assert len(store.bookmarks.history("one")) == 2
         assert len(store.bookmarks.history("two")) == 1
 
-    def test_a_batch_logs_each_step_of_a_name(self, store: Store) -> None:
-        items = [{"content": "a", "bookmark": "main"}, *({"content": "b", "continues": "main"},) * 3]
+    def test_a_batch_moves_a_name_once(self, store: Store) -> None:
+        """Nobody could see where it stood in between (rule R39, once)."""
+        before = store.add_turn("before", bookmark="main", continues=[])
+        items = [{"content": "a", "continues": "main"}, *({"content": "b", "continues": "main"},) * 3]
         turns = list(store.add_turns(items))
-        assert [move.turn for move in store.bookmarks.history("main")] == [turn.id for turn in turns][::-1]
+        assert [move.turn for move in store.bookmarks.history("main")] == [turns[-1].id, before.id]
+        assert store.get("main@{1}").id == before.id
+        assert [turn.meta.bookmark for turn in turns] == [None, None, None, "main"]
+        assert store.verify().problems == ()
 
 
 class TestNaming:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soak import importing, keeping, rounds
+from soak import importing, keeping, ownership, rounds
 from soak.rounds import Round, Soak
 
 KINDS: dict[str, Callable[[Soak], Round]] = {
@@ -14,6 +14,9 @@ KINDS: dict[str, Callable[[Soak], Round]] = {
     "full disks": rounds.fill_the_disk,
     "interrupts": rounds.interrupt,
     "forks": rounds.fork_writers,
+    "forks beside threads": ownership.fork_beside_threads,
+    "hard links": ownership.link_the_file,
+    "owners": ownership.own_the_database,
     "erasures": rounds.erase_beside_writers,
     "backups": keeping.kill_backups,
     "restores": keeping.kill_restores,

@@ -45,10 +45,10 @@ class Tally:
 
     def __str__(self) -> str:
         if self.skipped:
-            return f"{self.kind:<11} skipped: {self.skipped}"
+            return f"{self.kind:<20} skipped: {self.skipped}"
         how = ", ".join(f"{name} {rounds}" for name, rounds in self.how.items())
         return (
-            f"{self.kind:<11} rounds {self.rounds:>4,} ({how})  faults {self.faults:>7,}"
+            f"{self.kind:<20} rounds {self.rounds:>4,} ({how})  faults {self.faults:>7,}"
             f"  acknowledged {self.acknowledged:>8,}  lost {self.lost}"
             + "".join(f"\n  {each}" for each in self.failures)
         )

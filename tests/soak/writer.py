@@ -11,10 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from headish import Store
 from headish.errors import DatabaseError
@@ -111,6 +113,32 @@ def write_with_children(target: str, space: str, notes: Path, seed: int, *, turn
     sys.exit(any(codes[1:]))
 
 
+def fork_beside_threads(target: str, space: str, notes: Path, seed: int, *, turns: int, forks: int) -> None:
+    """Fork again and again while three threads write and read; close the store while the children still write."""
+    done = threading.Event()
+    with Store.open(target, space=space) as store:
+
+        def work(number: int) -> None:
+            while not done.is_set():
+                store.add_turn(f"beside {seed} {number} {uuid4()}") if number else list(store.turns())
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        started = [_fork(store, Path(f"{notes}.{number}"), seed + number, turns) for number in range(1, forks + 1)]
+        done.set()
+        for thread in threads:
+            thread.join()
+    _append_alone(target, space, notes, seed, turns)
+    codes = [os.waitpid(child, 0)[1] for child in started]
+    sys.exit(any(codes))
+
+
+def _append_alone(target: str, space: str, notes: Path, seed: int, turns: int) -> None:
+    with Store.open(target, space=space) as store:
+        _append(store, notes, seed, turns)
+
+
 def _fork(store: Store, notes: Path, seed: int, turns: int) -> int:
     child = os.fork()
     if child:
@@ -140,6 +168,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=-1, help="end after so many; -1 never")
     parser.add_argument("--errors", type=int, default=-1, help="end after so many")
     parser.add_argument("--children", type=int, default=0, help="fork so many, which write as well")
+    parser.add_argument("--forks", type=int, default=0, help="fork so many beside threads that write")
     parser.add_argument("--file-limit", type=int, default=0, help="the largest file that the process may write")
     parser.add_argument("--first", type=int, default=0, help="the number of the first turn")
     given = parser.parse_args()
@@ -148,7 +177,9 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (given.file_limit, given.file_limit))
     where = given.target, given.space, given.notes, given.seed
-    if given.children:
+    if given.forks:
+        fork_beside_threads(*where, turns=given.turns, forks=given.forks)
+    elif given.children:
         write_with_children(*where, turns=given.turns, children=given.children)
     else:
         write(*where, turns=given.turns, errors=given.errors, first=given.first)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.exporting import Notes, export_many, reporting
+from headish_cli.completing import PAGES
 from headish_cli.options import PLACE, GlobalOptions, pass_settings
 from headish_cli.printing.output import say, write
 
 if TYPE_CHECKING:
     from headish import Store
 
-PAGES = ("html", "markdown", "text")
 KEPT = "its message has no end, and 'headish import --partial' reads it"
 DROPPED = "the transcript does not say so"
 
@@ -51,6 +51,7 @@ DROPPED = "the transcript does not say so"
     help="In a page for people, show the other branches and the bookmarks too. As JSON, each branch is a line.",
 )
 @click.option("--raw", is_flag=True, help="In a transcript, every turn as it was stored, whatever overlays say.")
+@click.option("--title", metavar="TEXT", help="The title of a page for people, in place of the conversation's.")
 @click.option("--debug", is_flag=True, help="In a page for people, show hidden messages too.")
 @pass_settings
 def export_command(
@@ -70,6 +71,7 @@ def export_command(
     branches: bool,
     debug: bool,
     raw: bool,
+    title: str | None,
     **spelling: Any,
 ) -> None:
     """Print the thread that leads to a HEADISH as a transcript, or as a page for people.
@@ -95,6 +97,8 @@ def export_command(
         raise click.UsageError(f"--drop, --for-completion and --for-training are for transcripts, not for {target}")
     if raw and target in PAGES:
         raise click.UsageError(f"--raw is for transcripts, not for {target}: --debug shows what is hidden")
+    if title is not None and target not in PAGES:
+        raise click.UsageError(f"--title is for {', '.join(PAGES)}: a transcript has none")
     if with_reasoning and not for_training:
         raise click.UsageError(
             "--with-reasoning is for --for-training: elsewhere reasoning stays, or --drop gives it up"
@@ -106,7 +110,7 @@ def export_command(
     if takes_all and headish is not None:
         raise click.UsageError("--all takes every conversation: leave the HEADISH out")
     shown: dict[str, Any] = (
-        {"branches": branches, "debug": debug}
+        {"branches": branches, "debug": debug, **({} if title is None else {"title": title})}
         if target in PAGES
         else {
             "drop": drop, "as_user": viewer == "user", "for_completion": for_completion, "for_training": for_training,

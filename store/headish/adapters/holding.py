@@ -7,9 +7,10 @@ handles. So holds are counted: the last that is closed, or dropped, closes the d
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -54,24 +55,39 @@ class DatabaseHold:
 
     ``what`` names the object in the error of one that was closed ("the session"). ``db`` may be another hold, for an
     object that is made from one, in memory too.
+    Made in a coroutine it opens a path or URL when it is first used, in the thread that uses it: a new file takes a
+    third of a second, which no event loop should wait.
     Cost: nothing but a look-up where another object of the process holds the database.
     Raises: as ``Database.open`` and ``Database.store``.
     """
 
     def __init__(self, db: Db | DatabaseHold, what: str, space: str = "default") -> None:
-        self._what, self._uses, self._is_closed = what, 0, False
-        self._shared, self._is_ours = _hold_again(db) if isinstance(db, DatabaseHold) else _hold(db)
-        self._release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
-        self._release.atexit = False
-        try:
-            self._store = self._shared.store(space)
-        except BaseException:
-            self._release()
-            raise
+        self._what, self._space, self._uses, self._is_closed = what, space, 0, False
+        self._db: Db | DatabaseHold = db
+        self._release: Callable[[], object] | None = None
+        if not isinstance(db, str | os.PathLike) or not _is_in_a_loop():
+            self._take_hold()
+        else:
+            identify(db)  # what is no database at all is refused here
 
     def memory(self, adapter: str) -> TurnMemory:
-        """What the process remembers of the space for one kind of adapter."""
-        return self._shared.memory(adapter, self._store.space)
+        """What the process remembers of the space for one kind of adapter, inside ``use``."""
+        return self._shared.memory(adapter, self._space)
+
+    def _take_hold(self) -> None:
+        """Open the database, or take part in the one that is open."""
+        if self._release is not None:
+            return
+        db = self._db
+        self._shared, self._is_ours = _hold_again(db) if isinstance(db, DatabaseHold) else _hold(db)
+        release = weakref.finalize(self, _let_go, self._shared, self._is_ours)
+        release.atexit = False
+        try:
+            self._store = self._shared.store(self._space)
+        except BaseException:
+            release()
+            raise
+        self._release, self._db = release, self._shared.database  # what it was made from may go
 
     @contextmanager
     def use(self) -> Iterator[Store]:
@@ -81,6 +97,7 @@ class DatabaseHold:
         """
         with _lock.now:
             self.check()
+            self._take_hold()
             self._uses += 1
         try:
             yield self._store
@@ -103,8 +120,12 @@ class DatabaseHold:
             self._end()
 
     def _end(self) -> None:
-        if self._is_closed and not self._uses:
+        if self._is_closed and not self._uses and self._release is not None:
             self._release()
+
+
+def _is_in_a_loop() -> bool:
+    return "asyncio" in sys.modules and sys.modules["asyncio"]._get_running_loop() is not None
 
 
 def _hold(db: Db) -> tuple[_SharedDatabase, bool]:

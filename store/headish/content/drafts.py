@@ -128,7 +128,9 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     payload = encode_content(content, json=bool(turn.get("json")))
     if len(payload) > payload_limit_bytes:
         raise TooLarge("content", len(payload), payload_limit_bytes)
-    said = DigestFields(role=role, hash=hash_payload(payload), attributes=encode_attributes(turn.get("attributes")))
+    attributes = turn.get("attributes")
+    encoded = None if attributes is None else encode_attributes(attributes)
+    said = DigestFields(role=role, hash=hash_payload(payload), attributes=encoded)
     return _draft(payload, said, turn, read_facts(turn, author))
 
 
@@ -363,9 +365,11 @@ def read_continues(given: Continues) -> tuple[Reference, ...]:
     """What a turn continues, parsed; nothing is looked up."""
     if given is None:
         return ()
-    if not isinstance(given, str | int | Iterable):
+    if isinstance(given, str):
+        return (parse_headish(given),)
+    if not isinstance(given, int | Iterable):
         raise InvalidArgument(f"continues takes a headish or a list of them, not {type(given).__name__}")
-    listed = [given] if isinstance(given, str | int) else list(given)
+    listed = [given] if isinstance(given, int) else list(given)
     if len(listed) > CONTINUES_LIMIT:
         raise InvalidArgument(f"a turn can continue at most {CONTINUES_LIMIT} turns, not {len(listed)}")
     return tuple(item if type(item) is int or isinstance(item, Place) else parse_headish(item) for item in listed)

@@ -31,6 +31,9 @@ class NumberTexts:
     def read(self, text: str) -> int | float | str:
         """The number of a text, or the mark that stands for it."""
         value = _value_of(text)
+        # Without an exponent Python and the encoder spell a number alike, and nearly every one ends here.
+        if value is not None and "e" not in text and repr(value) == text:
+            return value
         if value is not None and strictjson.encode(value) == text.encode():
             return value
         self.texts.append(text)
@@ -66,9 +69,10 @@ class NumberTexts:
 
 def _value_of(text: str) -> int | float | None:
     """The number that Python has for a text; None if it has none."""
-    try:
-        value: int | float = int(text)
-    except ValueError:  # a fraction, an exponent, or too many digits
-        digits = text.removeprefix("-").isdigit()
-        value = float("inf") if digits else float(text)
-    return value if isinstance(value, int) or isfinite(value) else None
+    if text.removeprefix("-").isdigit():
+        try:
+            return int(text)
+        except ValueError:  # more digits than Python reads
+            return None
+    value = float(text)
+    return value if isfinite(value) else None

@@ -10,7 +10,9 @@ This module never repairs: a value is either kept as it is or refused with the p
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -60,7 +62,8 @@ def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> byt
 
 
 def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None = None) -> Any:
-    """The value of a JSON text, checked. ``number`` reads the text of a number in a way of its own.
+    """The value of a JSON text, checked. ``number`` reads the text of a number in a way of its own; not of every
+    integer, since nearly all are written as they were read.
 
     Cost: linear; at most about three times that of ``json.loads``, and memory for the value alone, whatever its shape.
     Raises: InvalidContent, TooDeep.
@@ -83,6 +86,8 @@ def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None 
     keys = _check_all(value, what, texts=not document.isascii() or "\\u" in document)
     # One of two equal keys is lost on reading, so the value has fewer keys than the text has colons. Colons inside a
     # text, or apart from their key, are to be counted with care.
+    if document.count(":") == keys:
+        return value
     if document.count('":') != keys or any(spelled in document for spelled in _ODD_COLONS):
         _refuse_duplicates(document, what)
     return value
@@ -93,6 +98,11 @@ def _load(document: str, number: Callable[[str], Any] | None) -> Any:
 
     if number is None and not document.startswith(_MARK):  # which is told apart below
         return _decoder().decode(document)
+    if number is not None and _NEGATIVE_ZERO.search(document) is None:
+        # Every other integer is written as it was read, and the decoder's own way is ten times as fast. A text that it
+        # does not read may hold an integer that is too long for it.
+        with suppress(ValueError):
+            return json.loads(document, parse_constant=_refuse_constant, parse_float=number)
     return json.loads(document, parse_constant=_refuse_constant, parse_int=number, parse_float=number)
 
 
@@ -296,6 +306,7 @@ def _is_short(value: int) -> bool:
     return value.bit_length() <= _INTEGER_BITS
 
 
+_NEGATIVE_ZERO = re.compile(r"-0(?![.eE0-9])")
 _ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _FEW = 16

@@ -36,6 +36,7 @@ from headish.rows.conversations import (
     names_in,
     newest_in,
     record_by_key,
+    records_below_key,
     write_record,
 )
 from headish.rows.threads.entries import Listed, ListedTurn
@@ -44,11 +45,11 @@ from headish.rows.threads.walks import read_links
 from headish.rows.turns import parent_at, turn_by_id
 from headish.rows.upkeep.erasures import is_living
 from headish.values.grammar import Headish
-from headish.values.ids import TurnId, as_turn_id, time_of
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Attributes
 from headish.values.names import Absent, stored_name
 from headish.values.results.conversations import Conversation, Entry, Record
-from headish.values.turns import DOCUMENT, reply_of
+from headish.values.turns import DOCUMENT, reply_of, said_at_of
 
 Changes = Mapping[str, Any]
 """What is to be said anew of a conversation: some of the fields of ``Record``."""
@@ -99,6 +100,13 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> ListedConvers
     if found is None:
         raise UnknownConversation(stored_name(key), "none has this key")
     return found
+
+
+def find_parts(connection: Connection, space: int, key: bytes, limit: int) -> list[ListedConversation]:
+    """The conversations that are parts of the one with a key: their keys are ``KEY:…``."""
+    stored = records_below_key(connection, space, key, limit)
+    found = (_find_subject(connection, space, each.subject) for each in stored)
+    return [each for each in found if each is not None]
 
 
 def read_conversation(connection: Connection, space: int, found: ListedConversation) -> Conversation:
@@ -266,8 +274,12 @@ def _found(listed: Listed) -> ListedConversation:
 
 def _entry(listed: Listed, found: ListedConversation, stored: StoredRecord | None) -> Entry:
     conversation = _conversation(found, stored)
-    moved = datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else time_of(found.turn)
-    model = reply_of(_system(listed.last)).get("model")
+    system = _system(listed.last)
+    # Of one without a name, when its last turn was said: an import stores today what was said years ago.
+    moved = (
+        datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else said_at_of(system, found.turn)
+    )
+    model = reply_of(system).get("model")
     return Entry(
         conversation=conversation,
         title=conversation.record.title or _words(listed.first),

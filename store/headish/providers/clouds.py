@@ -51,6 +51,11 @@ def cloud_of_host(provider: str, base_url: str | None) -> str | None:
     return "azure" if parse_address(base_url).host.removesuffix(".").endswith(FOUNDRY_HOST) else None
 
 
+def cloud_at(provider: str, base_url: str | None) -> Cloud | None:
+    """The cloud of a server that is named for one call, by its host. Raises: InvalidAddress."""
+    return make_cloud(provider, cloud_of_host(provider, base_url), base_url, {})
+
+
 def make_cloud(provider: str, name: str | None, base_url: str | None, given: dict[str, str | None]) -> Cloud | None:
     """The cloud of a pointer; None if ``name`` is None. Raises: InvalidArgument, which names the option."""
     said = {key: value for key, value in given.items() if value is not None}

@@ -67,6 +67,21 @@ def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecor
     return _read(connection.row(BY_KEY, space=space, key=key))
 
 
+BELOW_KEY = Query(
+    "conversations whose keys lie between two",
+    """
+    SELECT subject, revision, data FROM conversation WHERE space = :space AND key > :low AND key < :high
+    ORDER BY key LIMIT :limit
+    """,
+)
+
+
+def records_below_key(connection: Connection, space: int, key: bytes, limit: int) -> list[StoredRecord]:
+    """What is said of conversations whose keys are ``KEY:…``, in the order of the keys."""
+    rows = connection.rows(BELOW_KEY, space=space, low=key + b":", high=key + b";", limit=limit)
+    return [stored for stored in map(_read, rows) if stored is not None]
+
+
 WRITE = Query(
     "say something of a conversation",
     """

@@ -6,8 +6,10 @@ long turn less. It is the same on every database, since nothing of it is a datab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from heapq import heappush, heapreplace
+from itertools import islice, takewhile
 from math import log
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ from headish.rows.upkeep.searches import LAST
 from headish.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within
+from headish.values.ids import time_of
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_at_of
 
@@ -54,31 +57,58 @@ class Match(NamedTuple):
 
 
 def find_matches(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
-    """The best matches, or the newest.
+    """The best matches, or those that were said last.
 
-    Cost: that of the candidates, and for each of them its words once more, until there are enough.
+    Cost: that of the candidates, and for each of them its words once more, until there are enough. Of matches that are
+    looked for by time, those that were stored after the last one of them was said are looked at, too.
     """
-    is_ranked = wanted.order == "rank" and wanted.asked.question != EVERYTHING
-    enough = max(RANKED, wanted.limit) if is_ranked else wanted.limit
-    found: list[Match] = []
-    for match in each_match(connection, space, wanted, state):
-        found.append(match)
-        if len(found) == enough:
-            break
-    if not is_ranked:
-        return found  # how common a word is would be counted for nothing
+    if wanted.order == "time" or wanted.asked.question == EVERYTHING:
+        return _said_last(connection, space, wanted, state)  # how common a word is would be counted for nothing
+    found = list(islice(each_match(connection, space, wanted, state), max(RANKED, wanted.limit)))
     scored = _scored(connection, space, wanted, found, state)
     return sorted(scored, key=lambda match: (-match.score, -match.source.seq))[: wanted.limit]
 
 
-def each_match(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> Iterator[Match]:
-    """All turns that match, the newest first, as far as they are asked for. Cost: as ``find_matches``."""
+def _said_last(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
+    """The matches that were said last (rule R29, two times). An import stores today what was said years ago."""
+    best: list[tuple[int, int, Match]] = []
+
+    def is_wanted(source: SearchedTurn) -> bool:
+        return len(best) < wanted.limit or (_said_at(source), source.seq) > best[0][:2]
+
+    def goes_on(page: Sequence[SearchedTurn]) -> bool:
+        # Nothing is said after it was stored, and what was stored before all of a page is older.
+        return len(best) < wanted.limit or any(milliseconds_of(time_of(each.id)) >= best[0][0] for each in page)
+
+    for match in each_match(connection, space, wanted, state, is_wanted, goes_on):
+        entry = (_said_at(match.source), match.source.seq, match)
+        if len(best) < wanted.limit:
+            heappush(best, entry)
+        elif entry > best[0]:
+            heapreplace(best, entry)
+    return [match for *_, match in sorted(best, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _said_at(source: SearchedTurn) -> int:
+    return milliseconds_of(said_at_of(system_of(source), source.id))
+
+
+def each_match(
+    connection: Connection,
+    space: int,
+    wanted: HitFilter,
+    state: IndexProgress,
+    is_wanted: Callable[[SearchedTurn], bool] = lambda source: True,
+    goes_on: Callable[[Sequence[SearchedTurn]], bool] = lambda page: True,
+) -> Iterator[Match]:
+    """All turns that match, the last stored first, as far as they are asked for. ``is_wanted`` is asked before a turn
+    is read, ``goes_on`` before a page of them. Cost: as ``find_matches``."""
     asked = wanted.asked
     phrases = phrases_of(asked.question)
     # Most of what an index finds for words is a hit, so little more is read than is wanted.
     first = min(wanted.limit * 5 // 4 + 6, PAGE) if wanted.order == "time" else PAGE
-    pages = candidates(connection, space, asked, state, first, wanted.between)
-    likely = ([each for each in page if _may_be(each, wanted)] for page in pages)
+    pages = takewhile(goes_on, candidates(connection, space, asked, state, first, wanted.between))
+    likely = ([each for each in page if _may_be(each, wanted) and is_wanted(each)] for page in pages)
     for said in (said for page in likely for said in read_said(connection, space, page)):
         pieces = [piece for piece in said.pieces if piece.field in asked.fields]
         if not pieces or not _uses(said, asked.tool):
@@ -97,7 +127,7 @@ def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
     if not all(is_within(ranges, source.place) for ranges in wanted.within):
         return False
     if wanted.since is not None or wanted.until is not None:
-        said = milliseconds_of(said_at_of(system_of(source), source.id))
+        said = _said_at(source)
         if (wanted.since is not None and said < wanted.since) or (wanted.until is not None and said >= wanted.until):
             return False
     return asked.model is None or _is_of(model_of(source), asked.model)

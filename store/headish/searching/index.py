@@ -18,6 +18,7 @@ from typing import NamedTuple
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
 from headish.database.query import Connection
+from headish.errors import DatabaseUnavailable
 from headish.rows.counters import read_counter
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep import matches, searches
@@ -61,6 +62,8 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
         return
     portions = 0
     while (portion := backend.read(partial(_next_portion, space=space))) is not None:
+        if keeps_none(backend):
+            return
         portions += 1
         merges = backend.has_segments and (portion.is_last or portions % MERGED_AFTER == 0)
         stored = backend.write(partial(_store, space=space, portion=portion, merges=merges))
@@ -69,6 +72,16 @@ def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> 
         if stored.merges:
             while backend.write(searches.merge_some):
                 pass
+
+
+def keeps_none(backend: Backend) -> bool:
+    """Whether the index is switched off. The switch is a row of its own space: on a database that is spread, it may lie
+    on a machine that is away. Then a space is indexed that need not be, and its search does not fail for another
+    machine's sake. Whoever was between two statements when it was switched off leaves words that nobody asks for."""
+    try:
+        return backend.read(searches.is_off)
+    except DatabaseUnavailable:
+        return False
 
 
 def index_anew(backend: Backend, space: int, progress: Progress | None = None) -> None:
@@ -145,7 +158,7 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
     known = searches.indexed(connection, space)
     if known is not None and known.version == WORDS_VERSION and known.seq >= last:
         return None
-    if not last or searches.is_off(connection) or not searches.can_index(connection):
+    if not last or not searches.can_index(connection):
         return None
     if known is None or known.version != WORDS_VERSION:
         return Portion(known or Indexed(0, 0, -1), 0, 0, [])
@@ -165,8 +178,6 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
 
 def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> PortionStored:
     """Store the portion, unless the index is elsewhere by now, and begin to merge."""
-    if searches.is_off(connection):
-        return PortionStored(False)
     if portion.known.version != WORDS_VERSION:
         searches.begin(connection, space, WORDS_VERSION)
         searches.configure(connection)

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from importlib import import_module
 from typing import Any
+
+# A child that is forked while another thread imports a module waits for ever where it needs that module itself: Python
+# gives it the module's lock, which nobody lets go. So a fork waits for the import.
+_IMPORTING = threading.RLock()
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(
+        before=_IMPORTING.acquire, after_in_parent=_IMPORTING.release, after_in_child=_IMPORTING.release
+    )
 
 
 class Later:
@@ -26,6 +36,7 @@ class _Function:
         self._owner, self._method = owner, name
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        function = getattr(import_module(self._module), self._name)
+        with _IMPORTING:
+            function = getattr(import_module(self._module), self._name)
         setattr(self._owner, self._method, function)
         return function.__get__(instance, owner)

@@ -18,5 +18,5 @@ pytestmark = [pytest.mark.peers, pytest.mark.xdist_group("langgraph")]
 def test_the_examples_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     told = run_page("langgraph.md")
-    assert len(told) == 2
+    assert len(told) == 3
     assert all(printed == expected for printed, expected in told), told

@@ -62,6 +62,28 @@ def _payload(store: Store, turn: Any) -> bytes:
         return b""
 
 
+class TestMetadata:
+    """The cases of langgraph-checkpoint 4.3.2, tests/test_memory.py, whose metadata has the key ``writes``."""
+
+    FIRST = {"source": "input", "step": 2, "writes": {}, "score": 1}
+    SECOND = {"source": "loop", "step": 1, "writes": {"foo": "bar"}, "score": None}
+
+    @pytest.mark.parametrize(
+        ("filter", "found"),
+        [({"source": "input"}, ["1"]), ({"step": 1, "writes": {"foo": "bar"}}, ["2"]), ({}, ["2", "1"]),
+         ({"source": "update", "step": 1}, [])],
+    )  # fmt: skip
+    def test_is_kept_whole_and_found(self, tmp_path: Path, filter: dict[str, Any], found: list[str]) -> None:
+        from langgraph.checkpoint.base import empty_checkpoint
+
+        with HeadishSaver(tmp_path / "a.db") as saver:
+            for thread, metadata in (("1", self.FIRST), ("2", self.SECOND)):
+                saver.put(at(thread, checkpoint_ns=""), empty_checkpoint(), metadata, {})
+                assert saver.get_tuple(at(thread)).metadata == metadata
+            listed = [each.config["configurable"]["thread_id"] for each in saver.list(None, filter=filter)]
+            assert sorted(listed, reverse=True) == found
+
+
 class TestPut:
     @pytest.mark.parametrize("thread", ODD, ids=lambda text: repr(text)[:12])
     def test_takes_any_ids(self, place: Place, thread: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
     from headish.values.results.conversations import Entry
 
+AGENT = "sub-agent"
+"""The tag of a part of a session that a program's own agent spoke."""
 NAME_COLUMNS, TITLE_COLUMNS, PAGE = 24, 40, 100
 LEAST = {"name": NAME_COLUMNS, "title": 20, "last": 12}
 """The fewest columns that these have at a terminal before something else is given up."""
@@ -45,6 +48,8 @@ COLOURS: dict[str, dict[str, Any]] = {
               help="Show at most so many.")  # fmt: skip
 @click.option("--name", "names", metavar="GLOB", help="Show only bookmarks of this pattern, such as 'work/*'.")
 @click.option("--tag", metavar="TAG", help="Show only conversations with this tag.")
+@click.option("--without", metavar="TAG", help="Leave out conversations with this tag.")
+@click.option("--agents", is_flag=True, help="Show the sub-agents of imported sessions, too.")
 @click.option("--model", metavar="GLOB", help="Show only those in which this model spoke last.")
 @click.option("--role", type=click.Choice(ROLES), help="Show only those whose last turn is of this role.")
 @click.option("--tool", metavar="NAME", help="Show only those in which this tool is called.")
@@ -58,18 +63,24 @@ COLOURS: dict[str, dict[str, Any]] = {
 @pass_settings
 def list_command(
     settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, everything: bool,
-    since: str | None, until: str | None, as_json: bool, **chosen: str | None,
+    since: str | None, until: str | None, without: str | None, agents: bool, as_json: bool, **chosen: str | None,
 ) -> None:  # fmt: skip
     """List the conversations: bookmarks, the last moved first, then those without one, the newest first.
 
     A line has the handle of the turn that the bookmark names, or of the first turn where there is none; the bookmark;
     when it was last moved or said; the title or the first words; how many turns lead there; the model that spoke last;
-    the tags; and the last words. A narrow terminal shows less. * is pinned.
+    the tags; and the last words. A narrow terminal shows less. * is pinned. The sub-agents of a session are folded;
+    'headish show' names them.
     """
+    folded = {AGENT} if not (agents or everything or chosen["tag"] or chosen["names"]) else set()
+    left_out = _LeftOut(folded | ({without} if without is not None else set()))
     times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
     flags = {"archived": None if everything else archived, "pinned": True if pinned else None, "erased": erased}
     with settings.open() as store:
-        found = list(_entries(store, None if everything else limit + 1, **flags, **times, **chosen))
+        each_entry = filter(
+            left_out.takes, _entries(store, None if everything else limit + 1, **flags, **times, **chosen)
+        )
+        found = list(each_entry if everything else islice(each_entry, limit + 1))
         more = not everything and len(found) > limit
         entries = found[:limit] if more else found
         handles = shorten(store, map(_subject, entries))
@@ -80,19 +91,34 @@ def list_command(
                 _print_table(store, _titled(store, entries), handles)
     if not entries and not as_json:
         say("Nothing was found.")
+    if left_out.agents and AGENT in folded:
+        say(f"{counted(left_out.agents, 'sub-agent')} folded: --agents shows them.")
     if more:
         say(f"There are more: -n {2 * limit}, or --all.")
 
 
+class _LeftOut:
+    """Leaves out the conversations with some tags, and counts the sub-agents among them."""
+
+    def __init__(self, tags: set[str]) -> None:
+        self._tags = tags
+        self.agents = 0
+
+    def takes(self, entry: Entry) -> bool:
+        """Whether an entry is shown."""
+        is_left_out = not self._tags.isdisjoint(entry.conversation.record.tags)
+        self.agents += is_left_out and AGENT in entry.conversation.record.tags
+        return not is_left_out
+
+
 def _entries(store: Store, limit: int | None, **chosen: Any) -> Iterator[Entry]:
-    """So many entries, or all, however many pages they are on."""
-    after, left = None, limit
+    """All entries, in pages of so many or fewer: whoever has enough takes no more of them."""
+    after = None
     while True:
-        page = store.conversations.list(limit=min(left or PAGE, PAGE), after=after, **chosen)
+        page = store.conversations.list(limit=min(limit or PAGE, PAGE), after=after, **chosen)
         yield from page.entries
-        left = None if left is None else left - len(page.entries)
         after = page.after
-        if after is None or left == 0:
+        if after is None:
             return
 
 

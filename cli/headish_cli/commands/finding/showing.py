@@ -42,8 +42,12 @@ def show_command(settings: GlobalOptions, headish: tuple[str, ...], as_json: boo
 
 
 def _print_kept(store: Store, turn: Turn) -> None:
-    """Print what adapters keep beside the conversations that end here."""
+    """Print the parts of the conversations that end here, and what adapters keep beside them."""
     found = [store.conversations.get(name) for name in store.bookmarks.at([turn.id]).get(turn.id, ())]
+    for key in (each.record.key for each in found if each.record.key is not None):
+        for part in store.conversations.parts(key):
+            name = click.style("sub-agent:", dim=True)
+            click.echo(f"{name:<22}{one_line(part.name or part.turn, 60)}  {one_line(part.record.title, 120)}")
     kept = [each for each in found if "adapter" in each.record.app]
     if not kept:
         return

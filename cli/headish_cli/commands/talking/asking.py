@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish_cli.commands.talking.saying import choose_model, read_said, say_options
+from headish_cli.commands.talking.saying import check_call, choose_model, read_said, say_options
 from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import (
     INTERRUPTED,
@@ -100,6 +100,7 @@ def ask_command(
         raise click.UsageError(
             "--system begins a thread; on one that exists, say it with 'headish add --role system -c HEADISH TEXT'"
         )
+    check_call(call["base_url"])
     said = read_said(text, system, attached, options, schema, settings_pairs, may_be_absent=bool(continues))
     with ExitStack() as stack:
         store = stack.enter_context(settings.open(create=True))

@@ -68,6 +68,19 @@ def read_said(
     return Said(content, {"system": system, "inherited": inherited}, params or None)
 
 
+def check_call(base_url: str | None) -> None:
+    """Refuse a call that can never be made, before what is said is stored. Raises: InvalidArgument."""
+    from importlib.util import find_spec
+
+    from headish.errors import InvalidArgument
+    from headish.values.checks.addresses import parse_address
+
+    if base_url is not None:
+        parse_address(base_url)
+    if find_spec("httpx2") is None:
+        raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'")
+
+
 def choose_model(
     settings: GlobalOptions, store: Store, heads: Any, ptr: str | None, to: str | None, model: str | None
 ) -> str | None:

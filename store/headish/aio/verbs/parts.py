@@ -140,6 +140,11 @@ class AsyncConversations(Front["Conversations"]):
             names=names, tag=tag, model=model, role=role, tool=tool, erased=erased
         )
 
+    async def parts(self, key: str, *, limit: int = 100) -> builtins.list[Conversation]:
+        """The conversations that are parts of the one with this key, such as the sub-agents of a session: those whose
+        keys are ``KEY:…``, in the order of their keys."""
+        return await self._finish(self.sync.parts, key=key, limit=limit)
+
     async def set(
         self, subject: str, *, title: str | UnsetType | None = UNSET, tags: Iterable[str] | UnsetType = UNSET,
         archived: bool | UnsetType = UNSET, pinned: bool | UnsetType = UNSET, key: str | UnsetType | None =

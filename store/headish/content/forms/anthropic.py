@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headish.content.forms.calls import anthropic_call, anthropic_result
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import (
     is_anthropic_text,
@@ -141,13 +142,10 @@ def _write_known(block: ContentBlock, losses: Losses) -> Part:
     if isinstance(block, Document):
         return _write_document(block)
     if isinstance(block, ToolUse):
-        id = {} if block.id is None else {"id": block.id}
-        return {"type": "tool_use", **id, "name": block.name, "input": input_of(block)}
+        return anthropic_call(block.id, block.name, input_of(block))
     assert isinstance(block, ToolResult)
-    result: Part = {"type": "tool_result", "tool_use_id": block.tool_use_id}
-    if block.content:
-        result["content"] = _as_content([_write_block(each, losses) for each in losses.own(block.content)])
-    return result if block.is_error is None else {**result, "is_error": block.is_error}
+    content = _as_content([_write_block(each, losses) for each in losses.own(block.content)]) if block.content else None
+    return anthropic_result(block.tool_use_id, content, block.is_error)
 
 
 def _write_document(block: Document) -> Part:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headish.content.forms.calls import chat_call
 from headish.content.forms.customs import text_of
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_chat_media, write_chat_media
@@ -237,12 +238,12 @@ def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Lo
 def _write_call(block: ToolUse) -> Part:
     own = opaque_of(block, PROVIDER)
     beside = without(own, ("custom", "function", "type"))
-    call: Part = {} if block.id is None else {"id": block.id}
     if own.get("type") == "custom":
+        call: Part = {} if block.id is None else {"id": block.id}
         custom = joined({"name": block.name, "input": text_of(block)}, own.get("custom"))
         return joined({**call, "type": "custom", "custom": custom}, beside)
-    function = joined({"name": block.name, "arguments": arguments_of(block)}, own.get("function"))
-    return joined({**call, "type": "function", "function": function}, beside)
+    written = chat_call(block.id, block.name, arguments_of(block))
+    return joined(joined(written, {"function": own.get("function")}), beside)
 
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:

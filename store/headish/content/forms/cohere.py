@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headish.content import strictjson
+from headish.content.forms.calls import chat_call, chat_result
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
@@ -175,17 +176,14 @@ def _write_part(block: ContentBlock) -> Part:
 
 
 def _write_call(block: ToolUse) -> Part:
-    id = {} if block.id is None else {"id": block.id}
-    function = {"name": block.name, "arguments": arguments_of(block)}
-    return joined({**id, "type": "function", "function": function}, opaque_of(block, PROVIDER))
+    return joined(chat_call(block.id, block.name, arguments_of(block)), opaque_of(block, PROVIDER))
 
 
 def _write_result(block: ToolResult, losses: Losses) -> Part:
     parts = [_write_part(each) for each in losses.inside(block.content)]
     if block.is_error:
         parts.insert(0, {"type": "text", "text": "Error:"})
-    entry = {"role": "tool", "tool_call_id": block.tool_use_id, "content": _as_content(parts)}
-    return joined(entry, opaque_of(block, PROVIDER))
+    return joined(chat_result(block.tool_use_id, _as_content(parts)), opaque_of(block, PROVIDER))
 
 
 def _as_content(parts: list[Part]) -> Any:

@@ -5,7 +5,7 @@ Each reading is proved at once: what is written of the blocks, with the differen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headish.content import strictjson
@@ -248,16 +248,18 @@ def _plain(value: Any, depth: int = 0) -> Any:
     """A value with the objects of the official SDKs as the JSON that they send; everything else as it is."""
     if _is_sdk(value):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    if depth < _SDK_DEPTH and type(value) is dict and any(_holds_sdk(each) for each in value.values()):
+    if depth < _SDK_DEPTH and type(value) is dict and _may_hold_sdk(value.values()):
         return {key: _plain(each, depth + 1) for key, each in value.items()}
-    if depth < _SDK_DEPTH and type(value) is list and any(map(_holds_sdk, value)):
+    if depth < _SDK_DEPTH and type(value) is list and _may_hold_sdk(value):
         return [_plain(each, depth + 1) for each in value]
     return value
 
 
-def _holds_sdk(value: Any) -> bool:
-    return type(value) in (dict, list) or _is_sdk(value)
+def _may_hold_sdk(values: Collection[Any]) -> bool:
+    """Whether anything of a container is no scalar: a long list of numbers takes no step of ours for each."""
+    return not _SCALARS.issuperset(map(type, values))
 
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 _SDK_DEPTH = 6
 """So deep clients put objects of the SDKs into their messages."""

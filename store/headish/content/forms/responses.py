@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
+from headish.content.forms.calls import responses_call, responses_output
 from headish.content.forms.customs import OUTPUT, text_of
 from headish.content.forms.customs import RESPONSES as RESPONSES_CALL
 from headish.content.forms.layout import is_nothing
@@ -244,16 +245,14 @@ def _write_item(block: ContentBlock, losses: Losses) -> Part:
     if isinstance(block, ToolUse) and own.get("type") == RESPONSES_CALL:
         return joined({"type": RESPONSES_CALL, "call_id": block.id, "name": block.name, "input": text_of(block)}, own)
     if isinstance(block, ToolUse):
-        call = {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments_of(block)}
-        return joined(call, own)
+        return joined(responses_call(block.id, block.name, arguments_of(block)), own)
     assert isinstance(block, ToolResult)
     parts = [_output_part(each) for each in losses.inside(block.content)]
     if block.is_error:
         parts.insert(0, {"type": "input_text", "text": "Error:"})
     plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
     output = parts[0]["text"] if plain else parts or ""
-    kind = OUTPUT if own.get("type") == OUTPUT else "function_call_output"
-    return joined({"type": kind, "call_id": block.tool_use_id, "output": output}, own)
+    return joined(responses_output(block.tool_use_id, output, custom=own.get("type") == OUTPUT), own)
 
 
 def _output_part(block: ContentBlock) -> Part:

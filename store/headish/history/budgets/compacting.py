@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headish.history.budgets.counting import Measured
-from headish.history.budgets.cutting import Shape, weigh
+from headish.history.budgets.cutting import FIRST_SHARE, Shape, weigh
 from headish.limits import COVERED_LIMIT
 from headish.values.ids import TurnId
 
@@ -23,7 +23,8 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
     if scale.total <= target:
         return []
     summaries = {at: count for at, count in measured.summaries.items() if count <= COVERED_LIMIT // 2}
-    shape = Shape(messages, [is_kept and at not in summaries for at, is_kept in enumerate(measured.kept)])
+    kept = [is_kept and at not in summaries for at, is_kept in enumerate(measured.kept)]
+    shape = Shape(messages, kept, weights.guesses, FIRST_SHARE * target)
     last = next(
         (at for at in range(len(messages) - 1, 0, -1) if shape.is_question(at) and at not in measured.summaries), 0
     )

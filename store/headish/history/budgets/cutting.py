@@ -18,10 +18,14 @@ from msgspec.structs import replace
 from headish.errors import OverBudget
 from headish.history.budgets.fitting import Fit, Sample
 from headish.providers.shared.ledger import pair_calls
+from headish.values.blocks import ToolUse
 from headish.values.messages import Message, Note
 
 CUT_TO = 0.65
 """How much of the budget is left after a cut."""
+FIRST_SHARE = 0.25
+"""How much of the budget the first exchange may take with all of its calls. A larger one could never be cut: of it the
+question and the first answer stay, with the results of its calls."""
 CUT_ON_TO = 0.5
 """How much of it is left at the least where the cut goes on to the next question, so that no answer comes first."""
 LARGEST_TOLD = 5
@@ -146,7 +150,7 @@ def cut(messages: Sequence[Message], weights: Weights, kept: Sequence[bool], bud
 
     Cost: linear. Raises: OverBudget, which names the largest turns, where what must stay does not fit.
     """
-    shape = Shape(messages, kept)
+    shape = Shape(messages, kept, weights.guesses, FIRST_SHARE * budget)
     scale, start, pinned = Scale(weights), shape.first_free, None
     for index in range(len(messages)):
         scale.enter(index)
@@ -160,9 +164,16 @@ def cut(messages: Sequence[Message], weights: Weights, kept: Sequence[bool], bud
 
 
 class Shape:
-    """What of a thread must stay, and where it can be cut."""
+    """What of a thread must stay, and where it can be cut.
 
-    def __init__(self, messages: Sequence[Message], kept: Sequence[bool]) -> None:
+    The first exchange reaches from the first message that is no instruction up to the assistant's first one that ends
+    without a call. It stays whole as long as its ``guesses``, which do not change as the thread goes on, sum up to
+    ``most`` at the most.
+    """
+
+    def __init__(
+        self, messages: Sequence[Message], kept: Sequence[bool], guesses: Sequence[float], most: float
+    ) -> None:
         self.messages = messages
         self.pairs = pair_calls(messages)
         self.answering = {index for index, _ in self.pairs}
@@ -172,6 +183,9 @@ class Shape:
         self.must |= set(range(self.first_free))
         answer = (index for index in range(self.first_free, len(messages)) if messages[index].role == "assistant")
         self.must |= self._with_results(next(answer, 0)) if messages else set()
+        end = next((at for at in range(self.first_free, len(messages)) if _ends_exchange(messages[at])), -1)
+        if sum(guesses[self.first_free - 1 : end + 1]) <= most:
+            self.must |= set(range(self.first_free, end + 1))
         self.must |= {one for index, is_kept in enumerate(kept) if is_kept for one in self._with_partners(index)}
 
     def can_begin(self, index: int) -> bool:
@@ -193,6 +207,10 @@ class Shape:
         answers = {one for (one, _), (call, _) in self.pairs.items() if call == index}
         calls = {call for (one, _), (call, _) in self.pairs.items() if one == index}
         return {index} | answers | calls | {one for (one, _), (call, _) in self.pairs.items() if call in calls}
+
+
+def _ends_exchange(message: Message) -> bool:
+    return message.role == "assistant" and not any(isinstance(block, ToolUse) for block in message.content)
 
 
 def _move(

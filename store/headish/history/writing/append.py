@@ -13,7 +13,16 @@ from typing import NamedTuple
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
 from headish.database.query import Connection
-from headish.history.writing.planning import ALONE, AppendPlan, BatchPlace, Known, Planner, count_ends, stored_parents
+from headish.history.writing.planning import (
+    ALONE,
+    AppendPlan,
+    BatchPlace,
+    Known,
+    Planner,
+    count_ends,
+    moves_once,
+    stored_parents,
+)
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark
 from headish.rows.counters import SpaceNumbers, take_seq
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
@@ -78,7 +87,7 @@ def append_batch(
     planner = Planner(connection, space, drafts, stream, carries_names)
     for index, draft in enumerate(drafts):
         planner.plan(index, draft)
-    plans = planner.plans
+    plans = moves_once(planner.plans)
     add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
     tips = {place: tip_of(connection, space, place) for place in stored_parents(plans)}
     roots, heads = count_ends(plans, tips)
@@ -91,7 +100,7 @@ def append_batch(
     data = [split_payload(draft.payload) for draft in drafts]
     add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
     add_links(connection, space, builder.links)
-    moved = _move_bookmarks(connection, space, drafts, built, planner)
+    moved = _move_bookmarks(connection, space, drafts, built, plans, planner)
     before = SpaceNumbers(after.seq - len(drafts), after.change)
     now = SpaceNumbers(after.seq, after.change)
     # Of a batch only a name that was left at its last turn is remembered: that turn alone is known then.
@@ -164,18 +173,19 @@ def _move_bookmarks(
     space: int,
     drafts: Sequence[Draft],
     built: Sequence[Appended],
+    plans: Sequence[AppendPlan],
     planner: Planner,
 ) -> dict[bytes, Named]:
-    moves: dict[bytes, list[NameMove]] = {}
-    for draft, (turn, _), plan in zip(drafts, built, planner.plans, strict=True):
-        if plan.name is not None:
-            step = NameMove(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
-            moves.setdefault(plan.name, []).append(step)
+    moves = {
+        plan.name: NameMove(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
+        for draft, (turn, _), plan in zip(drafts, built, plans, strict=True)
+        if plan.name is not None
+    }
     moved: dict[bytes, Named] = {}
     for name in sorted(moves):
         # A name that moves because it was alone at its turn was not looked up: nobody mentioned it.
         before = planner.found.get(name)
         if before is None and name not in planner.mentioned:
             before = find_named(connection, space, name)
-        moved[name] = move_bookmark(connection, space, name, moves[name], before)
+        moved[name] = move_bookmark(connection, space, name, [moves[name]], before)
     return moved

@@ -219,6 +219,12 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
     return None if isinstance(expect, Absent) else expect
 
 
+def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
+    """The plans of a batch, in which only the last turn that a name moves to says that it moved it (rule R39, once)."""
+    last = {plan.name: index for index, plan in enumerate(plans)}
+    return [plan if last[plan.name] == index else plan._replace(name=None) for index, plan in enumerate(plans)]
+
+
 def stored_parents(plans: Iterable[AppendPlan]) -> set[Place]:
     """The places of the stored turns that drafts continue."""
     return {parent.place for plan in plans for parent in plan.parents if isinstance(parent, Known)}

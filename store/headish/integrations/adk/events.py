@@ -16,6 +16,7 @@ from typing import Any
 
 from google.adk.events.event import Event
 from msgspec.structs import replace
+from pydantic_core import to_jsonable_python
 
 from headish.adapters.healing import NOTE, heal
 from headish.adapters.messages import (
@@ -45,7 +46,7 @@ _DAY_SECONDS = 86_400
 
 def make_event_draft(event: Event, limit_bytes: int) -> Draft:
     """The draft of an event. Lone surrogates in it are replaced, and a note says so. Raises: TooLarge."""
-    given, is_healed = heal(event.model_dump(mode="json", exclude_none=True))
+    given, is_healed = dump_event(event, exclude_none=True)
     note = {"note": NOTE} if is_healed else {}
     options = _said_at(event.timestamp)
     try:
@@ -81,6 +82,15 @@ def _usage_of(counts: Mapping[str, Any]) -> dict[str, int]:
     if "candidates_token_count" in known or thoughts:
         usage |= {"output_tokens": known.get("candidates_token_count", 0) + thoughts, "reasoning_tokens": thoughts}
     return usage
+
+
+def dump_event(event: Event, *, exclude_none: bool = False) -> tuple[dict[str, Any], bool]:
+    """An event as plain data whose texts are whole, and whether that took mending."""
+    try:
+        return heal(event.model_dump(mode="json", exclude_none=exclude_none))
+    except ValueError:  # half a character in a key, which Pydantic refuses
+        mended, _ = heal(event.model_dump(exclude_none=exclude_none))
+        return to_jsonable_python(mended, serialize_unknown=True), True
 
 
 def events_of(kept: TranscriptMessage, app: bytes | None) -> list[Event]:

@@ -114,7 +114,8 @@ def put_values(write: WriteTransaction, place: SessionPlace, deltas: StateDeltas
 
 def split_state(state: Values | None) -> StateDeltas:
     """A change of state, by scope; what JSON cannot say becomes text, and halves of characters are replaced."""
-    plain, _ = heal(to_jsonable_python(state or {}, serialize_unknown=True))
+    # Pydantic refuses half a character in a key, and mends none in a value.
+    plain, _ = heal(to_jsonable_python(heal(state or {})[0], serialize_unknown=True))
     found = StateDeltas({}, {}, {})
     for key, value in plain.items():
         if key.startswith(State.APP_PREFIX):

@@ -22,13 +22,13 @@ from google.adk.sessions.session import Session
 
 from headish import ReadTransaction, Store, WriteTransaction
 from headish.adapters import sessions
-from headish.adapters.healing import heal, heal_text
+from headish.adapters.healing import heal_text
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db
 from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.aio import finish
 from headish.integrations.adk import records
-from headish.integrations.adk.events import events_of, make_event_draft
+from headish.integrations.adk.events import dump_event, events_of, make_event_draft
 from headish.integrations.adk.records import (
     SessionPlace,
     SessionRecord,
@@ -75,6 +75,22 @@ class HeadishSessionService(BaseSessionService):
         """Make a session; without an id it gets one. Raises: AlreadyExistsError."""
         given = session_id.strip() if session_id else ""
         return await self._run(_create, SessionPlace(app_name, user_id, given or str(uuid.uuid4())), state)
+
+    async def begin_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        headish: str,
+        session_id: str | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Session:
+        """Make a session that begins with a thread of headish: a branch, an edit, an import. Both share its turns, and
+        each goes on by itself. Raises: AlreadyExistsError; UnknownTurn, Ambiguous, InvalidHeadish."""
+        given = session_id.strip() if session_id else ""
+        place = SessionPlace(app_name, user_id, given or str(uuid.uuid4()))
+        await self._run(_create, place, state, headish)
+        return await self._run(_get, place, None)
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -136,7 +152,7 @@ def _thread(place: SessionPlace) -> sessions.NamedSession:
     return sessions.session_of(f"adk/{place.key}")
 
 
-def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None) -> Session:
+def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None, headish: str | None = None) -> Session:
     deltas, now = split_state(state), time.time()
     app, user, id = (heal_text(each)[0] for each in place)
     record = SessionRecord(app, user, id, deltas.session, now, now)
@@ -144,6 +160,11 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None) -> 
     def work(write: WriteTransaction) -> Session:
         if find_record(write, place) is not None:
             raise AlreadyExistsError(f"Session with id {place.id} already exists.")
+        thread = _thread(place)
+        if headish is not None:
+            if sessions.find_session(write, thread) is not None:
+                raise AlreadyExistsError(f"Session with id {place.id} already exists.")
+            write.begin(thread.name, headish, key=thread.key, app=thread.app)
         write.put(records.SESSION, place.key, records.encode(record))
         put_values(write, place, deltas)
         return _session(place, record, *_states(write, place))
@@ -154,7 +175,7 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None) -> 
 def _append(store: Store, place: SessionPlace, session: Session, event: Event) -> SessionRecord | None:
     """The record with an event; None where that is the last one already."""
     draft, deltas = make_event_draft(event, store.payload_limit_bytes), split_state(event.actions.state_delta)
-    sum = blake3(records.encode(heal(event.model_dump(mode="json"))[0])).hexdigest()[:_SUM_DIGITS]
+    sum = blake3(records.encode(dump_event(event)[0])).hexdigest()[:_SUM_DIGITS]
 
     def work(write: WriteTransaction) -> SessionRecord | None:
         record = find_record(write, place)

@@ -12,6 +12,7 @@ from headish.adapters import sessions
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db
 from headish.adapters.messages import Draft, SpokenTurn
+from headish.adapters.remembering import TurnMemory
 from headish.adapters.sessions import NamedSession, session_of
 from headish.aio import finish
 from headish.integrations.agents import usage
@@ -61,7 +62,10 @@ class HeadishSession:
         )
         self._space = space
         self._held = DatabaseHold(db, type(self).__name__, space)
-        self._memory = self._held.memory("agents")
+
+    @property
+    def _memory(self) -> TurnMemory:
+        return self._held.memory("agents")
 
     @property
     def _session(self) -> NamedSession:
@@ -77,7 +81,7 @@ class HeadishSession:
         ``limit`` wins over that of ``session_settings``; a negative one is none.
         """
         wanted = resolve_session_limit(limit, self.session_settings)
-        found = await self._run(load, None if wanted is None or wanted < 0 else wanted, self._memory)
+        found = await self._run(self._load, None if wanted is None or wanted < 0 else wanted)
         return cast("list[TResponseInputItem]", found)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
@@ -153,6 +157,9 @@ class HeadishSession:
     def _work(self, work: Callable[..., T], session: NamedSession, *arguments: Any) -> T:
         with self._held.use() as store:
             return work(store, session, *arguments)
+
+    def _load(self, store: Store, session: NamedSession, limit: int | None) -> list[Item]:
+        return load(store, session, limit, self._memory)
 
     def _add(self, store: Store, session: NamedSession, items: Sequence[Any]) -> None:
         made = [make_draft(item, store.payload_limit_bytes) for item in items]

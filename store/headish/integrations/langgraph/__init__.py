@@ -3,7 +3,7 @@
 - ``saver``: the class, its verbs in both colours.
 - ``writing``, ``reading``, ``listing``, ``forgetting``: what they do, each in one transaction.
 - ``messages``: a message of LangChain as a turn, and back. ``records``: the objects beside the turns.
-- ``known``: what a saver remembers, so that a step costs the same however long the thread.
+- ``thread_memory``: what a saver remembers, so that a step costs the same however long the thread.
 """
 
 from headish.integrations.langgraph.saver import HeadishSaver

@@ -184,6 +184,20 @@ def read(blocks: Sequence[ContentBlock], app: Mapping[str, Any], load: Load) -> 
     return CLASSES[beside["type"]](**join(blocks, beside))
 
 
+def is_own(app: Mapping[str, Any]) -> bool:
+    """Whether ``read`` takes a turn with this beside it."""
+    kind = app.get(APP, {}).get("type")
+    return kind == OPAQUE or kind in CLASSES
+
+
+def with_ids(said: Sequence[BaseMessage], turn: str) -> list[BaseMessage]:
+    """Messages with ids, made of that of their turn where they have none: reducers tell messages apart by them."""
+    numbered = enumerate(said)
+    return [
+        each if each.id else each.model_copy(update={"id": f"{turn}-{at}" if at else turn}) for at, each in numbered
+    ]
+
+
 def _role_of(message: BaseMessage) -> str:
     """Whose a message is, by the class that its own is made from."""
     kind = next((kind for kind, each in CLASSES.items() if isinstance(message, each)), "human")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     CheckpointTuple,
@@ -17,10 +18,18 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from headish import Object, ReadTransaction
-from headish.adapters.messages import ContentBlock, SpokenTurn, decode_json, decode_payload, decode_payloads
+from headish.adapters.messages import (
+    ContentBlock,
+    SpokenTurn,
+    decode_json,
+    decode_payload,
+    decode_payloads,
+    is_plain,
+    message_of,
+)
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, UnknownTurn
+from headish.integrations.langchain.messages import messages_of
 from headish.integrations.langgraph import messages, records
-from headish.integrations.langgraph.known import KnownList
 from headish.integrations.langgraph.records import (
     CheckpointObject,
     MessageList,
@@ -29,6 +38,7 @@ from headish.integrations.langgraph.records import (
     ThreadObject,
     Typed,
 )
+from headish.integrations.langgraph.thread_memory import KnownList
 
 PAGE = 64
 """How many checkpoints a list reads at once."""
@@ -152,10 +162,48 @@ def _messages(turns: Sequence[SpokenTurn], serde: SaverSerde) -> list[Any]:
 
 def _message(turn: SpokenTurn, payload: bytes, blocks: tuple[ContentBlock, ...] | None, serde: SaverSerde) -> Any:
     try:
-        blocks = decode_payload(payload) if blocks is None else blocks
-        return messages.read(blocks, decode_json(turn.app), serde.load)
+        app = decode_json(turn.app)
+        if not messages.is_own(app):
+            [message] = messages_of_another(turn)
+            return message
+        return messages.read(decode_payload(payload) if blocks is None else blocks, app, serde.load)
     except (InvalidContent, LookupError, TypeError, ValueError) as error:
         raise CorruptTurn(turn.id, f"it is no message of LangChain ({error})") from None
+
+
+def messages_of_another(turn: SpokenTurn) -> list[BaseMessage]:
+    """The messages of a turn that no saver stored, each with an id: the same ones whenever they are read.
+
+    Raises: CorruptTurn.
+    """
+    return messages.with_ids(messages_of(message_of(turn), turn.app), turn.id)
+
+
+def begin_with(read: ReadTransaction, headish: str, serde: SaverSerde) -> tuple[list[BaseMessage], KnownList | None]:
+    """The messages of a thread of headish, and what a put compares with them; None for that where their turns cannot be
+    gone on from: an overlay changes them, one was erased, or is no single message.
+
+    Raises: UnknownTurn, Ambiguous, InvalidHeadish, CorruptTurn.
+    """
+    tip = read.turn(headish)
+    turns = read.thread(tip)
+    if not is_plain(turns) or any(each.type is not None for each in turns):
+        seen = (messages.with_ids(messages_of(kept, None), kept.message.turn or tip) for kept in read.window(tip))
+        return [message for said in seen for message in said], None
+    said = [messages_of_turn(turn, serde) for turn in turns]
+    found = [message for each in said for message in each]
+    prints = messages.fingerprints(found, serde.dump) if all(len(each) == 1 for each in said) else None
+    return found, None if prints is None else KnownList(prints, tip)
+
+
+def messages_of_turn(turn: SpokenTurn, serde: SaverSerde) -> list[BaseMessage]:
+    """The messages of any turn. Raises: CorruptTurn."""
+    if turn.payload is None:
+        return []
+    if not messages.is_own(decode_json(turn.app)):
+        return messages_of_another(turn)
+    found = _message(turn, turn.payload, None, serde)
+    return [] if found is None else [found]
 
 
 def load_writes(read: ReadTransaction, lane: ThreadLane, id: str, serde: SaverSerde) -> list[PendingWrite]:

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import builtins
+import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -18,7 +21,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     get_checkpoint_id,
-    get_serializable_checkpoint_metadata,
+    get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -30,10 +33,16 @@ from headish.adapters.holding import DatabaseHold, Db, Scoped
 from headish.aio import finish
 from headish.errors import InvalidArgument, shown
 from headish.integrations.langgraph import forgetting, listing, reading, writing
-from headish.integrations.langgraph.known import KnownThreads
 from headish.integrations.langgraph.reading import SaverSerde, configured
 from headish.integrations.langgraph.records import ThreadLane
+from headish.integrations.langgraph.thread_memory import KnownThreads
 from headish.integrations.langgraph.writing import StaleThread
+
+log = logging.getLogger("headish")
+LEFT = (
+    "the bookmark of the thread %r was at the turn %s, which its graph does not know: the graph went on from its own"
+    " messages. HeadishSaver.messages begins a thread with those of a turn."
+)
 
 
 class HeadishSaver(BaseCheckpointSaver[str], Scoped):
@@ -75,7 +84,7 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
         Raises: TooLarge for a message or value past the database's limit, and nothing is stored.
         """
         lane, parent = _lane(config), get_checkpoint_id(config)
-        metadata = get_serializable_checkpoint_metadata(config, metadata)
+        metadata = get_checkpoint_metadata(config, metadata)
         with self._held.use() as store:
             while True:
                 self._look_up(store, lane, parent)
@@ -89,6 +98,8 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
                     self._known.forget(lane)
                     continue
                 self._known.remember(lane, stored.revision, checkpoint["id"], stored.refs, stored.lists)
+                if stored.left is not None:
+                    log.warning(LEFT, lane.thread, stored.left)
                 break
         return {"configurable": {**_named(config), "checkpoint_id": checkpoint["id"]}}
 
@@ -153,6 +164,23 @@ class HeadishSaver(BaseCheckpointSaver[str], Scoped):
             return store.read(work) if channels else {}
 
     # What people call.
+
+    def messages(self, headish: str, *, thread_id: str | None = None) -> builtins.list[BaseMessage]:
+        """The messages of a thread of headish (a branch, an edit, an import), for a graph to go on from: the state that
+        a new thread begins with, by ``invoke`` or ``update_state``.
+
+        If ``thread_id`` is the thread that begins with them, it shares their turns, and no message is stored again.
+        Raises: UnknownTurn, Ambiguous, InvalidHeadish.
+        """
+        with self._held.use() as store:
+            found, known = store.read(lambda read: reading.begin_with(read, headish, self._serde))
+        if thread_id is not None and known is not None:
+            self._known.begin(ThreadLane(str(thread_id), ""), writing.MAIN, known)
+        return found
+
+    async def amessages(self, headish: str, *, thread_id: str | None = None) -> builtins.list[BaseMessage]:
+        """``messages``."""
+        return await finish(self.messages, headish, thread_id=thread_id)
 
     def delete_thread(self, thread_id: str) -> None:
         """Erase a thread: its checkpoints, values and writes, and the turns that no branch, other name or copied thread

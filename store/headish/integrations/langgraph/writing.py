@@ -17,11 +17,10 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from msgspec.structs import replace
 
 from headish import ABSENT, ReadTransaction, WriteTransaction
-from headish.adapters.messages import Draft, TurnId, place
+from headish.adapters.messages import Draft, TurnId, decode_json, place
 from headish.adapters.naming import safe_name
 from headish.errors import RecordChanged, TooLarge, shown
 from headish.integrations.langgraph import messages, records
-from headish.integrations.langgraph.known import KnownLane, KnownList, Refs
 from headish.integrations.langgraph.messages import Prints
 from headish.integrations.langgraph.reading import SaverSerde, find_thread
 from headish.integrations.langgraph.records import (
@@ -33,6 +32,7 @@ from headish.integrations.langgraph.records import (
     ThreadObject,
     Typed,
 )
+from headish.integrations.langgraph.thread_memory import KnownLane, KnownList, Refs
 
 MAIN = "messages"
 """The channel whose messages have the thread's name; where no such channel is, it is the first that has messages."""
@@ -76,6 +76,8 @@ class StoredCheckpoint(NamedTuple):
     revision: int
     refs: Refs
     lists: list[tuple[str, str, KnownList]]
+    left: str | None = None
+    """The turn that the thread's name was moved away from, if somebody else had moved it there."""
 
 
 def plan_checkpoint(
@@ -164,6 +166,7 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
     grown = {channel: value for channel, value in plan.new.items() if isinstance(value, GrownList)}
     main = MAIN if MAIN in grown else min(grown, default=None)
     named = thread if main is None or lane.ns else name_thread(write, thread, grown[main].base)
+    left = None if main is None or lane.ns or named.name is None else _stranger_at(write, named.name, grown[main])
     tips = _store_messages(write, grown, None if main is None or lane.ns else (main, named.name))
     lists: list[tuple[str, str, KnownList]] = []
     numbers = dict(record.values)
@@ -178,7 +181,18 @@ def store_checkpoint(write: WriteTransaction, plan: CheckpointPlan) -> StoredChe
         revision = put_thread(write, named)
     write.put(records.CHECKPOINT, lane.checkpoint(record.id), records.encode(replace(record, values=numbers)))
     refs = {channel: (record.version(channel), number) for channel, number in numbers.items()}
-    return StoredCheckpoint(revision, refs, lists)
+    return StoredCheckpoint(revision, refs, lists, left)
+
+
+def _stranger_at(read: ReadTransaction, name: str, value: GrownList) -> TurnId | None:
+    """The turn of a thread's name, if somebody else stored it: an edit, or what a person added."""
+    turn = read.bookmark(name) if value.drafts and value.base is not None else None
+    if turn is None or turn == value.base:
+        return None
+    [said] = read.thread(turn, 1)
+    app, system = decode_json(said.app), decode_json(said.system)
+    is_ours = messages.is_own(app) and not system.keys() & {"supersedes", "copy_of"}
+    return None if is_ours else turn
 
 
 def _open_thread(write: WriteTransaction, plan: CheckpointPlan) -> tuple[ThreadObject, int]:

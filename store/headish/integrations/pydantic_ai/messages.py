@@ -20,6 +20,7 @@ from headish.adapters.healing import heal
 from headish.adapters.messages import (
     MAPPING_LIMIT_BYTES,
     ContentBlock,
+    Message,
     Text,
     decode_payload,
     encode_json,
@@ -74,6 +75,47 @@ def write_opaque(given: Json, note: Json) -> WrittenModelMessage:
 def read(blocks: tuple[ContentBlock, ...], app: Mapping[str, Any]) -> ModelMessage:
     """The message of a turn. Raises: LookupError, TypeError, ValueError for what no message left."""
     return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([_join(blocks, app[APP])])[0])
+
+
+def of_another_origin(message: Message) -> ModelMessage:
+    """A message that says the same as a turn which Pydantic AI did not write. What only another provider understands is
+    left out."""
+    said = [to_mapping(block) for block in message.content]
+    if message.role == "assistant":
+        parts = [part for block in said for part in _answered(block)]
+        return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([{"kind": "response", "parts": parts}])[0])
+    kind = "system-prompt" if message.role in ("system", "developer") else "user-prompt"
+    parts = [part for block in said for part in _asked(block, kind)]
+    return cast(ModelMessage, ModelMessagesTypeAdapter.validate_python([{"kind": "request", "parts": parts}])[0])
+
+
+def _answered(block: Json) -> Iterator[Json]:
+    if block["type"] == "text":
+        yield {"part_kind": "text", "content": block["text"]}
+    elif block["type"] == "thinking":
+        yield {"part_kind": "thinking", "content": block["text"], "signature": block.get("signature")}
+    elif block["type"] == "tool_use":
+        arguments = block["raw"] if "raw" in block else block["input"]
+        call = {"tool_name": block["name"], "args": arguments, "tool_call_id": block.get("id") or block["name"]}
+        yield {"part_kind": "tool-call", **call}
+
+
+def _asked(block: Json, kind: str) -> Iterator[Json]:
+    if block["type"] == "text":
+        yield {"part_kind": kind, "content": block["text"]}
+    elif block["type"] == "tool_result":
+        content = block.get("content", "")
+        text = content if isinstance(content, str) else "".join(each.get("text", "") for each in content)
+        name = block.get("name") or block.get("tool_use_id") or "tool"
+        yield {"part_kind": "tool-return", "tool_name": name, "content": text,
+               "tool_call_id": block.get("tool_use_id") or name}  # fmt: skip
+    elif block["type"] == "document" and block["source"]["type"] in ("base64", "url"):
+        source = block["source"]
+        if source["type"] == "base64":
+            item = {"kind": "binary", "data": source["data"], "media_type": source["media_type"]}
+        else:
+            item = {"kind": "document-url", "url": source["url"]}
+        yield {"part_kind": "user-prompt", "content": [item]}
 
 
 def reply_of(message: ModelMessage) -> Json:

@@ -34,7 +34,8 @@ class HeadishConversationStore(ConversationStore, Scoped):
         self._held = DatabaseHold(db, "the conversation store", space)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """The record of a conversation, None where there is none. Cost: one statement."""
+        """The record of a conversation, None where there is none. If somebody moved its bookmark, as an edit in headish
+        does, its head is there. Cost: three statements."""
         return await finish(self._find_one, conversation_id)
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
@@ -72,6 +73,14 @@ class HeadishConversationStore(ConversationStore, Scoped):
             return []
         return await finish(self._walk_back, head_id, limit)
 
+    async def begin(self, conversation_id: str, headish: str, *, scope: str | None = None) -> None:
+        """Make a conversation that begins with a thread of headish: a branch, an edit, an import. ``load`` it then.
+        Both share its turns, and each goes on by itself.
+
+        Raises: ConversationConflict where there is such a conversation; UnknownTurn, Ambiguous, InvalidHeadish.
+        """
+        await finish(self._begin, conversation_id, headish, scope)
+
     def close(self) -> None:
         """Let go of the database; a second time nothing happens."""
         self._held.close()
@@ -93,6 +102,10 @@ class HeadishConversationStore(ConversationStore, Scoped):
         with self._held.use() as store:
             drafts = [(entry, storing.make_entry_draft(entry, store.payload_limit_bytes)) for entry in entries]
             store.write(lambda write: storing.write_record(write, record, drafts, expected))
+
+    def _begin(self, id: str, headish: str, scope: str | None) -> None:
+        with self._held.use() as store:
+            store.write(lambda write: storing.begin_record(write, id, headish, scope))
 
     def _take_away(self, id: str, expected: str) -> None:
         is_final = erases(self._erase, "HeadishConversationStore", "delete", deletes=True)

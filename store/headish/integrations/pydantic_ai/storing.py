@@ -9,6 +9,7 @@ processes; on a conflict neither the record nor an entry stays.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,16 +22,29 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationEnt
 
 from headish import ReadTransaction, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, SpokenTurn, TurnId, decode_json, make_draft, message_of, place, with_reply
+from headish.adapters.messages import (
+    Draft,
+    SpokenTurn,
+    TranscriptMessage,
+    TurnId,
+    decode_json,
+    is_plain,
+    make_draft,
+    message_of,
+    place,
+    with_reply,
+)
 from headish.adapters.naming import safe_name
 from headish.adapters.sessions import DELETED
-from headish.errors import CorruptRecord, CorruptTurn, InvalidContent
+from headish.errors import Ambiguous, CorruptRecord, CorruptTurn, InvalidContent, InvalidHeadish, UnknownTurn
 from headish.integrations.pydantic_ai import messages
 
 KIND = "pydantic-ai/record"
 PREFIX = "pydantic-ai:"
 """Before an entry's id, in the key of its turn."""
 PART_LIMIT = 500
+ID_CHARACTERS = 25
+"""How long the id of a turn is."""
 
 _ESCAPE = "\ufffe"
 _TEXTS = ("conversation_id", "head_id", "scope", "forked_from", "forked_at", "branches")
@@ -57,9 +71,24 @@ _encode = msgspec.json.Encoder().encode
 
 
 def find_record(read: ReadTransaction, id: str) -> StoredConversation | None:
-    """The conversation with an id."""
+    """The conversation with an id. Where somebody else moved its bookmark (an edit, a branch), it goes on from there,
+    and what it left is one of its branches."""
     found = read.object(KIND, _part(id))
-    return None if found is None else _read(found.data, id)
+    if found is None:
+        return None
+    stored = _read(found.data, id)
+    left, head = stored.record.head_id, None if stored.name is None else read.bookmark(stored.name)
+    if head is None or (left is not None and head == _find_entry(read, left)):
+        return stored
+    branches = [*stored.record.branches, *([] if left is None else [left])]
+    record = dataclasses.replace(stored.record, head_id=_entry_at(read, head), branches=branches)
+    return stored._replace(record=record)
+
+
+def _entry_at(read: ReadTransaction, turn: TurnId) -> str:
+    """The id of the entry that a turn is."""
+    [said] = read.thread(turn, 1)
+    return turn if said.payload is None else _id_of(said)
 
 
 def all_records(read: ReadTransaction) -> list[StoredConversation]:
@@ -94,6 +123,16 @@ def write_record(
     write.put(KIND, _part(record.conversation_id), _write(record, name))
 
 
+def begin_record(write: WriteTransaction, id: str, headish: str, scope: str | None) -> None:
+    """Store a conversation that begins with a thread of headish. Raises: ConversationConflict, UnknownTurn."""
+    if find_record(write, id) is not None:
+        raise ConversationConflict(id)
+    name = _free_name(write, id)
+    head = write.set_bookmark(name, headish)
+    record = ConversationRecord(conversation_id=id, head_id=_entry_at(write, head), scope=scope)
+    write.put(KIND, _part(id), _write(record, name))
+
+
 def delete_record(write: WriteTransaction, id: str, expected: str, *, is_final: bool) -> None:
     """Remove a record; if it is final, erase the entries that no other one's history or branches have.
 
@@ -121,11 +160,15 @@ def read_history(read: ReadTransaction, head: str, limit: int | None) -> list[Co
     if end is None:
         raise KeyError(head)
     turns = read.thread(end, None if limit is None else limit + 1)
-    ids = [_id_of(turn) for turn in turns]
-    entries = [
-        ConversationEntry(id=id, parent_id=parent, message=_message(turn))
-        for id, parent, turn in zip(ids, [None, *ids], turns, strict=False)
-    ]
+    seen = None if is_plain(turns) else {each.message.turn: each for each in read.window(end)}
+    entries: list[ConversationEntry] = []
+    parent: str | None = None
+    for turn in turns:
+        id = _id_of(turn)
+        if seen is None or turn.id in seen:
+            message = _message(turn, None if seen is None else seen[turn.id])
+            entries.append(ConversationEntry(id=id, parent_id=parent, message=message))
+        parent = id
     return entries if limit is None else entries[-limit:]
 
 
@@ -208,8 +251,14 @@ def _part(text: str) -> str:
 
 
 def _find_entry(read: ReadTransaction, id: str) -> TurnId | None:
-    """The turn of an entry; None where there is none, or it was erased."""
-    return read.turn_of_key(entry_key(id))
+    """The turn of an entry; None where there is none, or it was erased. A turn of another origin has its own id."""
+    found = read.turn_of_key(entry_key(id))
+    if found is not None or len(id) != ID_CHARACTERS:
+        return found
+    try:
+        return read.turn(id)
+    except (UnknownTurn, InvalidHeadish, Ambiguous):
+        return None
 
 
 def _placed(
@@ -255,8 +304,13 @@ def _id_of(turn: SpokenTurn) -> str:
     return key.removeprefix(PREFIX) if key.startswith(PREFIX) else turn.id
 
 
-def _message(turn: SpokenTurn) -> Any:
+def _message(turn: SpokenTurn, seen: TranscriptMessage | None) -> Any:
+    """The message of a turn; of one of another origin, or that an overlay shows otherwise, one that says the same."""
+    app, kept = decode_json(turn.app), message_of(turn)
+    is_changed = seen is not None and seen.message.content != kept.message.content
     try:
-        return messages.read(message_of(turn).message.content, decode_json(turn.app))
+        if messages.APP in app and not is_changed:
+            return messages.read(kept.message.content, app)
+        return messages.of_another_origin((seen or kept).message)
     except (LookupError, TypeError, ValueError) as error:
         raise CorruptTurn(turn.id, f"it is no message of Pydantic AI ({error})") from None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from headish.content.forms.calls import anthropic_call, anthropic_result
 from headish.content.forms.media import write_anthropic_media, write_anthropic_text
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
@@ -107,16 +108,12 @@ class AnthropicWriter(RequestWriter):
 
     def call_part(self, block: ToolUse, message: Message) -> Part:
         own = record(block.opaque.get(self.provider))
-        called = {"id": block.id, "name": self.names.send(block.name), "input": owned(self.arguments(block, message))}
-        beside = {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
-        return {"type": "tool_use", **called, **beside}
+        call = anthropic_call(block.id, self.names.send(block.name), owned(self.arguments(block, message)))
+        return call | {key: own[key] for key in ("caller", "toolset_name") if own.get(key) is not None}
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         content = [self._result_piece(piece) for piece in pieces]
-        result: Part = {"type": "tool_result", "tool_use_id": block.tool_use_id} | (
-            {"content": content} if content else {}
-        )
-        result = {**result, "is_error": True} if block.is_error else result
+        result = anthropic_result(block.tool_use_id, content or None, block.is_error or None)
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def _result_piece(self, piece: Piece) -> Part:

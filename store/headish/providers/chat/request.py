@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from headish.content.forms.calls import chat_call, chat_result
 from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
 from headish.content.forms.customs import CHAT as CUSTOM
 from headish.content.forms.customs import is_custom
@@ -157,13 +158,12 @@ class ChatWriter(RequestWriter):
             beside = {key: value for key, value in own.items() if key not in (CUSTOM, "function", "type")}
             custom = {**record(own.get(CUSTOM)), **called, "input": custom_text(block)}
             return {"type": TOOL_CALL, TOOL_CALL: {**beside, "id": block.id, "type": CUSTOM, CUSTOM: custom}}
-        if not own:
-            function = {**called, "arguments": arguments_text(block, self.arguments(block, message))}
-            return {"id": block.id, "type": "function", "function": function}
-        beside = {key: value for key, value in own.items() if key not in (CUSTOM, "function", "type")}
         arguments = arguments_text(block, self.arguments(block, message))
-        function = {**called, "arguments": arguments, **_less(own.get("function"), "name", "arguments")}
-        return {"id": block.id, "type": "function", "function": function, **_less(beside, "id", "type")}
+        call = chat_call(block.id, called["name"], arguments)
+        if own:
+            call["function"] |= _less(own.get("function"), "name", "arguments")
+            call |= _less(own, CUSTOM, "function", "id", "type")
+        return call
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         media = [piece for piece in pieces if isinstance(piece, Document)]
@@ -178,7 +178,7 @@ class ChatWriter(RequestWriter):
         said = "\n".join(texts) or (ATTACHED if media else EMPTY_RESULT)
         # The API has no flag for an error.
         content = f"Error: {said}" if block.is_error else said
-        result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}
+        result = chat_result(block.tool_use_id, content)
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.content.forms.customs import OUTPUT, RESPONSES, is_custom
+from headish.content.forms.calls import responses_call, responses_output
+from headish.content.forms.customs import RESPONSES, is_custom
 from headish.content.forms.media import write_responses_media
 from headish.content.forms.parts import joined
 from headish.content.media import media_type_of
@@ -119,8 +120,7 @@ class OpenAIResponsesWriter(RequestWriter):
             called = {"call_id": block.id, "name": self.names.send(block.name), "input": custom_text(block)}
             return {"type": RESPONSES, **called, **beside}
         arguments = arguments_text(block, self.arguments(block, message))
-        call = {"call_id": block.id, "name": self.names.send(block.name), "arguments": arguments}
-        return {"type": "function_call", **call, **beside}
+        return responses_call(block.id, self.names.send(block.name), arguments) | beside
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
         said = _as_error(pieces) if block.is_error else pieces
@@ -128,8 +128,7 @@ class OpenAIResponsesWriter(RequestWriter):
         output: str | list[Part] = "\n".join(texts)
         if len(texts) < len(said):
             output = [self._output_piece(piece) for piece in said]
-        kind = OUTPUT if block.tool_use_id in self._customs else "function_call_output"
-        result = {"type": kind, "call_id": block.tool_use_id, "output": output}
+        result = responses_output(block.tool_use_id, output, custom=block.tool_use_id in self._customs)
         result |= present(caller=self._callers.get(block.tool_use_id))
         return joined(result, block.opaque.get(self.provider)) if block.opaque else result
 

@@ -13,6 +13,7 @@ from headish.content.encoding import Content
 from headish.errors import CallRefused, InvalidArgument, UnknownPointer, shown
 from headish.history.definitions import find_pointer, find_tools, pointer_as_model, pointer_named
 from headish.providers import Delta, Request
+from headish.providers.clouds import cloud_at
 from headish.providers.registry import check_provider
 from headish.store.asking.reply import capture
 from headish.store.asking.request import choose_pointer, request
@@ -210,7 +211,7 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
         # A thread must not go from a local server to a provider only because the address was not given again.
         there = {} if "base_url" in given else {"base_url": reply["base_url"], "dialect": reply.get("dialect")}
         asked = request(space, parents, **{**there, **before})
-        asked = replace(asked, ptr=None, cloud=None, headers={})
+        asked = replace(asked, ptr=None, cloud=cloud_at(asked.provider, reply["base_url"]), headers={})
         return replace(asked, base_url=reply["base_url"], key_env=reply.get("key_env"))
     if reply.get("provider") and _names_nobody(space, parents, given):
         # Who replied before, and not who is the default by now.
@@ -237,7 +238,8 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
-        asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=None, headers={})
+        cloud = cloud_at(asked.provider, base_url)
+        asked = replace(asked, ptr=None, base_url=base_url, key_env=None, cloud=cloud, headers={})
     asked = replace(asked, key_env=options.get("key_env") or asked.key_env)
     try:
         call = _call(space, asked, stream, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -18,6 +19,7 @@ from headish.history.conversations import (
     check_key,
     find_by_key,
     find_conversation,
+    find_parts,
     leave_out_gone,
     make_entries,
     read_conversation,
@@ -66,6 +68,23 @@ class Conversations:
         """The conversation that has this key. Raises: UnknownConversation, InvalidArgument."""
         checked = (check_key(key) or "").encode()
         return self._read(lambda connection, space: find_by_key(connection, space, checked))
+
+    @door()
+    def parts(self, key: str, *, limit: int = 100) -> builtins.list[Conversation]:
+        """The conversations that are parts of the one with this key, such as the sub-agents of a session: those whose
+        keys are ``KEY:…``, in the order of their keys.
+
+        Cost: one statement, and three for each. Raises: InvalidArgument.
+        """
+        if type(limit) is not int or not 0 < limit <= LIMIT:
+            raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+        checked, space = (check_key(key) or "").encode(), self._space
+
+        def work(connection: Connection) -> builtins.list[Conversation]:
+            found = find_parts(connection, space._number, checked, limit)
+            return [read_conversation(connection, space._number, each) for each in found]
+
+        return space._read(work)
 
     @door(title=ANYTHING)
     def set(

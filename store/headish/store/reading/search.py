@@ -67,7 +67,8 @@ def search(
     Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too. Of
     an answer that an import met again when it had grown, the last version alone is found; with ``versions`` all are.
     Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
-    newest 1,000 matches.
+    newest 1,000 matches. One by time
+    looks at what was stored since its last hit was said, too.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
     """

@@ -29,7 +29,7 @@ from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import TranscriptMessage
-from headish.values.names import check_name, stored_name
+from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
 
@@ -248,9 +248,8 @@ class ReadTransaction:
         return stored
 
     def _named(self, name: str) -> Place | None:
-        encoded = check_name(name)
         if name not in self._places:
-            place = find_bookmark(self._connection, self._number, encoded)
+            place = find_bookmark(self._connection, self._number, _as_stored(name))
             if place is None:
                 return None
             self._places[name] = place
@@ -307,7 +306,7 @@ class ReadTransaction:
         erased. Cost: one statement."""
         if as_turn_id(end) is not None:
             return None
-        rows = last_ids(self._connection, self._number, check_name(end), count)
+        rows = last_ids(self._connection, self._number, _as_stored(end), count)
         ids: builtins.list[TurnId] = [turn for turn, erased in rows if erased is None]
         return ids if len(ids) == count and all(map(known.__contains__, ids)) else None
 
@@ -329,6 +328,11 @@ class ReadTransaction:
             if turn.erased is None and (turn.payload is None or hash_payload(turn.payload) != turn.hash):
                 raise CorruptTurn(turn.id, "its payload disagrees with its hash, or is missing")
         return turns
+
+
+def _as_stored(name: str) -> bytes:
+    # What no name may be is simply not there: the rules are asked where a name is given.
+    return name.encode(errors="surrogatepass")
 
 
 def _missing(segment: Segment) -> CorruptTurn:

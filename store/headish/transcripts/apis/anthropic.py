@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from headish.content.forms.calls import anthropic_call, anthropic_result
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import ApiStep, arguments_text, as_object, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
@@ -69,12 +70,11 @@ def _write_call(step: ApiStep) -> dict[str, Any]:
         raise Unmappable(TARGET, "arguments that are no object, or have a key twice")
     if _ID.fullmatch(step.id or "") is None:
         raise Unmappable(TARGET, f"the call id {step.id!r}", drop="call_id")
-    return {"type": "tool_use", "id": step.id, "name": step.name, "input": value}
+    return anthropic_call(step.id, step.name or "", value)
 
 
 def _write_result(step: ApiStep) -> dict[str, Any]:
-    failed = {} if step.is_error is None else {"is_error": step.is_error}
-    return {"type": "tool_result", "tool_use_id": step.id, "content": step.text, **failed}
+    return anthropic_result(step.id, step.text, step.is_error)
 
 
 def _check_pairs(messages: Blocks) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headish.content.forms.calls import chat_call, chat_result
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import ApiStep, arguments_text, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, optional_list, refuse_keys, string
@@ -37,7 +38,7 @@ def to_chat(transcript: Transcript) -> dict[str, Any]:
     for step in steps:
         if step.kind == "result":
             waiting.discard(step.id)
-            messages.append({"role": "tool", "tool_call_id": step.id, "content": step.text})
+            messages.append(chat_result(step.id, step.text))
             continue
         joins = step.kind == "call" and bool(messages) and messages[-1]["role"] == "assistant"
         if waiting and not joins:
@@ -47,7 +48,7 @@ def to_chat(transcript: Transcript) -> dict[str, Any]:
             continue
         if not joins:
             messages.append({"role": "assistant", "content": None})
-        messages[-1].setdefault("tool_calls", []).append(_write_call(step))
+        messages[-1].setdefault("tool_calls", []).append(chat_call(step.id, step.name or "", step.text))
         waiting |= {step.id} & answered
     return {"messages": messages}
 
@@ -58,10 +59,6 @@ def from_chat(data: Mapping[str, Any]) -> Transcript:
     Raises: InvalidInterchange (E-MAP-INPUT) for what a transcript does not carry.
     """
     return to_transcript(_read_messages(list_of(data, "messages", TARGET)), TARGET)
-
-
-def _write_call(step: ApiStep) -> dict[str, Any]:
-    return {"id": step.id, "type": "function", "function": {"name": step.name, "arguments": step.text}}
 
 
 def _read_messages(messages: list[Mapping[str, Any]]) -> Iterator[ApiStep]:

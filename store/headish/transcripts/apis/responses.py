@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headish.content.forms.calls import responses_call, responses_output
 from headish.errors import InvalidInterchange
 from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
@@ -36,9 +37,9 @@ def from_responses(data: Mapping[str, Any]) -> Transcript:
 
 def _write_step(step: ApiStep) -> dict[str, Any]:
     if step.kind == "call":
-        return {"type": "function_call", "call_id": step.id, "name": step.name, "arguments": step.text}
+        return responses_call(step.id, step.name or "", step.text)
     if step.kind == "result":
-        return {"type": "function_call_output", "call_id": step.id, "output": step.text}
+        return responses_output(step.id, step.text)
     kind = "output_text" if step.role == "assistant" else "input_text"
     return {"role": step.role, "content": [{"type": kind, "text": step.text}]}
 

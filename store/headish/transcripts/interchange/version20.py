@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content.forms.calls import chat_call
 from headish.errors import InvalidInterchange, Unmappable, Unrepresentable
 from headish.transcripts.interchange.version22 import read_around, write_around
 from headish.transcripts.openchatml.forms import FORMS, TERMINATORS
@@ -89,8 +90,7 @@ class _Writer:
         if name == call.name or not name:
             raise Unmappable(TARGET, f"a tool outside functions: {call.name!r}", turn=message.turn)
         self._ids[index] = f"call_{len(self._ids) + 1}"
-        function = {"name": name, "arguments": _body(message)}
-        written = {"id": self._ids[index], "type": "function", "function": function}
+        written = chat_call(self._ids[index], name, _body(message))
         last = self._envelopes[-1] if self._envelopes else {}
         if self._thinking is None and "tool_calls" in last and "stop" not in last:
             last["tool_calls"].append(written)

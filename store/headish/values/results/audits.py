@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import Struct
+from headish.values.results.plain import PlainResult
 
 
-class Audited(Struct, frozen=True):
+class Audited(PlainResult, frozen=True):
     """One change of a space, in one line.
 
     ``author`` is what the writer said of itself, None where nobody did: nothing proves it. ``subject`` is the turn's
@@ -24,7 +24,7 @@ class Audited(Struct, frozen=True):
     said_by: str | None = None
 
 
-class Authored(Struct, frozen=True):
+class Authored(PlainResult, frozen=True):
     """What one author wrote: how many changes of each kind, and when the first and the last."""
 
     author: str | None

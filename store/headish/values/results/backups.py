@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from headish.values.results.plain import PlainResult
 
 
-class Backup(Struct, frozen=True):
+class Backup(PlainResult, frozen=True):
     """A backup that is whole and was checked: the file, its size, its BLAKE3 in hex (as ``b3sum`` says it), and the
     spaces and turns in it."""
 
@@ -16,7 +16,7 @@ class Backup(Struct, frozen=True):
     turns: int
 
 
-class Restored(Struct, frozen=True):
+class Restored(PlainResult, frozen=True):
     """A database, or a space of it, that was put back and checked: where, and the spaces and turns in it.
 
     ``erased`` counts the turns and names that receipts of erasures took; where their bytes may be on the disk still,

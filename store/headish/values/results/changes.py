@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
-from msgspec import Struct
-
 from headish.values.ids import TurnId
 from headish.values.results.conversations import Record
+from headish.values.results.plain import PlainResult
 from headish.values.turns import Turn
 
 
-class TurnChange(Struct, frozen=True):
+class TurnChange(PlainResult, frozen=True):
     """A turn was stored. ``turn.meta.bookmark`` is the name that moved to it in the same moment, if one did."""
 
     kind: ClassVar[Literal["turn"]] = "turn"
@@ -22,7 +21,7 @@ class TurnChange(Struct, frozen=True):
     turn: Turn
 
 
-class MoveChange(Struct, frozen=True):
+class MoveChange(PlainResult, frozen=True):
     """A name moved from one turn to another.
 
     ``old`` is None where there was no such name, ``new`` where it was removed. ``was`` is the name that it had before,
@@ -40,7 +39,7 @@ class MoveChange(Struct, frozen=True):
     was: str | None = None
 
 
-class RecordChange(Struct, frozen=True):
+class RecordChange(PlainResult, frozen=True):
     """Something was said of a conversation: its title, its tags and so on.
 
     ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is what is said
@@ -56,7 +55,7 @@ class RecordChange(Struct, frozen=True):
     revision: int | None
 
 
-class DefinitionChange(Struct, frozen=True):
+class DefinitionChange(PlainResult, frozen=True):
     """A provider pointer (``of`` is ``pointer``) or the tools of a server (``tools``) were set or removed."""
 
     kind: ClassVar[Literal["definition"]] = "definition"
@@ -68,7 +67,7 @@ class DefinitionChange(Struct, frozen=True):
     removed: bool
 
 
-class ErasureChange(Struct, frozen=True):
+class ErasureChange(PlainResult, frozen=True):
     """Something was erased. ``receipt`` says what: whoever keeps copies erases them, too."""
 
     kind: ClassVar[Literal["erasure"]] = "erasure"
@@ -79,14 +78,14 @@ class ErasureChange(Struct, frozen=True):
     receipt: Mapping[str, Any]
 
 
-class Live(Struct, frozen=True):
+class Live(PlainResult, frozen=True):
     """The past is read: what comes from now on happens now. Said once."""
 
     kind: ClassVar[Literal["live"]] = "live"
     cursor: str
 
 
-class Pulse(Struct, frozen=True):
+class Pulse(PlainResult, frozen=True):
     """Nothing came for a while. The cursor advances even where a filter lets nothing through."""
 
     kind: ClassVar[Literal["pulse"]] = "pulse"

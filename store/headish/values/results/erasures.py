@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from msgspec import Struct
-
 from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
 
 SCOPES = ("turn", "thread", "branch")
 """What ``erase`` takes: the named turns, all that lead to them, or those of them that lead nowhere else."""
@@ -16,7 +15,7 @@ ARRIVED, SPACE, SCRUB, BOOKMARK = "arrived", "space", "scrub", "bookmark"
 disk, and the name of a bookmark."""
 
 
-class ErasedTurn(Struct, frozen=True, omit_defaults=True):
+class ErasedTurn(PlainResult, frozen=True, omit_defaults=True):
     """A turn in a receipt: its id, and its hashes in hex. ``rest`` covers what stays of a record that lost its meta."""
 
     id: TurnId
@@ -26,14 +25,14 @@ class ErasedTurn(Struct, frozen=True, omit_defaults=True):
     rest: str | None = None
 
 
-class Barred(Struct, frozen=True):
+class Barred(PlainResult, frozen=True):
     """Content that is refused from now on: its address in hex, and its size."""
 
     hash: str
     size: int
 
 
-class ErasedName(Struct, frozen=True):
+class ErasedName(PlainResult, frozen=True):
     """The name of a bookmark that went, and what it ``became``. ``marks`` tell it in a backup from before: for each
     name that the bookmark had a hash over that name and the first move of its log."""
 
@@ -41,7 +40,7 @@ class ErasedName(Struct, frozen=True):
     marks: tuple[str, ...]
 
 
-class Receipt(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Receipt(PlainResult, frozen=True, omit_defaults=True, kw_only=True):
     """What an erasure did. It holds no content and no names of bookmarks.
 
     ``bytes`` is what turns no longer hold. ``stays`` counts what was kept although it says the same; ``not_reached``
@@ -68,21 +67,21 @@ class Receipt(Struct, frozen=True, omit_defaults=True, kw_only=True):
     names: tuple[ErasedName, ...] = ()
 
 
-class Kept(Struct, frozen=True):
+class Kept(PlainResult, frozen=True):
     """A turn of a thread that ``branch`` leaves with all that lead to it, and why."""
 
     turn: TurnId
     why: str
 
 
-class Repeat(Struct, frozen=True):
+class Repeat(PlainResult, frozen=True):
     """What may repeat the words of a turn: a ``kind`` of ``version``, ``copy``, ``overlay`` or ``title``, and which."""
 
     kind: str
     subject: str
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class Found(PlainResult, frozen=True, kw_only=True):
     """What an erasure takes, and what it leaves.
 
     ``turns`` go, in walk order; ``bytes`` is what they hold, ``kept_bytes`` the part of it that stays because other
@@ -120,7 +119,7 @@ class Found(Struct, frozen=True, kw_only=True):
     counts: Mapping[str, int] = {}
 
 
-class Erasure(Struct, frozen=True):
+class Erasure(PlainResult, frozen=True):
     """What ``erase`` found and did. ``receipt`` is None for a dry run, and where there was nothing to erase.
 
     ``scrubbed``: the bytes are off the disk, too; else ``unscrubbed`` says why not, and ``gc`` finishes it. ``became``
@@ -134,7 +133,7 @@ class Erasure(Struct, frozen=True):
     became: str | None = None
 
 
-class Collected(Struct, frozen=True):
+class Collected(PlainResult, frozen=True):
     """What ``gc`` removed: payloads that nothing names, streams that ended, parts of files that were never finished.
 
     ``scrubbed`` and ``unscrubbed`` are those of ``Erasure``, for all erasures of the database.

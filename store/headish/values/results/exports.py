@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from headish.errors import HeadishError
 from headish.values.messages import Note
+from headish.values.results.plain import PlainResult
 
 
-class Exported(Struct, frozen=True):
+class Exported(PlainResult, frozen=True):
     """A conversation that was written. ``subject`` is its bookmark, or the id of its first turn; of one that was asked
     for, the headish. ``title`` is that of a conversation without a bookmark, else the subject. ``notes`` say what was
     left out for a trainer.

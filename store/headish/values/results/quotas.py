@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from headish.values.results.plain import PlainResult
 
 
-class Quota(Struct, frozen=True):
+class Quota(PlainResult, frozen=True):
     """What a space may hold, and what it holds. A limit is None where there is none.
 
     ``turns`` counts every turn that was stored, ``bytes`` what the payloads of these turns add up to as they were

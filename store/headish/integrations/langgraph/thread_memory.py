@@ -33,9 +33,10 @@ Refs = Mapping[str, tuple[Any, int]]
 
 
 class KnownLane:
-    """What is known of one namespace of a thread."""
+    """What is known of one namespace of a thread. ``revision`` is that of the thread's record, None where it has none
+    yet."""
 
-    def __init__(self, revision: int) -> None:
+    def __init__(self, revision: int | None) -> None:
         self.revision = revision
         self._checkpoints: OrderedDict[str, Refs] = OrderedDict()
         self._lists: OrderedDict[str, tuple[str, KnownList]] = OrderedDict()
@@ -77,13 +78,22 @@ class KnownThreads:
         """Remember a checkpoint, and the lists ``(channel, key, list)`` that it has."""
         with self._lock:
             found = self._lanes.get(lane)
-            if found is None or found.revision != revision:
+            if found is None or found.revision not in (None, revision):
                 found = KnownLane(revision)
             found = _copy(found)  # whoever reads the old one goes on with it
+            found.revision = revision
             found.remember(checkpoint, refs)
             for each in lists:
                 found.remember_list(*each)
             _put(self._lanes, lane, found, LANES)
+
+    def begin(self, lane: ThreadLane, channel: str, known: KnownList) -> None:
+        """Remember a list that a namespace of a thread begins with, if nothing is known of it yet."""
+        with self._lock:
+            if lane not in self._lanes:
+                found = KnownLane(None)
+                found.remember_list(channel, "", known)
+                _put(self._lanes, lane, found, LANES)
 
     def forget(self, lane: ThreadLane) -> None:
         with self._lock:
