@@ -38,7 +38,8 @@ class Wish(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What goes: turns in walk order. ``barring`` are turns whose content is to be barred, the erased ones too.
+    """What goes: turns in walk order. ``named`` are all that the wish names, ``barring`` those whose content is to be
+    barred: in both also turns that were erased before.
 
     ``kept`` says why turns of a thread stay, ``kept_turns`` how many do; ``already`` counts those that were erased
     before.
@@ -46,6 +47,7 @@ class Chosen(NamedTuple):
 
     turns: list[Erasable]
     barring: list[Erasable]
+    named: list[Erasable]
     already: int = 0
     kept_turns: int = 0
     kept: tuple[Kept, ...] = ()
@@ -87,7 +89,7 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
         return lost_meta[turn.erased]
 
     going = [each for each in found if not is_done(each.turn)]
-    return Chosen(going, list(found) if wish.content else [], already=len(found) - len(going))
+    return Chosen(going, list(found) if wish.content else [], list(found), already=len(found) - len(going))
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
