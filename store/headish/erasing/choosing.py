@@ -28,8 +28,8 @@ KEPT_SHOWN = 20
 
 
 class Wish(NamedTuple):
-    """What is to be erased. ``said_before`` is in Unix milliseconds. With ``names``, the names of conversations of which
-    nothing is left go, too."""
+    """What is to be erased. ``said_before`` is in Unix milliseconds. ``names``: those of conversations of which nothing
+    is left go, too."""
 
     scope: str = "turn"
     said_before: int | None = None
