@@ -383,7 +383,7 @@ class StoreVerbs(StoreFront):
 
     async def read(self, work: Callable[[ReadTransaction], T]) -> T:
         """What a function returns that reads one moment of the space, however many reads it has."""
-        return await self._finish(self.sync.read, work=work)
+        return await self._finish(lambda: self.sync.read(work=work))
 
     @property
     def read_only(self) -> bool:
@@ -548,4 +548,4 @@ class StoreVerbs(StoreFront):
     async def write(self, work: Callable[[WriteTransaction], T]) -> T:
         """What a function returns once everything that it wrote is stored, in one transaction that has the space to
         itself: turns, names, objects and erasures together, or nothing."""
-        return await self._finish(self.sync.write, work=work)
+        return await self._finish(lambda: self.sync.write(work=work))
