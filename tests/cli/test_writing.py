@@ -217,7 +217,7 @@ class TestImport:
         assert headish("import", path, "--from", "oasst", "--json").json == {
             "trees": 1, "messages": 3, "added": 0, "bookmarks": 0, "tips": [], "untimed": 0, "broken": 0,
             "held_back": 0,
-            "unmapped": {}, "unread": {"count": 0, "files": [], "importable": {}},
+            "unmapped": {}, "unread": {"count": 0, "files": [], "importable": {}, "empty": 0},
         }  # fmt: skip
 
     def test_a_completion_continues_what_it_answers(self, headish: Command) -> None:

@@ -72,7 +72,7 @@ READING = {
     )),
     *(f"Batches.{name}" for name in ("get", "list")),
     *(f"Bookmarks.{name}" for name in ("at", "history", "list")),
-    *(f"Conversations.{name}" for name in ("find", "get", "list")),
+    *(f"Conversations.{name}" for name in ("find", "get", "list", "parts")),
     *(f"Objects.{name}" for name in ("get", "list")),
     *(f"Pointers.{name}" for name in ("history", "list", "url")),
     "Streams.list", "Tools.list", "Database.verify", "Database.backup", "Spaces.list",

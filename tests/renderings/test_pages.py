@@ -331,6 +331,32 @@ class TestPages:
         assert "Video" in page
         assert "iVBORw" not in page
 
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_a_document_is_called_by_its_name_if_it_has_one(self, store: Store, format: str) -> None:
+        source = {"type": "base64", "media_type": "application/zip", "data": "UEs="}
+        store.add_turn([{"type": "document", "source": source}], bookmark="main")
+        store.add_turn([{"type": "document", "source": source, "name": "a.zip"}], continues="main")
+        page = store.render("main", format)
+        assert "Document a.zip" in page
+        assert page.count("application/zip, not shown") == 2
+
+    @pytest.mark.parametrize("format", RENDERINGS)
+    def test_only_what_has_several_versions_counts_them(self, store: Store, format: str) -> None:
+        store.add_turn("Question?", bookmark="main")
+        page = store.render("main", format)
+        assert "1/1" not in page
+        assert "edited" not in page
+        store.edit("main", "Another?")
+        assert "2/2" in store.render("main", format)
+
+    @pytest.mark.parametrize(
+        ("format", "shown"),
+        [("html", '<p class="cut" dir="auto">Erased on '), ("markdown", "\n*Erased on "), ("text", "\n(Erased on ")],
+    )
+    def test_what_was_erased_is_said_in_the_open(self, store: Store, format: str, shown: str) -> None:
+        store.erase(store.add_turn("secret", bookmark="main").id, reason="asked for")
+        assert shown in store.render("main", format)
+
     def test_a_page_of_pictures_alone_is_called_by_the_first(self, store: Store) -> None:
         source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
         store.add_turn([{"type": "document", "source": source, "name": "cat.png"}], bookmark="main")

@@ -47,12 +47,12 @@ def find_named(connection: Connection, space: int, about: ImportedConversation) 
 
 
 def _name_new(connection: Connection, space: int, about: ImportedConversation, tip: StoredTurn) -> bool:
-    for name in _candidates(about):
-        place = find_bookmark(connection, space, name.encode())
-        if place is None:
-            break
+    candidates = _candidates(about)
+    name = next(candidates)
+    while (place := find_bookmark(connection, space, name.encode())) is not None:
         if about.key is None and place == tip.place:
             return False  # it has no key that could say that it was imported before
+        name = next(candidates)
     set_bookmark(connection, space, name.encode(), tip, _recent(tip))
     changes = {
         "title": about.title, "tags": about.tags, "archived": about.archived, "pinned": about.pinned, "key": about.key,
