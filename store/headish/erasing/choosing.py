@@ -28,8 +28,8 @@ KEPT_SHOWN = 20
 
 
 class Wish(NamedTuple):
-    """What is to be erased. ``said_before`` is in Unix milliseconds. ``names``: those of conversations of which nothing
-    is left go, too."""
+    """What is to be erased. ``said_before`` is in Unix milliseconds. ``names`` go where nothing is left of their
+    conversations."""
 
     scope: str = "turn"
     said_before: int | None = None
