@@ -173,6 +173,7 @@ class PostgreSQLBackend:
     not_reached: tuple[str, ...] = (
         "dead rows, until 'headish gc --scrub' or VACUUM (FULL)",
         "the server's write-ahead log, archives, replicas and base backups",
+        "copies of turns in other databases, exports, and what was sent to a provider",
     )
 
     _is_reader = False

@@ -85,6 +85,7 @@ class SQLiteBackend:
     is_confined = False
     not_reached: tuple[str, ...] = (
         "copies and backups of the file",
+        "copies of turns in other databases, exports, and what was sent to a provider",
         "snapshots of the file system, and what a disk keeps on its own",
     )
 

@@ -136,6 +136,19 @@ def is_living(connection: Connection, space: int, place: Place) -> bool:
     return connection.row(LIVING, space=space, chain=place.chain, low=place.pos) is not None
 
 
+COUNT_LIVING = Query(
+    "how many of some turns were not erased",
+    f"SELECT count(*) FROM turn WHERE space = :space AND erased IS NULL AND id IN ({WANTED})",
+)
+
+
+def count_living(connection: Connection, space: int, ids: Iterable[TurnId]) -> int:
+    """How many of some turns a space has that were not erased there. Cost: one statement for each 64 of them."""
+    return sum(
+        int(row[0]) for portion in in_portions(ids) for row in connection.rows(COUNT_LIVING, space=space, **portion)
+    )
+
+
 LOGGED_IN = Query(
     "names whose logs lead into a chain",
     "SELECT DISTINCT name, pos FROM bookmark_log WHERE space = :space AND chain = :chain AND pos <= :pos",
