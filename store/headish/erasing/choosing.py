@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection
@@ -10,11 +10,12 @@ from headish.errors import CorruptTurn
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.order import arrange
 from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, tip_of
 from headish.rows.upkeep.erasures import Erasable, erasable, is_living, links_into, names_logged, places_saying
 from headish.rows.upkeep.receipts import named_by_erasures, read_receipt
-from headish.values.ids import time_of
+from headish.values.ids import TurnId, time_of
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Kept
@@ -27,13 +28,15 @@ KEPT_SHOWN = 20
 
 
 class Wish(NamedTuple):
-    """What is to be erased. ``said_before`` is in Unix milliseconds."""
+    """What is to be erased. ``said_before`` is in Unix milliseconds. ``names`` go where nothing is left of their
+    conversations."""
 
     scope: str = "turn"
     said_before: int | None = None
     meta: bool = False
     content: bool = False
     repeats: bool = False
+    names: bool = False
 
 
 class Chosen(NamedTuple):
@@ -103,6 +106,29 @@ def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
     more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
     sized = [item for each in more for item in erasable(connection, space, each)]
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
+
+
+def names_gone(
+    connection: Connection, space: int, ends: Sequence[Place], chosen: Chosen, wish: Wish
+) -> tuple[str, ...]:
+    """The bookmarks whose conversations go: nothing that leads to them is left, or ``branch`` leaves only what others
+    need. Cost: a walk for each bookmark that lies there."""
+    going = {each.turn.id for each in chosen.turns}
+    places = {each.turn.place for each in chosen.named}
+    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    gone: set[str] = set()
+    for place in places & named.keys():
+        is_own = wish.scope == "branch" and wish.said_before is None and place in ends
+        if is_own or _is_whole(connection, space, place, going):
+            gone.update(map(stored_name, named[place]))
+    return tuple(sorted(gone))
+
+
+def _is_whole(connection: Connection, space: int, place: Place, going: Collection[TurnId]) -> bool:
+    """Whether no turn that leads to a place is left."""
+    segments = arrange([place], read_links_of(connection, space, [place]))
+    found = (item for each in segments for item in ids_of_range(connection, space, each))
+    return all(erased is not None or id in going for id, erased in found)
 
 
 def said_at(turn: StoredTurn) -> int:

@@ -10,7 +10,7 @@ import msgspec
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection
-from headish.erasing.choosing import Chosen, Wish, choose, sift, with_equals
+from headish.erasing.choosing import Chosen, Wish, choose, names_gone, sift, with_equals
 from headish.erasing.places import forget_turns
 from headish.erasing.repeating import TITLE, repeats_of, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
@@ -83,6 +83,7 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
     large = {hash for hash, size in held.items() if size > INLINE_BYTES}
     bars = _new_bars(connection, space, chosen)
     around = _around(connection, space, [each.turn for each in chosen.turns])
+    gone = names_gone(connection, space, ends, chosen, wish) if wish.names else ()
     found = Found(
         turns=tuple(each.turn.id for each in chosen.turns),
         bytes=sum(each.size for each in chosen.turns),
@@ -100,7 +101,8 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
         elsewhere=_elsewhere(connection, space, {each.turn.id for each in (*chosen.named, *chosen.turns)}),
         options=_options(chosen.turns) if wish.meta else (),
         children=around.children,
-        names=around.names,
+        names=tuple(name for name in around.names if name not in gone),
+        names_gone=gone,
         streams=around.streams,
     )
     return ErasurePlan(chosen.turns, sorted(large - needed), bars, repeats if wish.repeats else [], found)

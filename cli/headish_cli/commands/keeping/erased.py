@@ -85,7 +85,7 @@ def _went(receipt: Receipt, found: Found) -> Iterator[str]:
 
 def takes(found: Found) -> bool:
     """Whether there is something to ask about."""
-    return bool(found.turns or found.barred or found.titles)
+    return bool(found.turns or found.barred or found.titles or found.names_gone)
 
 
 def show_found(store: Store, found: Found, *, as_json: bool) -> None:
@@ -150,6 +150,10 @@ def _stays(found: Found) -> Iterator[str]:
         yield f"Words of the source stay beside {counted(found.beside, 'turn')}; --meta erases those, too."
     if found.children:
         yield f"What continues these stays, and follows an erased turn: {counted(found.children, 'turn')}."
+    if found.names_gone:
+        names = ", ".join(one_line(name, 60) for name in found.names_gone)
+        yield f"Of these conversations nothing is left; name, title and tags go, too (--keep-name leaves them): {names}"
+        yield "Turns go on saying the name that they moved; --meta takes it from those that are erased."
     if found.names:
         yield f"Bookmarks that point there stay: {', '.join(one_line(name, 60) for name in found.names)}"
     if found.options:
