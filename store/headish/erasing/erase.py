@@ -12,7 +12,7 @@ from headish.content.hashes import hash_key
 from headish.database.query import Connection
 from headish.erasing.choosing import Chosen, Wish, choose, names_gone, sift, with_equals
 from headish.erasing.places import forget_turns
-from headish.erasing.repeating import TITLE, repeats_of, take_titles, turns_of_repeats
+from headish.erasing.repeating import TITLE, repeats_of, take_records, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
 from headish.history.tombstones import as_erased, now
 from headish.limits import INLINE_BYTES
@@ -130,7 +130,8 @@ def erase(
     drop_payloads(connection, space, made.payloads)
     bar(connection, space, number + 1, made.bars)
     count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
-    titles = take_titles(connection, space, made.repeats)
+    counts = {"titles": take_titles(connection, space, made.repeats)}
+    counts["records"] = take_records(connection, space, [each.turn.place for each in made.turns]) if wish.names else 0
     receipt = Receipt(
         number=number + 1,
         id=mint(),
@@ -145,7 +146,7 @@ def erase(
         bytes=made.found.bytes,
         turns=tuple(as_erased(turn._replace(key=key), meta=wish.meta) for turn, key in emptied),
         barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(made.bars.items())),
-        counts={"titles": titles} if titles else {},
+        counts={name: count for name, count in counts.items() if count},
         stays=_stays(made.found),
         not_reached=(*_copies_elsewhere(made.found), *said.not_reached),
     )

@@ -227,7 +227,7 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
 
 
 def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
-    """The plans of a batch, in which only the last turn that a name moves to says that it moved it (rule R39, once)."""
+    """The plans of a batch: only the last turn that a name moves to says that it moved the name (rule R39, one row)."""
     last = {plan.name: index for index, plan in enumerate(plans)}
     return [plan if last[plan.name] == index else plan._replace(name=None) for index, plan in enumerate(plans)]
 
