@@ -55,6 +55,32 @@ class TestErase:
         assert "What continues these stays, and follows an erased turn: 1 turn." in done.err
         assert "It was erased before" in talk("erase", "main", "--reason", "r", "--yes", "--content").err
 
+    def test_what_repeats_it_can_be_taken_later(self, talk: Command) -> None:
+        talk("title", "main", "my card")
+        talk("add", "else", "-b", "other")
+        talk("title", "other", "a card")
+        secret = talk("get", "main~1", "--json").json["id"]
+        first = talk("erase", secret, "--reason", "r", "--yes").err
+        assert "This title may repeat it: main; --repeats erases it, too." in first
+        assert "Titles are compared with words that are there" in first
+        again = talk("erase", secret, "--reason", "r", "--yes").err
+        assert "nothing left to erase. 1 turn was erased before." in again
+        assert "This title may repeat it: main; --repeats erases it, too." in again
+        shown = talk("erase", secret, "--repeats", "--dry-run").err
+        assert "This goes: 0 turns and 1 title" in shown
+        assert "--yes" in talk.fails("erase", secret, "--repeats", "--reason", "r")
+        done = talk("erase", secret, "--repeats", "--reason", "r", "--yes").err
+        assert "Erased 1 title." in done
+        assert "cannot be compared with 1 title" in done
+
+    def test_copies_in_other_spaces_are_named(self, talk: Command) -> None:
+        talk("spaces", "add", "ward")
+        last = ids(talk)[-1]
+        talk("spaces", "move", "main", "--to", "ward")
+        said = talk("erase", last, "--reason", "r", "--yes", "--meta", "--content", "--repeats").err
+        assert "The space ward keeps a copy of 1 turn; 'headish --space ward erase' with the same ids" in said
+        assert "Not reached: copies of these turns in other spaces of this database (1)" in said
+
     def test_a_reason_is_needed(self, talk: Command) -> None:
         done = talk.run("erase", "main", "--yes")
         assert (done.code, "--reason" in done.err) == (2, True)
@@ -68,6 +94,8 @@ class TestErase:
         assert "--yes" in talk.fails("erase", "--bookmark", "main", "--reason", "r")
         done = talk("erase", "--bookmark", "main", "--reason", "a name", "--yes")
         assert done.out == "1\n"
+        assert "main stay" not in done.err
+        assert "point there stay" not in done.err
         assert "Erased 1 name of the bookmark; its moves stay. 'headish erasures' lists receipt 1." in done.err
         assert "called erased-1 from now on" in done.err
         assert "the name of a bookmark, now erased-1" in talk("erasures").out

@@ -68,7 +68,7 @@ class TestBranch:
             store.add_turn(str(index), **({"continues": "main"} if index else {"bookmark": "main"}))
         done = store.erase("main", scope="branch", reason="r")
         assert len(done.found.turns) == 4
-        assert done.found.names == ("main",)
+        assert (done.found.names, done.found.names_gone) == ((), ("main",))
         assert store.verify().problems == ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -75,6 +76,60 @@ class TestTheName:
         assert store.verify().problems == ()
         store.erase("erased-1", scope="thread", meta=True, reason="r")
         says_nothing(store)
+
+    @pytest.mark.parametrize("scope", ["thread", "branch"])
+    def test_it_goes_with_a_conversation_of_which_nothing_is_left(
+        self, store: Store, scope: Literal["thread", "branch"]
+    ) -> None:
+        store.add_turn("q", bookmark=NAME)
+        store.add_turn("a", continues=NAME, role="assistant")
+        store.add_turn("else", bookmark="other")
+        store.conversations.set(NAME, title=f"{NAME} asks", tags=[NAME], key=NAME, app={"who": NAME})
+        assert store.erase(NAME, scope=scope, reason="r", dry_run=True).found.names_gone == (NAME,)
+        done = store.erase(NAME, scope=scope, meta=True, reason="r")
+        assert (done.found.names_gone, done.found.names, list(store.bookmarks)) == ((NAME,), (), ["other"])
+        with pytest.raises(UnknownBookmark):
+            store.bookmarks.history(NAME)
+        assert [each.conversation.name for each in store.conversations.list().entries] == ["other"]
+        says_nothing(store)
+
+    def test_what_is_said_of_a_nameless_conversation_goes_with_it(self, store: Store) -> None:
+        turn = store.add_turn("q")
+        store.conversations.set(turn.id, title=f"{NAME} asks", tags=[NAME], key=NAME, app={"who": NAME})
+        other = store.add_turn("else")
+        store.conversations.set(other.id, title="else")
+        done = store.erase(turn.id, scope="thread", reason="r")
+        assert done.receipt is not None
+        assert done.receipt.counts == {"records": 1}
+        assert store.conversations.get(other.id).record.title == "else"
+        says_nothing(store)
+
+    def test_what_is_said_of_a_nameless_conversation_can_stay(self, store: Store) -> None:
+        turn = store.add_turn("q")
+        store.conversations.set(turn.id, tags=["t"])
+        store.erase(turn.id, scope="thread", keep_name=True, reason="r")
+        assert store.conversations.get(turn.id).record.tags == ("t",)
+
+    def test_it_stays_when_it_is_asked_to_and_goes_later(self, store: Store) -> None:
+        turn = store.add_turn("q", bookmark=NAME)
+        store.conversations.set(NAME, title="t")
+        store.erase(NAME, scope="thread", keep_name=True, meta=True, reason="r")
+        assert list(store.bookmarks) == [NAME]
+        assert store.conversations.get(NAME).record.title == "t"
+        later = store.erase(turn.id, scope="thread", reason="r")
+        assert later.receipt is not None
+        assert later.receipt.scope == "bookmark"
+        assert list(store.bookmarks) == []
+        says_nothing(store)
+
+    def test_one_that_leads_to_more_than_goes_stays(self, store: Store) -> None:
+        first = store.add_turn("q", bookmark=NAME)
+        store.bookmarks.set("root", first.id)
+        store.add_turn("a", continues=NAME)
+        store.erase("root", scope="thread", reason="r")
+        assert list(store.bookmarks) == [NAME]
+        store.erase(NAME, reason="the last turn alone")
+        assert list(store.bookmarks) == [NAME]
 
     def test_another_bookmark_that_had_it_once_forgets_that(self, store: Store) -> None:
         store.add_turn("q")

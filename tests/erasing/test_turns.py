@@ -272,6 +272,47 @@ class TestWhatRepeatsIt:
         assert store.conversations.get("main").record.title == ""
         assert store.verify().problems == ()
 
+    def test_they_are_found_too_when_the_words_are_gone_already(self, store: Store) -> None:
+        first = store.add_turn("my trip to Rome", key="k", bookmark="main")
+        version = store.add_turn("my trip to Rome in May", key="k;2", supersedes=first.id)
+        copy = store.add_turn("my trip to Rome!", copy_of=first.id)
+        store.add_turn("else", bookmark="other")
+        store.conversations.set("main", title="Trip to Rome")
+        store.conversations.set("other", title="as after the trip to Rome")
+        store.erase(first.id, meta=True, reason="r")
+        asked = store.erase(first.id, meta=True, reason="r")
+        repeats = {("version", version.id), ("copy", copy.id), ("title", "main")}
+        assert asked.receipt is None
+        assert {(each.kind, each.subject) for each in asked.found.repeats} == repeats
+        done = store.erase(first.id, repeats=True, reason="r").found
+        assert (set(done.turns), done.titles) == ({version.id, copy.id}, ("main",))
+        assert store.conversations.get("main").record.title == ""
+        # Nobody can tell any more whether this one repeats it.
+        assert (done.uncompared_titles, store.conversations.get("other").record.title[:2]) == (1, "as")
+        left = store.erase(first.id, repeats=True, reason="r")
+        assert (left.receipt, left.found.repeats, left.found.uncompared_titles) == (None, (), 1)
+        assert store.erase(first.id, reason="r").found.repeats == ()
+        assert store.verify().problems == ()
+
+    def test_a_title_that_only_a_version_says_goes_too(self, store: Store) -> None:
+        first = store.add_turn("a", key="k", bookmark="main")
+        store.add_turn("my trip to Rome in May", key="k;2", supersedes=first.id)
+        store.add_turn("else", bookmark="other")
+        store.conversations.set("other", title="Rome in May")
+        assert store.erase(first.id, repeats=True, reason="r").found.titles == ("other",)
+        assert store.conversations.get("other").record.title == ""
+
+    def test_the_title_of_a_bookmark_that_was_moved_away_or_removed_is_found(self, store: Store) -> None:
+        first = store.add_turn("a", bookmark="gone")
+        second = store.add_turn("my trip to Rome", continues="gone")
+        store.bookmarks.set("moved", second.id)
+        store.conversations.set("gone", title="Rome")
+        store.conversations.set("moved", title="Rome")
+        store.bookmarks.set("moved", first.id)
+        store.bookmarks.remove("gone")
+        store.erase(second.id, reason="r")
+        assert set(store.erase(second.id, repeats=True, reason="r").found.titles) == {"gone", "moved"}
+
     def test_an_overlay_over_it_is_named(self, file_place: FilePlace) -> None:
         store = file_place.open()
         first = store.add_turn("words", bookmark="main")
@@ -333,6 +374,27 @@ class TestCopies:
             store.copy_to(there.space, "main")
         assert [turn.to_dict() for turn in there.turns()] == [store.get(turn.id).to_dict() for turn in there.turns()]
         assert (there.erasures[1].reason, there.erasures[1].scope) == ("asked for", "arrived")
+        assert (there.verify().problems, store.verify().problems) == ((), ())
+
+    @pytest.mark.parametrize("by", ["store", "transaction"])
+    def test_a_copy_in_another_space_is_named_until_it_is_erased_there(self, place: Place, by: str) -> None:
+        store = place.open("here")
+        name = f"{store.space}-there"
+        Database(store._database).spaces.add(name)
+        there = Database(store._database).store(name)
+        turn = store.add_turn("words", bookmark="main")
+        store.copy_to(name, "main")
+        assert store.erase(turn.id, reason="r", dry_run=True).found.elsewhere == {name: 1}
+        if by == "store":
+            store.erase(turn.id, meta=True, content=True, repeats=True, reason="r")
+        else:
+            store.write(lambda write: write.erase_conversation("main", "r"))
+        [first, *_] = store.erasures
+        assert first.not_reached[0] == "copies of these turns in other spaces of this database (1)"
+        assert any("other databases" in each for each in first.not_reached)
+        assert store.erase(turn.id, reason="r").found.elsewhere == {name: 1}
+        there.erase(turn.id, reason="r")
+        assert store.erase(turn.id, reason="r").found.elsewhere == {}
         assert (there.verify().problems, store.verify().problems) == ((), ())
 
     def test_barred_content_does_not_arrive(self, place: Place) -> None:

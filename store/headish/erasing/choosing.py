@@ -1,8 +1,9 @@
-"""Which turns an erasure takes: the named ones, all that lead to them, or those of them that lead nowhere else."""
+"""Choose the turns that an erasure removes: the named ones, all that lead to them, or those of them that lead nowhere
+else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection
@@ -10,11 +11,12 @@ from headish.errors import CorruptTurn
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.order import arrange
 from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, tip_of
 from headish.rows.upkeep.erasures import Erasable, erasable, is_living, links_into, names_logged, places_saying
 from headish.rows.upkeep.receipts import named_by_erasures, read_receipt
-from headish.values.ids import time_of
+from headish.values.ids import TurnId, time_of
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Kept
@@ -27,17 +29,20 @@ KEPT_SHOWN = 20
 
 
 class Wish(NamedTuple):
-    """What is to be erased. ``said_before`` is in Unix milliseconds."""
+    """What is to be erased. ``said_before`` is in Unix milliseconds. ``names`` go where nothing is left of their
+    conversations."""
 
     scope: str = "turn"
     said_before: int | None = None
     meta: bool = False
     content: bool = False
     repeats: bool = False
+    names: bool = False
 
 
 class Chosen(NamedTuple):
-    """What goes: turns in walk order. ``barring`` are turns whose content is to be barred, the erased ones too.
+    """What goes: turns in walk order. ``named`` are all that the wish names, ``barring`` those whose content is to be
+    barred: in both also turns that were erased before.
 
     ``kept`` says why turns of a thread stay, ``kept_turns`` how many do; ``already`` counts those that were erased
     before.
@@ -45,6 +50,7 @@ class Chosen(NamedTuple):
 
     turns: list[Erasable]
     barring: list[Erasable]
+    named: list[Erasable]
     already: int = 0
     kept_turns: int = 0
     kept: tuple[Kept, ...] = ()
@@ -86,7 +92,7 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
         return lost_meta[turn.erased]
 
     going = [each for each in found if not is_done(each.turn)]
-    return Chosen(going, list(found) if wish.content else [], already=len(found) - len(going))
+    return Chosen(going, list(found) if wish.content else [], list(found), already=len(found) - len(going))
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
@@ -101,6 +107,29 @@ def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
     more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
     sized = [item for each in more for item in erasable(connection, space, each)]
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
+
+
+def names_gone(
+    connection: Connection, space: int, ends: Sequence[Place], chosen: Chosen, wish: Wish
+) -> tuple[str, ...]:
+    """The bookmarks whose conversations go: nothing that leads to them is left, or ``branch`` leaves only what others
+    need. Cost: a walk for each bookmark that lies there."""
+    going = {each.turn.id for each in chosen.turns}
+    places = {each.turn.place for each in chosen.named}
+    named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    gone: set[str] = set()
+    for place in places & named.keys():
+        is_own = wish.scope == "branch" and wish.said_before is None and place in ends
+        if is_own or _is_whole(connection, space, place, going):
+            gone.update(map(stored_name, named[place]))
+    return tuple(sorted(gone))
+
+
+def _is_whole(connection: Connection, space: int, place: Place, going: Collection[TurnId]) -> bool:
+    """Whether no turn that leads to a place is left."""
+    segments = arrange([place], read_links_of(connection, space, [place]))
+    found = (item for each in segments for item in ids_of_range(connection, space, each))
+    return all(erased is not None or id in going for id, erased in found)
 
 
 def said_at(turn: StoredTurn) -> int:
@@ -142,6 +171,7 @@ def _reasons_to_stay(
         gone = named_by_erasures(connection, space, {name for name, _ in logged})
         for name, pos in logged:
             if name not in own | gone:
+                # ``undo`` would lead that name back to an erased turn.
                 why[Place(chain, pos)] = f"the history of the bookmark {stored_name(name)} leads there"
         for pos, child in links_into(connection, space, end):
             if child not in tops and is_living(connection, space, Place(child, 0)):
@@ -168,6 +198,7 @@ def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Seg
 
 
 def _kept(connection: Connection, space: int, why: Mapping[Place, str]) -> tuple[Kept, ...]:
+    # A trunk with a thousand branches has a thousand reasons: a preview has to stay readable.
     shown = sorted(why, reverse=True)[:KEPT_SHOWN]
     found = [item for chain, pos in shown for item in erasable(connection, space, Segment(chain, pos, pos))]
     return tuple(Kept(each.turn.id, why[each.turn.place]) for each in found)

@@ -10,7 +10,11 @@ from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.erasing.erase import ErasureGrounds
 from headish.errors import UnknownBookmark
+from headish.history.conversations import ListedConversation, change_record
 from headish.history.tombstones import now
+from headish.history.writing.moves import remove_name
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.conversations import find_record
 from headish.rows.counters import take_change
 from headish.rows.moves import (
     count_moves,
@@ -24,8 +28,9 @@ from headish.rows.moves import (
 )
 from headish.rows.streams import open_streams
 from headish.rows.upkeep.receipts import add_receipt, last_receipt
-from headish.values.ids import Mint
+from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
+from headish.values.results.conversations import Record
 from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
 
 
@@ -75,6 +80,16 @@ def erase_name(
     )
     add_receipt(connection, space, receipt, before)
     return found, receipt, became.decode()
+
+
+def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint) -> Receipt:
+    """Remove a name, if it is not yet, with what is said of its conversation; then as ``erase_name``."""
+    if find_record(connection, space, name) is not None:
+        blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
+        change_record(connection, space, ListedConversation(name, None, TurnId("")), blank, None)
+    if find_bookmark(connection, space, name) is not None:
+        remove_name(connection, space, name, None)
+    return erase_name(connection, space, name, said, mint)[1]
 
 
 def erase_marked(

@@ -1,10 +1,14 @@
-"""What may repeat the words of turns: versions, copies, overlays, and titles of conversations."""
+"""Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations.
+
+Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with words:
+of a turn whose words are gone, only the titles of its own conversations can be found.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,16 +17,18 @@ from headish.database.query import Connection
 from headish.errors import InvalidContent
 from headish.history.conversations import ListedConversation, change_record
 from headish.history.reading.decode import read_mapping
-from headish.rows.conversations import records_page
+from headish.history.reading.versions import find_firsts
+from headish.rows.bookmarks import ALL
+from headish.rows.conversations import find_records, names_in, records_page
 from headish.rows.keys import superseding_some
 from headish.rows.threads.walks import read_places
-from headish.rows.turns import turn_by_id
-from headish.rows.upkeep.erasures import Erasable, copies, erasable, overlays
+from headish.rows.turns import StoredTurn, turn_by_id
+from headish.rows.upkeep.erasures import Erasable, copies, erasable, is_living, names_logged, overlays
 from headish.values.blocks import join_texts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
-from headish.values.places import Segment
-from headish.values.results.conversations import read_record
+from headish.values.places import Place, Segment
+from headish.values.results.conversations import Record, read_record
 from headish.values.results.erasures import Repeat
 from headish.values.turns import DOCUMENT
 
@@ -32,20 +38,34 @@ _DIGEST = re.compile(rb"[0-9a-f]{64}")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) -> list[Repeat]:
-    """What may repeat the words of these turns, without the turns themselves.
+class Repeats(NamedTuple):
+    """What may repeat the words of turns. ``uncompared`` titles could not be compared with words that are gone."""
 
-    Cost: reads the space twice; where conversations have titles, what the turns say too.
+    found: list[Repeat]
+    uncompared: int
+
+
+def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) -> Repeats:
+    """What may repeat the words of these turns, without the turns themselves; some may have been erased before.
+
+    Cost: reads the space twice; where conversations have titles, what the turns say too, and a few statements for each
+    turn that was erased before.
     """
     found: dict[TurnId, str] = {}
     asked = {each.turn.id: each.turn for each in turns}
+    reached = list(asked.values())
     while asked:
         related = dict(_related(connection, space, list(asked.values())))
         known = found.keys() | {each.turn.id for each in turns}
         found |= (new := {id: kind for id, kind in related.items() if id not in known})
         asked = {id: stored for id in new if (stored := turn_by_id(connection, space, id)) is not None}
-    titles = [Repeat(TITLE, stored_name(subject)) for subject in _titles(connection, space, turns)]
-    return [*(Repeat(kind, id) for id, kind in found.items()), *titles]
+        reached += asked.values()
+    titled = _all_titles(connection, space)
+    repeating = _titles(connection, space, reached, titled) if titled else []
+    titles = [Repeat(TITLE, stored_name(subject)) for subject in repeating]
+    is_silent = any(each.erased is not None for each in reached)
+    listed = [*(Repeat(kind, id) for id, kind in found.items()), *titles]
+    return Repeats(listed, len(titled) - len(repeating) if is_silent else 0)
 
 
 def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repeat]) -> list[Erasable]:
@@ -64,6 +84,22 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
         found = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
         change_record(connection, space, found, {"title": ""}, None)
     return len(subjects)
+
+
+def take_records(connection: Connection, space: int, places: Sequence[Place]) -> int:
+    """Take what is said of the conversations without a name of which nothing is left; how many there were.
+
+    Cost: a few statements for each place where something is said of any conversation.
+    """
+    if not records_page(connection, space, b"", 1):
+        return 0
+    firsts = {first.id: first.place for place in places for first in find_firsts(connection, space, place)}
+    said = find_records(connection, space, [id.encode() for id in firsts])
+    gone = [id for id, place in firsts.items() if id.encode() in said and not is_living(connection, space, place)]
+    blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
+    for id in gone:
+        change_record(connection, space, ListedConversation(None, id, id), blank, None)
+    return len(gone)
 
 
 def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterator[tuple[TurnId, str]]:
@@ -85,19 +121,36 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
             yield id, OVERLAY
 
 
-def _titles(connection: Connection, space: int, turns: Sequence[Erasable]) -> list[bytes]:
-    """The subjects of the conversations whose titles stand in what the turns say, or hold it."""
+def _all_titles(connection: Connection, space: int) -> dict[bytes, str]:
+    """The titles of conversations, by subject, as they are compared."""
     titled: dict[bytes, str] = {}
     page = records_page(connection, space, b"", PAGE_RECORDS)
     while page:
         titled |= {row[0]: title for row in page if (title := _plain(read_record(row[2]).title))}
         page = records_page(connection, space, page[-1][0], PAGE_RECORDS)
-    if not titled:
-        return []
-    said = [
-        words for each in read_places(connection, space, [one.turn.place for one in turns]) if (words := _words(each))
+    return titled
+
+
+def _titles(
+    connection: Connection, space: int, turns: Sequence[StoredTurn], titled: Mapping[bytes, str]
+) -> list[bytes]:
+    """The subjects of the conversations whose titles stand in what the turns say, or hold it, or name an erased one."""
+    read = read_places(connection, space, [each.place for each in turns])
+    said = [words for each in read if (words := _words(each))]
+    own = {name for each in turns if each.erased is not None for name in _subjects_of(connection, space, each.place)}
+    return [
+        subject
+        for subject, title in titled.items()
+        if subject in own or any(title in words or words in title for words in said)
     ]
-    return [subject for subject, title in titled.items() if any(title in words or words in title for words in said)]
+
+
+def _subjects_of(connection: Connection, space: int, place: Place) -> Iterator[bytes]:
+    """The conversations that hold a place: by the names that lie there or behind it, or ever did in its chain, and by
+    their first turns."""
+    yield from names_in(connection, space, place, ALL)
+    yield from (name for name, pos in names_logged(connection, space, Place(place.chain, ALL)) if pos >= place.pos)
+    yield from (first.id.encode() for first in find_firsts(connection, space, place))
 
 
 def _words(turn: Any) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--meta", is_flag=True, help="Also speakers, options, application meta and keys of the turns.")
 @click.option("--content", is_flag=True, help="Erase the same bytes everywhere, and refuse them from now on.")
 @click.option("--repeats", is_flag=True, help="Also versions, copies and overlays of the turns, and titles.")
+@click.option("--keep-name", is_flag=True, help="Leave the names and titles of conversations that go whole.")
 @click.option("--reason", metavar="TEXT", help="Why; kept in the receipt and shown to readers.")
 @click.option("--by", metavar="WHO", help="Who asked for it; kept in the receipt.")
 @click.option("--no-scrub", is_flag=True, help="Leave it to 'headish gc' to take the bytes off the disk.")
@@ -57,8 +58,9 @@ def erase_command(
     """Erase what turns say, for good. It shows first what goes and what stays, and asks.
 
     The turns stay as tombstones: id, role, links, times and hashes remain, and what continues them does not change.
-    With --meta the bookmark that moved along with a turn is taken from its record, too. With --bookmark NAME only that
-    name goes, and becomes erased-N.
+    With --thread and --branch, a bookmark of which nothing is left goes, too, with its title and tags, unless you give
+    --keep-name. With --meta the bookmark that moved along with a turn is taken from its record, too. With --bookmark
+    NAME only that name goes, and becomes erased-N.
     """
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")

@@ -16,11 +16,19 @@ if TYPE_CHECKING:
 SHOWN = 20
 """How many turns a preview shows."""
 _META = "{} speakers, options, application meta and keys"
+_LATER = (
+    "Titles are compared with words that are there: after this erasure --repeats finds the titles of the turns' own"
+    " conversations only. Versions, copies and overlays it finds then, too."
+)
+_UNCOMPARED = (
+    "Words that were erased before cannot be compared with {}: read them ('headish list'), and change them with"
+    " 'headish title'."
+)
 _TO_TAKE_IT = "'headish erase HEADISH --thread --meta' takes it from those, with what they say."
 
 
 def lines_of_name(found: Found) -> Iterator[str]:
-    """What goes with the name of a bookmark, and what stays."""
+    """What goes with the name of a bookmark, and what stays. The bookmark itself stays under another name."""
     yield f"This goes: the name {', '.join(one_line(each, 60) for each in found.names)}."
     yield f"Its history stays under another name: {counted(found.counts['moves'], 'move')}."
     if found.counts["turns"]:
@@ -40,7 +48,8 @@ def tell_done(done: Erasure, *, as_json: bool, asked: bool) -> None:
     elif done.receipt is not None:
         click.echo(done.receipt.number)
     if done.receipt is None:
-        say("There was nothing left to erase.")
+        for line in () if asked else (f"There was nothing left to erase.{_already(done.found)}", *_stays(done.found)):
+            say(line)
         return
     for line in _went(done.receipt, done.found):
         say(line)
@@ -76,7 +85,7 @@ def _went(receipt: Receipt, found: Found) -> Iterator[str]:
 
 def takes(found: Found) -> bool:
     """Whether there is something to ask about."""
-    return bool(found.turns or found.barred)
+    return bool(found.turns or found.barred or found.titles or found.names_gone)
 
 
 def show_found(store: Store, found: Found, *, as_json: bool) -> None:
@@ -94,7 +103,8 @@ def tell_found(store: Store, found: Found) -> None:
     if not takes(found):
         say("There is nothing to erase." + _already(found))
     else:
-        say(f"This goes: {counted(len(found.turns), 'turn')}, {found.bytes:,} bytes.{_already(found)}")
+        also = f" and {counted(len(found.titles), 'title')}" if found.titles else ""
+        say(f"This goes: {counted(len(found.turns), 'turn')}{also}, {found.bytes:,} bytes.{_already(found)}")
         for line in _lines(store, found):
             say(line)
         if len(found.turns) > SHOWN:
@@ -140,12 +150,24 @@ def _stays(found: Found) -> Iterator[str]:
         yield f"Words of the source stay beside {counted(found.beside, 'turn')}; --meta erases those, too."
     if found.children:
         yield f"What continues these stays, and follows an erased turn: {counted(found.children, 'turn')}."
+    if found.names_gone:
+        names = ", ".join(one_line(name, 60) for name in found.names_gone)
+        yield f"Of these conversations nothing is left; name, title and tags go, too (--keep-name leaves them): {names}"
+        yield "Turns go on saying the name that they moved; --meta takes it from those that are erased."
     if found.names:
         yield f"Bookmarks that point there stay: {', '.join(one_line(name, 60) for name in found.names)}"
     if found.options:
         yield f"Options that later turns lose: {', '.join(one_line(name, 60) for name in found.options)}"
     for each in found.repeats:
         yield f"This {each.kind} may repeat it: {one_line(each.subject, None)}; --repeats erases it, too."
+    if any(each.kind == "title" for each in found.repeats) and takes(found):
+        yield _LATER
+    if found.uncompared_titles:
+        yield _UNCOMPARED.format(counted(found.uncompared_titles, "title"))
+    for space, count in found.elsewhere.items():
+        name = one_line(space, 60)
+        stay = f"a copy of {counted(count, 'turn')}"
+        yield f"The space {name} keeps {stay}; 'headish --space {name} erase' with the same ids erases it there."
     if found.streams:
         yield f"Answers to these turns are still arriving: {', '.join(found.streams)}"
 

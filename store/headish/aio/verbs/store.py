@@ -196,12 +196,12 @@ class StoreVerbs(StoreFront):
     async def erase(
         self, headish: Headishes, *, scope: Literal['turn', 'thread', 'branch'] = 'turn', said_before: datetime
         | None = None, meta: bool = False, content: bool = False, repeats: bool = False, reason: str, by: str |
-        None = None, dry_run: bool = False, scrub: bool = True
+        None = None, keep_name: bool = False, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
         """Erase what turns say. They stay where they are, as tombstones: id, role, links, times and hashes remain."""
         return await self._wait(
             self.sync.erase, headish=headish, scope=scope, said_before=said_before, meta=meta, content=content,
-            repeats=repeats, reason=reason, by=by, dry_run=dry_run, scrub=scrub
+            repeats=repeats, reason=reason, by=by, keep_name=keep_name, dry_run=dry_run, scrub=scrub
         )
 
     @property
@@ -383,7 +383,7 @@ class StoreVerbs(StoreFront):
 
     async def read(self, work: Callable[[ReadTransaction], T]) -> T:
         """What a function returns that reads one moment of the space, however many reads it has."""
-        return await self._finish(self.sync.read, work=work)
+        return await self._finish(lambda: self.sync.read(work=work))
 
     @property
     def read_only(self) -> bool:
@@ -548,4 +548,4 @@ class StoreVerbs(StoreFront):
     async def write(self, work: Callable[[WriteTransaction], T]) -> T:
         """What a function returns once everything that it wrote is stored, in one transaction that has the space to
         itself: turns, names, objects and erasures together, or nothing."""
-        return await self._finish(self.sync.write, work=work)
+        return await self._finish(lambda: self.sync.write(work=work))

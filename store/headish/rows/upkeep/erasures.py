@@ -75,6 +75,7 @@ def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -
     Cost: reads the space once, however many addresses there are: erasing is rare, and an index would cost every append.
     """
     wanted = set(hashes)
+    # No index has addresses, so each statement reads the space; past one portion, one pass of pages is cheaper.
     if len(wanted) <= LOOKED_UP:
         rows = [row for portion in in_portions(wanted) for row in connection.rows(SAYING, space=space, **portion)]
         return [(Place(chain, pos), hash) for _, chain, pos, hash in sorted(rows)]
@@ -134,6 +135,19 @@ LIVING = Query(
 def is_living(connection: Connection, space: int, place: Place) -> bool:
     """Whether a place and what grew from it hold a turn that was not erased, or a name. Cost: one statement."""
     return connection.row(LIVING, space=space, chain=place.chain, low=place.pos) is not None
+
+
+COUNT_LIVING = Query(
+    "how many of some turns were not erased",
+    f"SELECT count(*) FROM turn WHERE space = :space AND erased IS NULL AND id IN ({WANTED})",
+)
+
+
+def count_living(connection: Connection, space: int, ids: Iterable[TurnId]) -> int:
+    """How many of some turns a space has that were not erased there. Cost: one statement for each 64 of them."""
+    return sum(
+        int(row[0]) for portion in in_portions(ids) for row in connection.rows(COUNT_LIVING, space=space, **portion)
+    )
 
 
 LOGGED_IN = Query(
@@ -217,6 +231,7 @@ DROP_PAYLOAD = Query("drop a payload", "DELETE FROM payload WHERE space = :space
 
 def drop_payloads(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
     """Delete large payloads. Nothing that stays may need them."""
+    # In the order of ``add_payloads``, so that writers cannot deadlock.
     rows = [{"space": space, "hash": hash} for hash in sorted(hashes)]
     if rows:
         connection.run_many(DROP_PAYLOAD, rows)

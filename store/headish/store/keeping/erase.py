@@ -20,7 +20,7 @@ from headish.erasing.choosing import Wish
 from headish.erasing.collect import collect, scrub
 from headish.erasing.erase import ErasureGrounds, plan
 from headish.erasing.erase import erase as erase_turns
-from headish.erasing.names import erase_name, find_name
+from headish.erasing.names import erase_name, find_name, forget_name
 from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
@@ -42,7 +42,7 @@ from headish.values.times import milliseconds_of
 log = logging.getLogger("headish")
 
 
-@door(meta=FLAG, content=FLAG, repeats=FLAG, dry_run=FLAG, scrub=FLAG)
+@door(meta=FLAG, content=FLAG, repeats=FLAG, keep_name=FLAG, dry_run=FLAG, scrub=FLAG)
 def erase(
     space: Space,
     headish: Headishes,
@@ -54,6 +54,7 @@ def erase(
     repeats: bool = False,
     reason: str,
     by: str | None = None,
+    keep_name: bool = False,
     dry_run: bool = False,
     scrub: bool = True,
 ) -> Erasure:
@@ -65,6 +66,8 @@ def erase(
       a key its hash stays, so that an import recognises the turn.
     - ``content``: the same bytes go from every turn of the space, and are refused from now on (BarredContent).
     - ``repeats``: also turns that are versions or copies of one, or overlays over it, and titles that repeat it.
+    - ``keep_name``: with ``thread`` and ``branch``, a bookmark of which nothing is left goes with title, tags and key;
+      its history stays as ``erased-N``. This leaves it. Turns say the name until ``meta`` takes it.
     - ``dry_run``: find what would go and what would stay, and change nothing.
 
     ``reason`` (and ``by``) are kept in the receipt and shown to readers. Equal bytes of other turns stay, and are
@@ -73,7 +76,7 @@ def erase(
     Cost: reads the space a few times, and writes a row for each turn; then the whole file, on SQLite.
     Raises: UnknownTurn, Ambiguous, InvalidArgument, CorruptTurn. Nothing is erased then.
     """
-    wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats)
+    wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats, names=not keep_name)
     said = _read_said(reason, by, space._open_backend())
     parsed = parse_headishes(headish)
     if not parsed:
@@ -87,7 +90,11 @@ def erase(
 
     def work(connection: Connection) -> tuple[Found, Receipt | None]:
         kept.rewind()
-        return erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
+        found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
+        for name in found.names_gone:
+            taken = forget_name(connection, space._number, check_name(name), said, kept)
+            receipt = receipt or taken
+        return found, receipt
 
     found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, kept))
     return _finish(space._database, replace(found, copies=tuple(space._backend.copies())), receipt, scrub=scrub)
@@ -275,7 +282,7 @@ def _is_stored(connection: Connection, space: int, kept: KeptIds) -> bool:
     return bool(kept.ids) and has_receipt(connection, space, kept.ids[0])
 
 
-def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool, repeats: bool) -> Wish:
+def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool, repeats: bool, names: bool) -> Wish:
     if scope not in SCOPES or not isinstance(scope, str):
         raise InvalidArgument(f"scope is {', '.join(SCOPES)}, not {shown(scope)}")
     before = None
@@ -283,7 +290,7 @@ def _read_wish(scope: object, said_before: object, *, meta: bool, content: bool,
         if not isinstance(said_before, datetime) or said_before.utcoffset() is None:
             raise InvalidArgument(f"said_before takes a datetime with a zone, not {shown(said_before)}")
         before = milliseconds_of(said_before)
-    return Wish(scope, before, meta, content, repeats)
+    return Wish(scope, before, meta, content, repeats, names and scope != "turn")
 
 
 def _read_said(reason: object, by: str | None, backend: Backend) -> ErasureGrounds:

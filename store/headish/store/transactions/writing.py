@@ -14,7 +14,7 @@ from headish.database.query import Connection
 from headish.erasing.choosing import Wish
 from headish.erasing.erase import ErasureGrounds
 from headish.erasing.erase import erase as erase_turns
-from headish.erasing.names import erase_name
+from headish.erasing.names import forget_name
 from headish.errors import InvalidContent, KeyTaken
 from headish.history.conversations import ListedConversation, change_record, check_changes
 from headish.history.reading.walk import walk_first_parents
@@ -222,13 +222,8 @@ class WriteTransaction(ReadTransaction):
         encoded, connection, space = check_name(name), self._connection, self._number
         if not has_log(connection, space, encoded):
             return False
-        if find_record(connection, space, encoded) is not None:
-            blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
-            change_record(connection, space, ListedConversation(encoded, None, TurnId("")), blank, None)
-        if self._named(name) is not None:
-            remove_name(connection, space, encoded, None)
         self._places.pop(name, None)
-        self._change(lambda: erase_name(connection, space, encoded, self._reason(reason), self._mint)[1])
+        self._change(lambda: forget_name(connection, space, encoded, self._reason(reason), self._mint))
         return True
 
     # How

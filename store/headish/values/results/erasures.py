@@ -90,8 +90,11 @@ class Found(PlainResult, frozen=True, kw_only=True):
     ``kept_turns`` how many do. ``beside`` counts turns that keep words of their source beside what they say (what a
     provider sent besides, the head and the rest of a transcript), which only ``meta`` takes. ``children`` is how many
     turns continue one that goes, and stay; ``names`` point at them. ``repeats`` may say the same words. ``streams`` are
-    answers to these turns that are still arriving. ``options`` are set by turns that lose their meta. ``copies`` are
-    files beside the database that hold older states of it. ``counts`` is what a space holds; of a
+    answers to these turns that are still arriving. ``options`` are set by turns that lose their meta. ``names_gone``
+    are bookmarks of which nothing is left: they go with title, tags and log. ``titles`` name the conversations whose
+    titles go. ``uncompared_titles`` counts those of which nobody can say whether they repeat
+    words that were erased before. ``elsewhere`` counts the copies that stay in other spaces of the database, by space.
+    ``copies`` are files beside the database that hold older states of it. ``counts`` is what a space holds; of a
     bookmark its ``moves``, and how many ``turns`` say one of the ``names`` that it had.
     """
 
@@ -110,6 +113,10 @@ class Found(PlainResult, frozen=True, kw_only=True):
     repeats: tuple[Repeat, ...] = ()
     streams: tuple[TurnId, ...] = ()
     options: tuple[str, ...] = ()
+    names_gone: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    uncompared_titles: int = 0
+    elsewhere: Mapping[str, int] = {}
     copies: tuple[str, ...] = ()
     counts: Mapping[str, int] = {}
 
