@@ -22,6 +22,7 @@ from headish.searching.entries import (
     model_fact,
     role_fact,
     tool_fact,
+    unnamed_fact,
     unread_fact,
 )
 
@@ -36,13 +37,15 @@ GLOB = "*?["
 
 
 class Criteria(NamedTuple):
-    """What an index is asked: the question, in which fields, and what else a turn must be."""
+    """What an index is asked: the question, in which fields, and what else a turn must be. With ``unnamed``, results
+    that name their call alone are of its ``tool``."""
 
     question: Question
     fields: frozenset[str]
     role: str | None = None
     model: str | None = None
     tool: str | None = None
+    unnamed: bool = True
 
 
 class IndexProgress(NamedTuple):
@@ -123,7 +126,8 @@ def _facts(space: int, asked: Criteria) -> list[str]:
         listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]
         facts.append(f"({' OR '.join(listed)})")
     if asked.tool is not None:
-        facts.append(f'"{tool_fact(space, asked.tool)}"')
+        named = f'"{tool_fact(space, asked.tool)}"'
+        facts.append(f'({named} OR "{unnamed_fact(space)}")' if asked.unnamed else named)
     # A pattern has no code.
     if asked.model is not None and not any(each in asked.model for each in GLOB):
         facts.append(f'"{model_fact(space, last_part(asked.model))}"')
