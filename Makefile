@@ -186,14 +186,17 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	.venv-mutants/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/mutants.txt
 	@touch $@
 
+# Packages of the frameworks ask for the same one with different extras: pip 23.2 then looks for a version whose hash it misses.
 .venv-peers/.installed: requirements/peers.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m venv .venv-peers
+	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=24'
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers.txt
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv-peers-%/.installed: requirements/peers-%.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m venv .venv-peers-$*
+	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=24'
 	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/peers-$*.txt
 	.venv-peers-$*/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -28,6 +28,7 @@ from headish import errors, limits
 from headish.database import schema
 from headish.database.file import fulltext
 from headish.database.revisions import REVISION
+from headish.erasing import places
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
@@ -376,6 +377,17 @@ def write_schema() -> str:
     return "".join(parts)
 
 
+def write_erasing() -> str:
+    """What an erasure does to each column that takes bytes or text."""
+    parts = [
+        "# What an erasure reaches\n",
+        NOTE,
+        "Every column that takes bytes or text, and what `headish erase` does to it.",
+    ]
+    parts += [" All of them go with their space (`spaces rm --erase`).\n\n| column | |\n|---|---|\n"]
+    return "".join([*parts, *(f"| `{column}` | {fate} |\n" for column, fate in places.COLUMNS.items())])
+
+
 def write_errors() -> str:
     """The tree of errors, what each says of itself, and the limits."""
     parts = ["# Errors and limits\n", NOTE, _text(errors).replace("::\n", "\n", 1), "\n\n| error | |\n|---|---|\n"]
@@ -447,6 +459,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": write_cli,
     "library.md": write_library,
     "schema.md": write_schema,
+    "erasing.md": write_erasing,
     "errors.md": write_errors,
     "damage.md": write_damage,
     "formats/carrying.md": write_carrying,

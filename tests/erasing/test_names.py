@@ -93,6 +93,23 @@ class TestTheName:
         assert [each.conversation.name for each in store.conversations.list().entries] == ["other"]
         says_nothing(store)
 
+    def test_what_is_said_of_a_nameless_conversation_goes_with_it(self, store: Store) -> None:
+        turn = store.add_turn("q")
+        store.conversations.set(turn.id, title=f"{NAME} asks", tags=[NAME], key=NAME, app={"who": NAME})
+        other = store.add_turn("else")
+        store.conversations.set(other.id, title="else")
+        done = store.erase(turn.id, scope="thread", reason="r")
+        assert done.receipt is not None
+        assert done.receipt.counts == {"records": 1}
+        assert store.conversations.get(other.id).record.title == "else"
+        says_nothing(store)
+
+    def test_what_is_said_of_a_nameless_conversation_can_stay(self, store: Store) -> None:
+        turn = store.add_turn("q")
+        store.conversations.set(turn.id, tags=["t"])
+        store.erase(turn.id, scope="thread", keep_name=True, reason="r")
+        assert store.conversations.get(turn.id).record.tags == ("t",)
+
     def test_it_stays_when_it_is_asked_to_and_goes_later(self, store: Store) -> None:
         turn = store.add_turn("q", bookmark=NAME)
         store.conversations.set(NAME, title="t")

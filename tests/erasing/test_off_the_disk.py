@@ -13,7 +13,7 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.erasing import places
-from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, Repeating
+from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, OF_PEOPLE, OF_PROGRAMS, WHOLE, Repeating
 from headish.limits import INLINE_BYTES
 from support.insides import dump, run_sql
 from support.places import FilePlace, Place
@@ -62,6 +62,36 @@ def test_every_column_that_takes_bytes_or_text_is_in_the_list() -> None:
         if isinstance(column.type, LargeBinary | String)
     }
     assert set(COLUMNS) == taking
+
+
+class TestWholeConversations:
+    def say_all(self, store: Store) -> str:
+        """The secret in all that can be said of a conversation and its turns; its bookmark."""
+        last = say_everywhere(store, SECRET, LARGE)[-1]
+        name = f"name-{SECRET}"
+        store.bookmarks.set(name, last)
+        store.conversations.set(name, title=SECRET, tags=[SECRET], key=SECRET, app={SECRET: SECRET})
+        store.objects.put("kind", SECRET, SECRET.encode())
+        return name
+
+    def test_only_what_the_table_says_stays(self, place: Place) -> None:
+        store = place.open()
+        name = self.say_all(store)
+        ids = [turn.id for turn in store.thread(name)]
+        assert {each for each, what in COLUMNS.items() if what in (WHOLE, OF_PEOPLE)} & columns_that_hold(store, SECRET)
+        store.erase(ids[-1], reason="first the last turn")
+        store.erase(name, scope="thread", meta=True, repeats=True, reason="then all")
+        assert columns_that_hold(store, SECRET) == {"object.key", "object.data"}
+        assert all(COLUMNS[each] == OF_PROGRAMS for each in ("object.key", "object.data"))
+        assert store.verify().problems == ()
+
+    def test_no_byte_of_the_file_holds_it(self, file_place: FilePlace) -> None:
+        store = file_place.open()
+        name = self.say_all(store)
+        store.objects.remove("kind", SECRET)
+        store.erase(name, scope="branch", meta=True, scrub=False, reason="r")
+        Database(store._database).gc(scrub=True)
+        assert files_that_hold(file_place.path, SECRET) == []
 
 
 class TestColumns:

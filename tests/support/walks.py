@@ -6,6 +6,7 @@ from one module to another. Counts, so no other work on the machine disturbs the
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -71,11 +72,14 @@ def walk(work: Callable[[], object]) -> Walk:
         if event == "call" and module.partition(".")[0] == PACKAGE:
             entered.append((module, frame.f_code.co_qualname))
 
+    gc.collect()
+    gc.disable()  # what is collected in between, such as another test's store, enters functions of its own
     sys.setprofile(enter)
     try:
         work()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return Walk(entered)
 
 

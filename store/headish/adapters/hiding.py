@@ -1,4 +1,4 @@
-"""What ``erase=`` means, which every adapter takes.
+"""The ``erase=`` argument that every adapter takes, and its meaning.
 
 Left out, a verb that deletes a conversation erases it, and one that clears, pops, prunes or compacts hides: what was
 said leaves the conversation, stays in the database, and ``store.bookmarks.history`` leads to it. ``erase=True`` makes

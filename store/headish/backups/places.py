@@ -1,4 +1,5 @@
-"""Files that get their name when they are whole. Nothing half-written stands under it; nothing is overwritten."""
+"""Write files that get their name only when they are complete. No name ever shows half a file; nothing is
+overwritten."""
 
 from __future__ import annotations
 

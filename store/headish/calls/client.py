@@ -1,4 +1,4 @@
-"""Send one request. It is retried until the first byte of an answer arrives, and never after.
+"""Send one request. headish retries it until the first byte of an answer arrives, and never after.
 
 No redirect is followed. No cookie and no key is kept; a connection is, for the next call to the same host.
 """

@@ -1,4 +1,4 @@
-"""Where content is: every column that takes bytes or text, and every index that repeats words of turns.
+"""The places that can contain content: every column of bytes or text, and every index that repeats words of turns.
 
 Erasure walks both lists. A test fails for a column that is not in the first, and looks for erased words in the second.
 """
@@ -34,12 +34,14 @@ def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> 
 REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, forget_index),)
 """The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
 
-GOES, GOES_WITH_META = "goes", "goes with --meta"
-OF_PEOPLE, OF_PROGRAMS = "people said it of a conversation", "a program keeps it beside its turns"
-ANSWERS = "an answer that is arriving; it goes when its turn is stored"
-NAMED = "the name of something"
-PROOF = "a hash, an id or a word of headish"
-RECEIPTS = "a receipt holds no content"
+GOES, GOES_WITH_META = "goes", "goes with `--meta`"
+OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a title that repeats a turn"
+OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
+ANSWERS = "stays until the answer that is arriving is stored; the preview names it"
+NAMED = "a name; its own command takes it (`spaces rm --erase`), or it goes with its space"
+WHOLE = "goes when nothing is left of the conversation (`--thread`, `--branch`), or with `erase --bookmark`"
+PROOF = "stays: a hash, an id or a word of headish"
+RECEIPTS = "stays: a receipt holds no content"
 
 COLUMNS: dict[str, str] = {
     "space.name": NAMED,
@@ -64,12 +66,12 @@ COLUMNS: dict[str, str] = {
     "turn.app": GOES_WITH_META,
     "turn.key": GOES_WITH_META,
     "turn.supersedes": PROOF,
-    "bookmark.name": NAMED,
+    "bookmark.name": WHOLE,
     "bookmark.running": PROOF,
-    "bookmark_log.name": NAMED,
+    "bookmark_log.name": WHOLE,
     "bookmark_log.running": PROOF,
-    "bookmark_log.was": NAMED,
-    "record_log.subject": NAMED,
+    "bookmark_log.was": WHOLE,
+    "record_log.subject": WHOLE,
     "record_log.seal": PROOF,
     "definition.kind": PROOF,
     "definition.name": NAMED,
@@ -80,8 +82,8 @@ COLUMNS: dict[str, str] = {
     "erasure.receipt": RECEIPTS,
     "erasure.before": PROOF,
     "erasure.hash": PROOF,
-    "conversation.subject": NAMED,
-    "conversation.key": NAMED,
+    "conversation.subject": WHOLE,
+    "conversation.key": OF_PEOPLE,
     "conversation.data": OF_PEOPLE,
     "conversation.seal": PROOF,
     "object.kind": OF_PROGRAMS,

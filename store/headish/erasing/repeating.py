@@ -1,4 +1,4 @@
-"""What may repeat the words of turns: versions, copies, overlays, and titles of conversations.
+"""Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations.
 
 Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with words:
 of a turn whose words are gone, only the titles of its own conversations can be found.
@@ -19,15 +19,16 @@ from headish.history.conversations import ListedConversation, change_record, rea
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import ALL
-from headish.rows.conversations import names_in, records_page
+from headish.rows.conversations import find_records, names_in, records_page
 from headish.rows.keys import superseding_some
 from headish.rows.threads.walks import read_places
 from headish.rows.turns import StoredTurn, turn_by_id
-from headish.rows.upkeep.erasures import Erasable, copies, erasable, names_logged, overlays
+from headish.rows.upkeep.erasures import Erasable, copies, erasable, is_living, names_logged, overlays
 from headish.values.blocks import join_texts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.results.conversations import Record
 from headish.values.results.erasures import Repeat
 from headish.values.turns import DOCUMENT
 
@@ -83,6 +84,22 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
         found = ListedConversation(None if first else subject.encode(), first, first or TurnId(""))
         change_record(connection, space, found, {"title": ""}, None)
     return len(subjects)
+
+
+def take_records(connection: Connection, space: int, places: Sequence[Place]) -> int:
+    """Take what is said of the conversations without a name of which nothing is left; how many there were.
+
+    Cost: a few statements for each place where something is said of any conversation.
+    """
+    if not records_page(connection, space, b"", 1):
+        return 0
+    firsts = {first.id: first.place for place in places for first in find_firsts(connection, space, place)}
+    said = find_records(connection, space, [id.encode() for id in firsts])
+    gone = [id for id, place in firsts.items() if id.encode() in said and not is_living(connection, space, place)]
+    blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
+    for id in gone:
+        change_record(connection, space, ListedConversation(None, id, id), blank, None)
+    return len(gone)
 
 
 def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterator[tuple[TurnId, str]]:

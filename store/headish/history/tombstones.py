@@ -1,4 +1,4 @@
-"""Tombstones: what an erasure leaves of a turn, and the receipts that say so, on their way into another space."""
+"""Copy tombstones (what an erasure leaves of a turn) and their receipts into another space."""
 
 from __future__ import annotations
 

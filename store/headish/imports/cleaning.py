@@ -1,4 +1,4 @@
-"""What other programs wrote, made fit to be kept: halves of characters, keys among settings, titles as names.
+"""Clean what other programs wrote: repair half characters, remove keys from settings, make names of titles.
 
 An import does not refuse a conversation for what its program let through. Each repair is noted.
 """

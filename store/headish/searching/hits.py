@@ -188,6 +188,8 @@ def _weight(
         question = as_match(phrase, beginnings(space, asked.fields))
         holders, first = count_matching(connection, space, question, COUNTED)
     if holders == COUNTED:
+        # Counting went only as far as ``first``; the share there is taken for the share of all.
         holders = max((holders - 1) * state.turns // max(state.turns - first, 1), holders)
+    # Else a word that more turns have than there are, by estimate, would push its matches down.
     turns = max(state.turns, holders)
     return log(1 + (turns - holders + 0.5) / (holders + 0.5))

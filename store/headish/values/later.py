@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from importlib import import_module
 from typing import Any
 
-# A child that is forked while another thread imports a module waits for ever where it needs that module itself: Python
-# gives it the module's lock, which nobody lets go. So a fork waits for the import.
-_IMPORTING = threading.RLock()
-if hasattr(os, "register_at_fork"):  # where processes can fork
-    os.register_at_fork(
-        before=_IMPORTING.acquire, after_in_parent=_IMPORTING.release, after_in_child=_IMPORTING.release
-    )
+IMPORT_SECONDS = 5.0
+"""How long a fork waits for imports of other threads."""
 
 
 class Later:
@@ -36,7 +33,25 @@ class _Function:
         self._owner, self._method = owner, name
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        with _IMPORTING:
-            function = getattr(import_module(self._module), self._name)
+        function = getattr(import_module(self._module), self._name)
         setattr(self._owner, self._method, function)
         return function.__get__(instance, owner)
+
+
+def wait_for_imports() -> None:
+    """Let a fork wait while other threads import. A child gets the locks of the modules that they are at, and nobody
+    lets these go: it would wait for ever where it needs one of them."""
+    deadline = time.monotonic() + IMPORT_SECONDS
+    while _others_import() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _others_import() -> bool:
+    # Python tells nobody else who holds the lock of a module; where it is kept otherwise, nothing is waited for.
+    locks = getattr(sys.modules["importlib._bootstrap"], "_module_locks", {})
+    owners = {getattr(found(), "owner", None) for found in list(locks.values())}
+    return bool(owners - {None, threading.get_ident()})
+
+
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(before=wait_for_imports)

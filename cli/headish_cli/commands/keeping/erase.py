@@ -59,8 +59,8 @@ def erase_command(
 
     The turns stay as tombstones: id, role, links, times and hashes remain, and what continues them does not change.
     With --thread and --branch, a bookmark of which nothing is left goes, too, with its title and tags, unless you give
-    --keep-name. With --meta the bookmark that moved along with a turn is taken from its record, too. With --bookmark NAME only that
-    name goes, and becomes erased-N.
+    --keep-name. With --meta the bookmark that moved along with a turn is taken from its record, too. With --bookmark
+    NAME only that name goes, and becomes erased-N.
     """
     if reason is None and not dry_run:
         raise click.UsageError("say why: --reason TEXT")

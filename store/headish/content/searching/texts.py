@@ -1,4 +1,4 @@
-"""A text that is asked for phrases: whether it holds them, how often, and where.
+"""Match phrases in a text: whether it contains them, how often, and where.
 
 ASCII, as most texts are, is not cut into words for that. Its bytes in lower case, with a blank for all that is neither
 letter nor digit, are searched as they stand: a µs for each KB, where cutting takes ten times as long. No pattern is

@@ -1,4 +1,4 @@
-"""The file of a SQLite database: where it lies, whether it can be written, and how it is opened where it cannot.
+"""The file of a SQLite database: its path, whether it is writable, and how headish opens it when it is not.
 
 A database in WAL mode needs two files beside it, ``-wal`` and ``-shm``. A reader makes them where it may. In a folder
 that takes no files it reads with those that stand there; where there are none, nobody has the database open for

@@ -1,4 +1,4 @@
-"""What is said of a LangChain message: its kind, whose it is, and what the provider of an answer said beside it."""
+"""Facts about a LangChain message: its kind, its author, and what the provider reported beside an answer."""
 
 from __future__ import annotations
 

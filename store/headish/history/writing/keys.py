@@ -1,4 +1,4 @@
-"""Keys: what another system calls a turn, so that it is stored once (rule R35, keys).
+"""Keys: another system's name for a turn, by which headish stores the turn once (rule R35, keys).
 
 The space is locked, so a key that was looked up stays free, or known, until the commit.
 """

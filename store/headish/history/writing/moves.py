@@ -1,4 +1,4 @@
-"""Moving names: set, removed, undone. The space is locked, so a name that was looked at stays where it is."""
+"""Set, remove and undo names. The space is locked, so a name stays where this module found it until the commit."""
 
 from __future__ import annotations
 

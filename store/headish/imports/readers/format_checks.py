@@ -1,4 +1,4 @@
-"""Whether a file can be of the format that it was said to be.
+"""Check that a file can be of the format that the caller named.
 
 A format that was named wrongly would leave out record after record, or break on each. What a file is can be told where
 it bears the marks of another format and none of its own; else the reader decides.
