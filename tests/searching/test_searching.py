@@ -244,7 +244,7 @@ class TestFilters:
         assert found(store, "cat", tool="LOOK_c2") == [second.id]
         assert set(found(store, "cat", tool="look_c1")) == {first.id, branch.id}
         assert found(store, "cat", tool="other") == [merged.id]
-        assert set(found(store, tool="look_c1")) == {called.id, first.id, branch.id}
+        assert set(found(store, "", tool="look_c1")) == {called.id, first.id, branch.id}
         assert found(store, "cat", tool="nobody") == []
 
     def test_times_are_those_at_which_turns_were_said(self, store: Store) -> None:
