@@ -1,4 +1,4 @@
-"""Bars on standard error while something takes long. Nothing is drawn where nobody looks."""
+"""Draw progress bars on standard error while something takes long, if it is a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One space of an open database: what every verb and part of a store works with.
+"""One space of an open database, as every verb and part of a store uses it.
 
 The names with an underscore are for the modules of this folder alone. A verb is a function whose first argument is the
 space; ``Store`` lists them. A part holds the space and nothing else.

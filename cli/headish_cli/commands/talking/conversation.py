@@ -1,4 +1,4 @@
-"""A conversation at the terminal: what is said becomes turns like any other, and a line with a slash is a command.
+"""A conversation at the terminal: messages become turns like any other, and a line with a slash is a command.
 
 Nothing of it is kept but the turns: where it goes on is a bookmark, or the id of its last turn.
 """

@@ -1,4 +1,4 @@
-"""What a person says in one go: text, what a pipe brings, attachments, and the options of one call."""
+"""Read one message of a person: text, piped input, attachments, and the options of one call."""
 
 from __future__ import annotations
 

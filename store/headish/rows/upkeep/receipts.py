@@ -1,4 +1,4 @@
-"""Rows of ``erasure``: receipts, and what they say of the turns that were erased."""
+"""Rows of ``erasure``: receipts, and the marks that they leave in place of erased turns."""
 
 from __future__ import annotations
 
