@@ -1,4 +1,4 @@
-"""What the index holds of a turn.
+"""The index entry of a turn.
 
 A word of the index is the number of the space, a sign, and a word: ``,`` before what is read by people, ``-`` before
 what is reasoning, ``.`` before a fact (``r`` a role, ``i`` a field that the turn has text in, ``t`` a tool, ``m`` a

@@ -1,4 +1,4 @@
-"""Each turn that may match is asked itself, and what is found is ordered.
+"""Check each candidate turn against the question, then rank the hits.
 
 The rank is BM25 over the words of the fields that are searched: a word that few turns of the space have counts more, a
 long turn less. It is the same on every database, since nothing of it is a database's own.

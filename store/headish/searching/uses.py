@@ -1,4 +1,4 @@
-"""Which conversations use a tool: those with a call of it, or its result, on their way."""
+"""Find the conversations that use a tool: those whose thread contains a call of it, or its result."""
 
 from __future__ import annotations
 
