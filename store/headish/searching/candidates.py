@@ -36,7 +36,7 @@ GLOB = "*?["
 
 
 class Criteria(NamedTuple):
-    """What an index is asked: the question, in which fields, and what else a turn must be."""
+    """A query to the index: the question, its fields, and the filters that a turn must pass."""
 
     question: Question
     fields: frozenset[str]
@@ -107,7 +107,7 @@ def is_broad(question: Question) -> bool:
 
 
 def beginnings(space: int, fields: frozenset[str]) -> list[str]:
-    """What stands before the words of the fields, reasoning apart from what people read."""
+    """The signs before indexed words, by field: reasoning has another one than what people read."""
     signs = [REASONED] if "reasoning" in fields else []
     signs += [READ] if fields - {"reasoning"} else []
     return [f"{space}{sign}" for sign in signs]

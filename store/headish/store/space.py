@@ -46,7 +46,7 @@ Headishes = str | Sequence[str]
 
 
 class OnDemand:
-    """What a turn of a space reads when it is asked."""
+    """What a turn reads from its space on demand."""
 
     def __init__(self, space: Space) -> None:
         self._space = space

@@ -155,7 +155,7 @@ class ChatSession:
         return shown
 
     def who(self) -> str | None:
-        """Whom the next line goes to, in a word; None if nobody is named."""
+        """The receiver of the next line, in a word; None if none is named."""
         for given in ("model", "ptr", "to"):
             if self.call.get(given):
                 return str(self.call[given])

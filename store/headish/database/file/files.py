@@ -163,7 +163,7 @@ def identity(target: str) -> tuple[int, int] | None:
 
 
 def as_uri(target: str) -> str:
-    """How SQLite is told of a file with options behind it."""
+    """The path as a URI, to which SQLite's options can be added."""
     from pathlib import Path  # late: most databases are opened by their path
 
     return Path(target).absolute().as_uri()
