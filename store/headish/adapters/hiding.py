@@ -28,7 +28,8 @@ def check_erase(erase: object) -> bool | None:
 
 
 def erases(erase: bool | None, adapter: str, verb: str, *, deletes: bool = False) -> bool:
-    """Whether a verb erases. If it only hides and nobody chose that, it warns: ``HidesOnly``, once for each verb.
+    """Whether a verb erases. A verb that only hides warns with ``HidesOnly`` unless the caller chose that, once per
+    verb.
 
     ``deletes`` for a verb whose name promises that something is deleted: it erases unless told otherwise.
     """

@@ -134,6 +134,7 @@ def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) ->
     was_used, kept.is_used = kept.is_used, False
     if exchange.signer is not None:
         signed = exchange.signer.sign(request.method, str(request.url), request.headers, request.content)
+        # For each attempt: a signature holds the time, and clouds refuse an old one.
         request.headers.update(signed)
     deadline.begin()
     try:

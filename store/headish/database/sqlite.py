@@ -340,7 +340,7 @@ class SQLiteBackend:
         return False
 
     def copy_into(self, path: str) -> bool:
-        """By VACUUM INTO: what was deleted is not in the copy, and writers go on."""
+        """Copy by VACUUM INTO: deleted content is not in the copy, and writers go on."""
         with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:

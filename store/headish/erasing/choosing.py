@@ -78,7 +78,7 @@ def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish
 
 
 def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wish) -> Chosen:
-    """Of turns that were named those that still hold something that is to go."""
+    """Keep only the named turns that still contain something to erase."""
     lost_meta: dict[int, bool] = {}
 
     def is_done(turn: StoredTurn) -> bool:
@@ -96,7 +96,7 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
-    """What is barred goes everywhere: the turns that say the same go, too.
+    """Barred content goes everywhere: this adds the turns that say the same.
 
     Cost: as ``places_saying``, and one statement for each of them.
     """

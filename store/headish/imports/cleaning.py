@@ -26,7 +26,7 @@ _APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!
 
 
 class NotJson(ValueError):
-    """Bytes that are no JSON; the message says why."""
+    """Bytes that are not JSON; the message says why."""
 
 
 def decode(data: bytes) -> tuple[Any, bool]:

@@ -1,4 +1,4 @@
-"""Rows of ``counter``: one for each space. Who writes holds its lock, and takes the numbers that order its commits."""
+"""Rows of ``counter``: one for each space. A writer locks it, and takes from it the numbers that order the commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of a space catches up: turns are indexed in commit order, in portions, each a transaction of its own.
+"""Bring the index of a space up to date: in commit order and in portions, each in a transaction of its own.
 
 A portion is read before its transaction begins, so that a writer waits for no more than its words being written. Two
 that catch up at once take turns: whoever moves the position on has stored the portion, and the other reads on from

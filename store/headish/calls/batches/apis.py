@@ -46,7 +46,7 @@ CLOCK_SECONDS = 600
 
 
 class BatchApi(NamedTuple):
-    """How a provider's batches are asked for. ``find`` looks for one whose creation was cut off."""
+    """The calls of a provider's batch API. ``find`` looks for a batch whose creation was cut off."""
 
     create: Callable[[Remote, str, str | None, Sequence[BatchRequest]], str]
     look: Callable[[Remote, str], Looked]

@@ -42,7 +42,7 @@ def plain_kind(kind: str) -> str:
 
 
 def role_of(kind: str, fields: Fields) -> str:
-    """Whose a message is."""
+    """The role of a message."""
     kind = plain_kind(kind)
     if kind == "chat":
         kind = str(fields.get("role"))

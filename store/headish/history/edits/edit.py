@@ -48,7 +48,7 @@ class Edited(Struct, frozen=True):
 
 
 class PlannedEdit(NamedTuple):
-    """What an edit was asked for."""
+    """The arguments of an edit."""
 
     headish: Headish
     wanted: EditedContent

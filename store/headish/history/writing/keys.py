@@ -51,6 +51,7 @@ def append_once(
         same = None if key is None else known.get(key)
         if same is None:
             same = len(new)
+            # Items that were known are not stored again, so those behind them move up.
             continues = tuple(_renumbered(each, where, stream.first_index, index) for each in draft.continues)
             new.append(replace(draft, continues=continues) if continues != draft.continues else draft)
             if key is not None:

@@ -56,6 +56,7 @@ def undo_name(
     if place is None:
         raise UnknownBookmark(stored_name(name))
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
+    # One more than is undone: the name goes back onto it.
     walked = list(islice(walk_first_parents(connection, space, place), turns + 1))
     if len(walked) <= turns:
         return remove_name(connection, space, name, None), walked[::-1]

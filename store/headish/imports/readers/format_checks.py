@@ -64,7 +64,7 @@ def check_fits(given: ImportSource, format: str) -> None:
 
 
 def refuse_nothing(given: ImportSource, format: str) -> None:
-    """For a file in which nothing was found, and nothing broken either.
+    """Refuse a file of another format, in which the reader found nothing, and nothing broken either.
 
     Raises: InvalidImport where the file holds something, and bears no mark of the format.
     """

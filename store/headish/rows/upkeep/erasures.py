@@ -1,4 +1,4 @@
-"""What takes content away, and what asks who else needs it. Every writer has locked the space."""
+"""Statements that remove content, and those that check who else needs it. Every writer has locked the space."""
 
 from __future__ import annotations
 
