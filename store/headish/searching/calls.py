@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from headish.content.encoding import decode_payload
+from headish.content.encoding import DECODED_TOGETHER, decode_payload
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.history.reading.decode import DECODED_TOGETHER
 from headish.rows.threads.walks import Walked, read_links_of, read_places
 from headish.searching.entries import SearchableTurn
 from headish.values.blocks import ToolUse
