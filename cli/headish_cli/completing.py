@@ -1,4 +1,4 @@
-"""What the shell offers for names, handles, formats, providers, roles and spaces.
+"""Shell completion of names, handles, formats, providers, roles and spaces.
 
 A type here takes any text, as the plain type does; it only knows what a text may begin with. Where the database cannot
 be read, it offers nothing: no error may end up in the person's command line.

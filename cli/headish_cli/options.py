@@ -1,4 +1,4 @@
-"""What the commands share: where the store is, how it is opened, and what they all accept."""
+"""Options that the commands share, and how they find and open the store."""
 
 from __future__ import annotations
 

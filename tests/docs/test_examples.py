@@ -1,9 +1,9 @@
 """README and docs: what they show is what happens.
 
 ``console`` blocks are typed, line by line, into one shell a page; what a command prints must be what stands below it,
-but for ids and times. ``python`` blocks run in the same folder, and print what the ``text`` block behind them says. A
-block with a name behind its language is a file of that name. Where a page asks a local model, a server of the test's
-answers (support/local_model.py), and its address takes the place of the one that the page shows.
+but for ids, hashes, times and sizes of backups. ``python`` blocks run in the same folder, and print what the ``text``
+block behind them says. A block with a name behind its language is a file of that name. Where a page asks a local model,
+a server of the test's answers (support/local_model.py), and its address takes the place of the one that the page shows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HOW_TO = (
     "talk-at-a-terminal.md", "import-from-other-programs.md", "use-a-cloud.md", "count-costs.md",
     "ask-many-at-half-the-price.md", "export-for-others.md",
     "use-any-compatible-server.md",
-    "import-from-frameworks-and-services.md",
+    "import-from-frameworks-and-services.md", "back-up-and-move.md",
     "cache-long-prompts.md",
 )  # fmt: skip
 PAGES = [
@@ -41,7 +41,9 @@ PAGES = [
 USUAL_KEY = "the-key-of-the-provider"
 """The key that every page has in its environment; a local model never gets it."""
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
-_ID = re.compile(r"\b0[0-9a-z]{7,24}\b")
+_ID = re.compile(r"\b(0[0-9a-z]{7,24}|[0-9a-f]{64})\b")
+_SIZE = re.compile(r"[\d,]+(?= bytes, checked)")
+"""How large a backup is: random ids compress a little differently each time."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:\d\d)?)?")
 
 
@@ -76,7 +78,7 @@ def blocks(page: Path) -> list[Block]:
 
 def shown(text: str) -> str:
     """Text without what differs from run to run. Ids of a list are as long as they need to be."""
-    lines = _TIME.sub("TIME", _ID.sub("ID", text)).splitlines()
+    lines = _TIME.sub("TIME", _SIZE.sub("SIZE", _ID.sub("ID", text))).splitlines()
     return "\n".join(line.rstrip() for line in lines).strip()
 
 

@@ -236,7 +236,7 @@ def one_by_one(store: Store, items: list[dict[str, Any]]) -> None:
 
 def drawn(store: Store) -> Any:
     """All that two stores agree on that were told the same: everything but ids, seals, times, and where a name stood
-    inside a batch (rule R39, once)."""
+    inside a batch (rule R39, one row)."""
     turns = list(store.turns())
     number = {turn.id: index for index, turn in enumerate(turns)}
     last = {turn.meta.bookmark: turn.id for turn in turns}

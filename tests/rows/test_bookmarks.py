@@ -310,7 +310,7 @@ class TestHistory:
         assert len(store.bookmarks.history("two")) == 1
 
     def test_a_batch_moves_a_name_once(self, store: Store) -> None:
-        """Nobody could see where it stood in between (rule R39, once)."""
+        """Nobody could see where it stood in between (rule R39, one row)."""
         before = store.add_turn("before", bookmark="main", continues=[])
         items = [{"content": "a", "continues": "main"}, *({"content": "b", "continues": "main"},) * 3]
         turns = list(store.add_turns(items))

@@ -101,6 +101,21 @@ class TestWhatIsFound:
         assert found(store, "hello") == found(store, "png") == [turn.id]
         assert store.search("hello")[0].field == "documents"
 
+    def test_long_words_are_told_apart_behind_the_letters_that_an_index_holds(self, store: Store) -> None:
+        for letter in ("x", "ж"):
+            long = letter * 70
+            turns = [store.add_turn(f"the {word} end") for word in (f"{long}1", f"{long}2", long)]
+            for number, word in enumerate((f"{long}1", f"{long}2", long)):
+                assert found(store, word) == found(store, f'"the {word} end"') == [turns[number].id]
+            assert set(found(store, f"{long}*")) == {each.id for each in turns}
+            assert found(store, letter * 64) == []
+
+    def test_other_forms_of_a_letter_and_fractions_are_found(self, store: Store) -> None:
+        kana, half = store.add_turn("ﾃﾞｰﾀ ベース"), store.add_turn("take 2½ cups")
+        assert found(store, "データ") == found(store, "ﾃﾞｰﾀ") == [kana.id]
+        assert found(store, "2½") == found(store, '"2 1/2 cups"') == [half.id]
+        assert found(store, "212") == []
+
     def test_a_phrase_runs_over_text_that_a_provider_cut_in_two(self, store: Store) -> None:
         turn = store.add_turn([{"type": "text", "text": "black c"}, {"type": "text", "text": "ats sleep"}])
         assert found(store, '"black cats sleep"') == [turn.id]
@@ -213,6 +228,24 @@ class TestFilters:
         assert found(store, "cat", model="dog") == []
         assert found(store, "cat", tool="search") == [called.id]
         assert found(store, "cat", tool="other") == []
+
+    def test_a_result_that_names_its_call_alone_is_one_of_the_tool_of_the_call(self, store: Store) -> None:
+        def result(id: str, text: str = "a cat") -> list[dict[str, Any]]:
+            return [{"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": text}]}]
+
+        calls = [{"type": "tool_use", "id": id, "name": f"look_{id}", "input": {}} for id in ("c1", "c2")]
+        called = store.add_turn(calls, role="assistant", bookmark="main")
+        first = store.add_turn(result("c1"), role="tool", continues=called.id)
+        second = store.add_turn(result("c2"), role="tool", continues=first.id)
+        branch = store.add_turn(result("c1", "a lion " * 3000 + "cat"), role="tool", continues=called.id)
+        other = store.add_turn([{**calls[0], "name": "other"}], role="assistant")
+        merged = store.add_turn(result("c1"), role="tool", continues=[other.id, called.id])
+        store.add_turn(result("c1"), role="tool")  # of a call that nobody has
+        assert found(store, "cat", tool="LOOK_c2") == [second.id]
+        assert set(found(store, "cat", tool="look_c1")) == {first.id, branch.id}
+        assert found(store, "cat", tool="other") == [merged.id]
+        assert set(found(store, "", tool="look_c1")) == {called.id, first.id, branch.id}
+        assert found(store, "cat", tool="nobody") == []
 
     def test_times_are_those_at_which_turns_were_said(self, store: Store) -> None:
         start = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,7 +17,10 @@ class TestDetection:
         [
             (USER + "hi<|end|>", "2.2"),
             ("version: 2.2\n\n" + USER, "2.2"),
-            ("'version' : 2.0\n", "2.2"),
+            ("'version' : 2.0\n", "2.0"),
+            ("version: 2.0\n\n" + USER, "2.0"),
+            ('"version": "2.0"\n' + USER + "version: 2.2", "2.0"),
+            (USER + "\nversion: 2.0\n", "2.2"),
             ("model: x\nversion: 2.2\n", "2.2"),
             ("[BOS]hi", "v0.1"),
             ("<|im_start|>user\n", "v0.1"),

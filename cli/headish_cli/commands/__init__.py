@@ -1,1 +1,1 @@
-"""The commands, a module for those that belong together. One is imported when it is asked for."""
+"""The commands, one module for those that belong together. A module is imported when one of its commands runs."""

@@ -1,4 +1,4 @@
-"""``title``, ``tag``, ``pin`` and ``archive``: what people say of a conversation."""
+"""``title``, ``tag``, ``pin`` and ``archive``: label a conversation."""
 
 from __future__ import annotations
 

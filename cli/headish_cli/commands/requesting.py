@@ -1,4 +1,4 @@
-"""``request`` and ``lint``: a thread as what a provider is asked with, and what would be repaired in it."""
+"""``request`` and ``lint``: write a thread as a provider's request, and report what would be repaired in it."""
 
 from __future__ import annotations
 

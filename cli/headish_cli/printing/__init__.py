@@ -1,1 +1,1 @@
-"""What commands print: values on stdout, words on stderr, answers while they arrive, drawings."""
+"""Printing: values on stdout, messages on stderr, answers while they arrive, drawings."""

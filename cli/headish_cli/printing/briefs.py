@@ -1,4 +1,4 @@
-"""What a list of commands says of each, in one line of a terminal of 80 columns."""
+"""The one-line description of each command in a list, for a terminal of 80 columns."""
 
 from __future__ import annotations
 

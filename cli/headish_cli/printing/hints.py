@@ -1,4 +1,4 @@
-"""What the command adds to an error: which database was looked into, and how to make one."""
+"""Hints that the command adds to an error: the database that it looked into, and how to make one."""
 
 from __future__ import annotations
 

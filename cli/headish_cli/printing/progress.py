@@ -1,4 +1,4 @@
-"""Bars on standard error while something takes long. Nothing is drawn where nobody looks."""
+"""Draw progress bars on standard error while something takes long, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FEW = 10_000
 
 @contextmanager
 def counting_turns(what: str, total: int | None = None) -> Iterator[Callable[[int], None] | None]:
-    """A bar of turns on a terminal, where there is enough to wait for or nobody knows how many there are."""
+    """Draw a bar of turns on a terminal, if there are many turns or their number is unknown."""
     if not sys.stderr.isatty() or (total is not None and total < FEW):
         yield None
         return

@@ -1,4 +1,4 @@
-"""Who said a turn, and what, for a line of a list. An overlay often has no words: it is told by what it does."""
+"""The role and first words of a turn for a line of a list. An overlay often has no words, so its action is shown."""
 
 from __future__ import annotations
 

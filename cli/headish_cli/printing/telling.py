@@ -1,4 +1,4 @@
-"""What the command says of a turn that it just stored: the id on stdout, the rest on stderr."""
+"""Report a turn that the command just stored: the id on stdout, the rest on stderr."""
 
 from __future__ import annotations
 

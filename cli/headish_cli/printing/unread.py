@@ -1,4 +1,4 @@
-"""What an import passed over in folders: counted, named, and told to the report."""
+"""Files that an import passed over in folders: count and name them, and add them to the report."""
 
 from __future__ import annotations
 

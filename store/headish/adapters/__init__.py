@@ -1,4 +1,4 @@
-"""What an adapter of another framework is made with; everything here is public (docs/how-to/write-an-adapter.md).
+"""The building blocks for adapters of other frameworks; all of it is public (docs/how-to/write-an-adapter.md).
 
 ``Store.read`` and ``Store.write`` are the door to the database. Beside them:
 

@@ -1,4 +1,4 @@
-"""What ``erase=`` means, which every adapter takes.
+"""The ``erase=`` argument that every adapter takes, and its meaning.
 
 Left out, a verb that deletes a conversation erases it, and one that clears, pops, prunes or compacts hides: what was
 said leaves the conversation, stays in the database, and ``store.bookmarks.history`` leads to it. ``erase=True`` makes
@@ -28,7 +28,8 @@ def check_erase(erase: object) -> bool | None:
 
 
 def erases(erase: bool | None, adapter: str, verb: str, *, deletes: bool = False) -> bool:
-    """Whether a verb erases. If it only hides and nobody chose that, it warns: ``HidesOnly``, once for each verb.
+    """Whether a verb erases. A verb that only hides warns with ``HidesOnly`` unless the caller chose that, once per
+    verb.
 
     ``deletes`` for a verb whose name promises that something is deleted: it erases unless told otherwise.
     """

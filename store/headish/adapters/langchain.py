@@ -1,4 +1,4 @@
-"""LangChain's messages, for the adapters that keep them: fields as blocks and what stands beside them, and back.
+"""Convert LangChain's messages to blocks, with the fields that fit no block beside them, and back.
 
 ``split`` takes the type and the fields of a message, ``join`` gives the fields again. Nothing here imports LangChain.
 """

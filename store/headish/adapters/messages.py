@@ -1,4 +1,4 @@
-"""What turns are made of, for an adapter: blocks, drafts, payloads, and messages in the words of an API.
+"""The parts that an adapter builds turns from: blocks, drafts, payloads, and messages in the form of an API.
 
 A *draft* is a turn that was checked and encoded, so that a transaction only has to place it: make it before, and
 ``place`` it inside. ``make_plain_draft`` and ``make_checked_draft`` cost a third of ``make_draft``; what is given to

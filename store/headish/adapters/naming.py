@@ -1,4 +1,4 @@
-"""The bookmark of a session: any text as a name that the rules take, and back.
+"""Convert any session id to a bookmark name that the rules allow, and back.
 
 Escaped is each character that no name may hold, as ``%`` and the two hexadecimal digits of each byte of its UTF-8.
 """

@@ -1,5 +1,4 @@
-"""What other packages say of the conversations that their adapters keep, under the entry point group
-``headish.adapters``.
+"""Other packages describe the conversations of their adapters through the entry point group ``headish.adapters``.
 
 A conversation names its adapter: ``record.app["adapter"]`` is the name of the entry point. Nothing is looked for where
 no conversation does, and nothing is imported but the package that is named.

@@ -1,4 +1,4 @@
-"""What a process remembers of turns that it has written or read: their messages as JSON, ready to be decoded.
+"""A process remembers the messages of turns that it has written or read, as JSON that is ready to be decoded.
 
 A turn never changes, so what it says under its id is right until it is erased, and whoever reads asks for that. A load
 then takes ids from the database, and one decoding for all messages together.

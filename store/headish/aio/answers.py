@@ -32,7 +32,7 @@ class AsyncAnswer:
 
     @property
     def request(self) -> Request:
-        """What was asked."""
+        """The request."""
         return self.sync.request
 
     @property

@@ -1,4 +1,4 @@
-"""What a call in a thread asks of the loop that waits for it: callbacks that are coroutines.
+"""A call in a thread runs its coroutine callbacks on the event loop that waits for it.
 
 The thread waits for the loop, and the loop's task waits for the thread. That goes well as long as the loop is free, so
 whatever would wait for the loop in the loop's own thread is refused instead of standing still forever.

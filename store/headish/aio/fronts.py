@@ -1,4 +1,4 @@
-"""What every async front shares: it holds the sync object, and runs its verbs on the pools."""
+"""The base of every async front: it wraps the sync object and runs its verbs on the thread pools."""
 
 from __future__ import annotations
 

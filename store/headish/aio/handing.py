@@ -1,4 +1,5 @@
-"""Items from a thread that waits for them, such as the pieces of an answer, for a task that waits for the thread.
+"""Hand items, such as the pieces of an answer, from the thread that waits for them to the task that waits for the
+thread.
 
 The thread reads ahead, but not far: where the task is slow, the thread waits, and with it whoever sends.
 """

@@ -1,5 +1,4 @@
-"""What a store's verbs need beside the pools: answers and captures that open, a feed and iterables that wait in the
-loop."""
+"""Open answers and captures, and wait for feeds and iterables in the loop: what store verbs need beside the pools."""
 
 from __future__ import annotations
 

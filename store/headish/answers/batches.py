@@ -1,4 +1,4 @@
-"""What a store keeps of a batch, as objects (rule R38, objects): one for the batch, one for each request that is done.
+"""A store keeps a batch as objects (rule R38, objects): one for the batch, one for each finished request.
 
 An answer and the object that says so are stored in one transaction. So each answer is stored once, whoever collects,
 however often, and wherever a collection was cut off.

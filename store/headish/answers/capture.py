@@ -63,9 +63,11 @@ class Capture:
         except (TypeError, ValueError, RecursionError):
             event = healed(event)
             encoded = msgspec.json.encode(event)
+        # What the journal keeps is counted, before it is kept: an answer without an end must not fill the disk.
         self._size_bytes += len(encoded)
         if self._size_bytes > self._limit_bytes:
             raise TooLarge("an answer", self._size_bytes, self._limit_bytes)
+        # Before the event is read: what the reader stumbles over can still be recovered.
         self._journal.add(encoded)
         return self._stream.feed(event)
 

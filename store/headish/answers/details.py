@@ -1,4 +1,4 @@
-"""What a turn keeps of an answer beside its content: as much of what the provider said as it can hold, and whether the
+"""A turn keeps, beside an answer's content, as much of the provider's own report as fits, and whether the
 answer follows the schema that was asked for. The answer itself is kept in any case."""
 
 from __future__ import annotations

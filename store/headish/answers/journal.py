@@ -92,6 +92,7 @@ class Journal:
     def __init__(self, database: Backend, space: int, id: TurnId, about: bytes, lease_seconds: float) -> None:
         self.id = id
         self._database, self._space, self._lease_seconds = database, space, lease_seconds
+        # Two locks: events must be taken while a slow database holds up the writing of those before them.
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._number = 0
@@ -108,6 +109,8 @@ class Journal:
         database.write(begin)
         self._wake = threading.Event()
         tick = min(FLUSH_SECONDS, lease_seconds / 4)
+        # A weak reference: a thread that held the journal would renew the lease of an answer that nobody reads any
+        # more.
         threading.Thread(target=_keep, args=(weakref.ref(self), self._wake, tick), daemon=True).start()
 
     def add(self, event: bytes) -> None:
@@ -130,9 +133,11 @@ class Journal:
     def _keep(self) -> bool:
         with self._lock:
             events, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        # A third: a renewal that fails is tried again long before the lease runs out.
         due = time.monotonic() - self._renewed >= self._lease_seconds / 3
         if self._open and (events or due) and not self._write(b"\n".join(events)):
             with self._lock:
+                # In front: newer events may have arrived meanwhile, and the journal is read in the order of its chunks.
                 self._waiting[:0] = events
                 self._waiting_bytes = sum(map(len, self._waiting))
         return self._open
@@ -172,6 +177,7 @@ def _keep(journal: weakref.ref[Journal], wake: threading.Event, tick: float) -> 
         kept = journal()
         if kept is None or not kept.keep():
             return
+        # Else this thread's own variable would keep the journal alive while the thread waits.
         del kept
 
 

@@ -1,4 +1,5 @@
-"""Files that get their name when they are whole. Nothing half-written stands under it; nothing is overwritten."""
+"""Write files that get their name only when they are complete. No name ever shows half a file; nothing is
+overwritten."""
 
 from __future__ import annotations
 
@@ -23,9 +24,11 @@ def whole_file(path: str, mode: int = 0o600) -> Iterator[str]:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         try:
             yield part
+            # Before the name: after a loss of power a file of that name may otherwise be empty.
             _flush(part)
             _give_name(part, path)
         finally:
+            # SQLite leaves these behind where it is cut off while it writes the copy.
             for each in (part, f"{part}-wal", f"{part}-shm", f"{part}-journal"):
                 with suppress(FileNotFoundError):
                     os.unlink(each)

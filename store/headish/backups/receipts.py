@@ -1,4 +1,4 @@
-"""Receipts that are applied by a restore: what was erased since the backup goes before anybody reads it."""
+"""A restore applies receipts: it removes what was erased since the backup before anybody can read it."""
 
 from __future__ import annotations
 

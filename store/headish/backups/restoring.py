@@ -97,6 +97,7 @@ def _check_header(frames: Iterator[tuple[FrameKind, Any]], name: str) -> None:
     revision = _field(value, "revision", str, name) if kind is FrameKind.HEADER else ""
     if revision not in REVISIONS:
         raise InvalidBackup(name, f"its schema {revision!r} is unknown to this headish; upgrade headish")
+    # Rows of other columns cannot be upgraded one by one: migrations know tables, not files.
     if revision != REVISION:
         raise InvalidBackup(name, f"its schema is {revision}; restore it with the headish that wrote it, then upgrade")
 
@@ -148,6 +149,7 @@ def _begin(backend: Backend, name: str) -> tuple[int, str]:
 
 
 def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows, file: str, target: str) -> None:
+    # In the transaction of each page: a second restore may have taken the space over meanwhile.
     if not still_restores(connection, space, mark):
         raise SpaceRestoring(target, name)
     if tuple(rows.columns) != names_of(rows.table):
@@ -163,6 +165,7 @@ def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, 
     erased = 0
     if receipts is not None:
         erased = apply_receipts(backend, space, mark, name, receipts.receipts, receipts.mint)
+    # What the receipts took was not there when the rows were verified.
     if erased:
         _verify(backend, space, mark, name)
     is_erased = backend.read(partial(was_erased, space=space))

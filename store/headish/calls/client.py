@@ -1,4 +1,4 @@
-"""Send one request. It is retried until the first byte of an answer arrives, and never after.
+"""Send one request. headish retries it until the first byte of an answer arrives, and never after.
 
 No redirect is followed. No cookie and no key is kept; a connection is, for the next call to the same host.
 """
@@ -134,6 +134,7 @@ def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) ->
     was_used, kept.is_used = kept.is_used, False
     if exchange.signer is not None:
         signed = exchange.signer.sign(request.method, str(request.url), request.headers, request.content)
+        # For each attempt: a signature holds the time, and clouds refuse an old one.
         request.headers.update(signed)
     deadline.begin()
     try:

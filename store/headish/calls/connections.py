@@ -82,6 +82,7 @@ def borrowed(address: Address, deadline: Deadline) -> Iterator[IdleClient]:
     finally:
         kept.socket = deadline.socket
         deadline.cancel()  # first: it must not cut the next call's connection
+        # The next call may be another user's, with another key.
         kept.client.cookies.clear()
         if is_sound:
             _give_back(process, key, kept)
@@ -114,6 +115,7 @@ def _take(process: _Clients, key: Key) -> IdleClient | None:
         taken = fresh.pop() if fresh else None
         if fresh:
             process.idle[key] = fresh
+    # Outside of the lock: to close a TLS connection may take a while.
     for kept in idle:
         if kept.since <= oldest:
             kept.client.close()
@@ -125,6 +127,7 @@ def _give_back(process: _Clients, key: Key, kept: IdleClient) -> None:
     with process.lock:
         idle = process.idle.setdefault(key, [])
         idle.append(kept)
+        # The oldest goes: its server is the likeliest to have closed it.
         surplus = idle.pop(0) if len(idle) > KEPT_PER_HOST else None
     if surplus is not None:
         surplus.client.close()

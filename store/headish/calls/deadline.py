@@ -93,7 +93,7 @@ class Stop:
             cut()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, or until it is asked."""
+        """Wait for a time, or until it is stopped."""
         self._asked.wait(seconds)
 
     def add(self, cut: Callable[[], object]) -> None:
@@ -156,15 +156,15 @@ class Deadline:
         self.await_first_byte()
 
     def await_first_byte(self) -> None:
-        """From now on the limit for the first byte runs, as much of it as is left."""
+        """Start the limit for the first byte, with as much of it as is left."""
         self._await(self._first_left, "first_byte")
 
     def await_byte(self) -> None:
-        """From now on the limit for silence runs."""
+        """Start the limit for silence."""
         self._await(self._timeouts.silence_seconds, "silence")
 
     def await_end(self, seconds: float) -> None:
-        """From now on nothing but the end of the answer may come, and soon."""
+        """Expect nothing but the end of the answer, and soon."""
         self._await(seconds, "silence")
         self._wake.set()
 

@@ -48,6 +48,7 @@ class Redactor:
         """
         if not self._encoded or not self._may_hold_one(event):
             return event
+        # What the model says is left as it is: to replace a part of it would change the answer that is stored.
         kept = [each for each in words if each.event in (None, event.get("type"))]
         cleaned: dict[str, Any] = self._clean(event, (), kept)
         return cleaned
@@ -97,6 +98,7 @@ def _spellings(secret: str) -> Iterator[str]:
     yield from (secret, quoted, quote(quoted, safe=""), quote(secret))
     if len(secret) < SHORTEST_SECRET:
         return
+    # Base64 writes three bytes as four characters, so a secret has three spellings, by where it begins.
     data = secret.encode()
     for before in range(3):
         # Some characters of the first and the last group of four also depend on the text around the secret.

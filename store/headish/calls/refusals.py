@@ -1,4 +1,4 @@
-"""What a server says instead of an answer, as errors that show no key and at most a few lines of it."""
+"""Turn a server's refusal into an error that shows no key and at most a few lines of the server's text."""
 
 from __future__ import annotations
 

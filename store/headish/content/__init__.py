@@ -1,1 +1,1 @@
-"""Content: what is said, checked, encoded and hashed before anything is stored. No SQLAlchemy, no I/O."""
+"""Content: check, encode and hash messages before anything is stored. No SQLAlchemy, no I/O."""

@@ -242,7 +242,9 @@ def with_key(draft: Draft, key: bytes | None, supersedes: TurnId | None = None, 
     whether it says all that that one said."""
     facts = replace(draft.facts, key=key, supersedes=supersedes, grew=grew or None)
     system = {} if draft.system is None else strictjson.decode(draft.system, "system")
+    # Else an old key would stay where the new facts have none.
     own = {name: value for name, value in system.items() if name not in Facts.__struct_fields__}
+    # Both, since the seal covers ``system``, and the row's columns come from ``facts``: they must agree.
     return replace(draft, facts=facts, system=_encode_system(own, facts))
 
 

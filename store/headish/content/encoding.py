@@ -88,6 +88,7 @@ def read_call(name: str, id: str | None, arguments: str) -> ToolUse:
 
 def encode_payload(blocks: tuple[ContentBlock, ...]) -> bytes:
     """The payload bytes of checked blocks."""
+    # The typed encoder would write ``extra`` as a key of its own instead of the unknown keys in it.
     if all(_is_plain(block) for block in blocks):
         return _encode(blocks)
     return _encode([to_mapping(block) for block in blocks])
@@ -103,6 +104,7 @@ def encode_json(text: object) -> bytes:
         raise InvalidContent(WHAT, "with json=True it must be JSON text")
     numbers = NumberTexts()
     content = strictjson.decode(text, WHAT, number=numbers.read)
+    # No number would change: then the text need not be put together a second time.
     if not numbers.texts:
         return encode_payload(read_content(content))
     payload = numbers.readable(encode_payload(read_content(numbers.spell_arguments(content))), WHAT)
@@ -175,6 +177,7 @@ def _read_mapping(value: Any, path: str) -> ContentBlock:
     if not isinstance(kind, str):
         raise InvalidContent(WHAT, "a block needs a `type` that is a string", path)
     known = KINDS.get(kind)
+    # An unknown kind is kept whole and not refused: a newer block of a provider must come back as it was given.
     if known is None or (kind == "document" and not _is_source(value.get("source"))):
         return Other(kind, dict(value))
     spelled = _SPELLINGS.get(kind, {})
@@ -222,6 +225,7 @@ def _read_arguments(raw: str) -> dict[str, Any]:
         value = strictjson.decode(raw, WHAT)
     except InvalidContent:
         return {"raw": raw}
+    # Nearly always they agree: storing the text beside its value would double the payload.
     return {"input": value} if strictjson.encode(value) == raw.encode() else {"input": value, "raw": raw}
 
 
@@ -262,6 +266,7 @@ def _read_inner(content: Any, path: str) -> tuple[ContentBlock, ...]:
 
 
 def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> KnownBlock:
+    # msgspec finds the struct by its tag, which was taken out of the mapping with the unknown keys.
     tagged = {**given, "type": known.__struct_config__.tag}
     try:
         return msgspec.convert(tagged, known)

@@ -1,5 +1,4 @@
-"""What a turn says of itself under its seal, beside what was said: when, under which key, by whom (rule R36, sealed
-facts).
+"""Facts that a turn's seal covers beside its content: time, key and author (rule R36, sealed facts).
 
 These are keys of ``system``. None of them enters the digest: equal words stay equal, whenever and by whomever they were
 said.

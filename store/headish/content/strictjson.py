@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 INTEGER_DIGITS = 4300
 """Python itself refuses to convert longer integers from text."""
+# In bits: to count digits would be to write the very text that Python refuses to make.
 _INTEGER_BITS = int(INTEGER_DIGITS * math.log2(10))
 
 
@@ -212,6 +213,7 @@ def _visit(value: Any) -> Iterator[tuple[Any, list[str | int]]]:
             continue
         steps[-1] = step
         yield item, steps
+        # A structure that contains itself has no end; the limit is the end.
         inside = _inside(item) if len(levels) <= NESTING_LIMIT else None
         if inside is not None:
             levels.append(inside)
@@ -247,6 +249,7 @@ def _refusal(item: Any) -> str | None:
 
 def _spelled(path: str, steps: Iterable[str | int]) -> str:
     shown = path + "".join(step if isinstance(step, str) else f"[{step}]" for step in steps)
+    # The path goes into an error: a key may be a lone surrogate, which no terminal prints, or a megabyte long.
     return shown.encode(errors="replace").decode()[:_PATH_SHOWN]
 
 

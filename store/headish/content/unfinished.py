@@ -1,4 +1,4 @@
-"""What a cut-off answer leaves behind, and what of it a window shows.
+"""The blocks that a cut-off answer leaves behind, and which of them a window shows.
 
 Text and finished blocks stay. A call or a provider's block that was cut off in the middle is left out, and a note says
 so (rule R21, cut-off calls). The store keeps all of it.

@@ -1,4 +1,4 @@
-"""What the rest of headish may know of a database, whichever it is."""
+"""The interface through which the rest of headish uses any database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells databases apart before they are opened."""
+"""The identity that tells databases apart before they are opened."""
 
 from __future__ import annotations
 

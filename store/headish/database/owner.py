@@ -34,4 +34,5 @@ class Owner:
             raise Closed(f"the database {self._target}")
         if os.getpid() != self._process:
             self._process = os.getpid()
+            # Kept for good: to collect the parent's connections here would close them for the parent.
             _LEFT_TO_THE_PARENT.append(self._renew())

@@ -1,4 +1,4 @@
-"""Sleeps of a random length: whoever waits for the same thing does not ask for it at the same time again."""
+"""Sleep for a random time, so that callers that wait for the same thing do not retry at the same moment."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ class Pool(Generic[C]):
     def __init__(self, connect: Callable[[], C], *, kept: int, wait_seconds: float) -> None:
         self._connect, self._kept, self._wait_seconds = connect, kept, wait_seconds
         self._idle: deque[C] = deque()  # its methods are atomic between threads
+        # Weak: a connection that an interrupt lost must not count against the limit for ever.
         self._open: WeakSet[C] = WeakSet()
 
     def take(self) -> C:
@@ -44,6 +45,7 @@ class Pool(Generic[C]):
         deadline: float | None = None
         while True:
             try:
+                # The last used first: the others grow old, and its plans and cached pages are warm.
                 return self._idle.pop()
             except IndexError:
                 pass

@@ -260,6 +260,7 @@ class PostgreSQLBackend:
         unsettled: list[T] = []
 
         def settled(connection: Connection) -> T:
+            # Run again without looking, a commit whose answer alone was lost would store everything twice.
             if settle is not None and unsettled and settle(connection, unsettled[-1]):
                 return unsettled[-1]
             return work(connection)
@@ -382,6 +383,8 @@ class PostgreSQLBackend:
 
     def _begin(self, driver: Any, reads: bool) -> None:
         level = self._psycopg.IsolationLevel
+        # REPEATABLE READ for a write would fix its snapshot before it has the lock of its space, and miss the writer
+        # before.
         driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
         driver.read_only = reads or None  # None leaves a read-only server read-only
 
@@ -418,6 +421,7 @@ class PostgreSQLBackend:
 
     def is_headish(self, connection: sqlalchemy.Connection) -> bool:
         names = {row[0] for row in connection.exec_driver_sql(_TABLES)}
+        # Another program may have a table of this name, and an upgrade would write into it.
         if "turn" in names and "alembic_version" not in names:
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         if "alembic_version" not in names:
@@ -461,6 +465,7 @@ class PostgreSQLBackend:
             if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
                 return []
             for oid, name in connection.exec_driver_sql(OUR_INDEXES, (list(ALL_TABLES),)).fetchall():
+                # A damaged index aborts the transaction, and the indexes after it would not be checked.
                 savepoint = connection.begin_nested()
                 try:
                     connection.exec_driver_sql(f"SELECT bt_index_check({int(oid)}, true)")

@@ -1,4 +1,4 @@
-"""What can be known of the tables without SQLAlchemy: their revisions, names and columns."""
+"""The revisions, names and columns of the tables, for code that does not import SQLAlchemy."""
 
 from __future__ import annotations
 

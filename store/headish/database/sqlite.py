@@ -246,6 +246,7 @@ class SQLiteBackend:
                 return attempt()
             except sqlite3.Error as error:
                 waited = time.monotonic() - began
+                # The primary code: extended ones (a snapshot that is too old, a recovery) mean the same to who waits.
                 if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
                     raise self._translate(error) from error
             # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
@@ -277,6 +278,7 @@ class SQLiteBackend:
         self._owner.check()
         with self._writing, FORKS.transaction():
             driver = self._memory or self._wait(self._connect)
+            # The lock at once: two processes that both read the old revision would both upgrade.
             begin = "BEGIN" if self.read_only else "BEGIN IMMEDIATE"
             try:
                 # A table that is written anew takes its name while others refer to it. In a transaction this has no
@@ -338,7 +340,7 @@ class SQLiteBackend:
         return False
 
     def copy_into(self, path: str) -> bool:
-        """By VACUUM INTO: what was deleted is not in the copy, and writers go on."""
+        """Copy by VACUUM INTO: deleted content is not in the copy, and writers go on."""
         with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:

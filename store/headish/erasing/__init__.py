@@ -1,1 +1,1 @@
-"""Erase: what goes and what stays, the act, and what is collected afterwards."""
+"""Erase: choose what goes, remove it, and collect what nothing refers to afterwards."""

@@ -1,4 +1,5 @@
-"""Which turns an erasure takes: the named ones, all that lead to them, or those of them that lead nowhere else."""
+"""Choose the turns that an erasure removes: the named ones, all that lead to them, or those of them that lead nowhere
+else."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish
 
 
 def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wish) -> Chosen:
-    """Of turns that were named those that still hold something that is to go."""
+    """Keep only the named turns that still contain something to erase."""
     lost_meta: dict[int, bool] = {}
 
     def is_done(turn: StoredTurn) -> bool:
@@ -95,7 +96,7 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
-    """What is barred goes everywhere: the turns that say the same go, too.
+    """Barred content goes everywhere: this adds the turns that say the same.
 
     Cost: as ``places_saying``, and one statement for each of them.
     """
@@ -170,6 +171,7 @@ def _reasons_to_stay(
         gone = named_by_erasures(connection, space, {name for name, _ in logged})
         for name, pos in logged:
             if name not in own | gone:
+                # ``undo`` would lead that name back to an erased turn.
                 why[Place(chain, pos)] = f"the history of the bookmark {stored_name(name)} leads there"
         for pos, child in links_into(connection, space, end):
             if child not in tops and is_living(connection, space, Place(child, 0)):
@@ -196,6 +198,7 @@ def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Seg
 
 
 def _kept(connection: Connection, space: int, why: Mapping[Place, str]) -> tuple[Kept, ...]:
+    # A trunk with a thousand branches has a thousand reasons: a preview has to stay readable.
     shown = sorted(why, reverse=True)[:KEPT_SHOWN]
     found = [item for chain, pos in shown for item in erasable(connection, space, Segment(chain, pos, pos))]
     return tuple(Kept(each.turn.id, why[each.turn.place]) for each in found)

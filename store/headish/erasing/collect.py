@@ -1,4 +1,4 @@
-"""Collecting: what nothing names any more goes, and what was erased is taken off the disk."""
+"""Collect: remove rows that nothing names any more, and take erased bytes off the disk."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
     why = backend.scrub()
     if why:
         return why
+    # Each with the number that was read before the scrub. If the process dies here, the next run scrubs again.
     for space, upto in waiting:
         backend.within(space).write(partial(_note_locked, space=space, upto=upto, mint=mint))
     return ""
@@ -72,6 +73,7 @@ def _note_locked(connection: Connection, space: int, upto: int, mint: Mint) -> N
 def note_scrubbed(connection: Connection, space: int, upto: int, mint: Mint) -> None:
     """Receipt that what was erased up to a number is off the disk; none where more was erased meanwhile."""
     number, before, _ = last_receipt(connection, space)
+    # An erasure that committed after the scrub began may still be in the bytes that it left.
     if number != upto:
         return
     seq, change = take_change(connection, space)

@@ -1,4 +1,4 @@
-"""The act: what goes is looked for, taken and receipted, all in one transaction that has the space to itself."""
+"""Erase turns: find, remove and receipt them in one transaction that has the space to itself."""
 
 from __future__ import annotations
 
@@ -74,11 +74,13 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
     repeats = [each for each in related.found if each.kind == TITLE or each.subject in left]
     if wish.repeats:
         chosen = chosen._replace(turns=[*chosen.turns, *more.turns], barring=[*chosen.barring, *more.barring])
+    # After the repeats: a bar on their content takes equal turns along, too.
     chosen = with_equals(connection, space, chosen)
     held = {each.turn.hash: each.size for each in chosen.turns if each.turn.erased is None}
     saying = Counter(hash for _, hash in places_saying(connection, space, held))
     defined = count_defined(connection, space, held)
     going = Counter(each.turn.hash for each in chosen.turns if each.turn.erased is None)
+    # A large payload is one row for all that say it: it stays while a turn outside of the wish, or a pointer, needs it.
     needed = {hash for hash in held if saying[hash] > going[hash] or hash in defined}
     large = {hash for hash, size in held.items() if size > INLINE_BYTES}
     bars = _new_bars(connection, space, chosen)
@@ -121,6 +123,7 @@ def erase(
         return made.found, None
     seq, change = take_change(connection, space)
     number, before, _ = last_receipt(connection, space)
+    # First: the search index can forget words only while the payloads that they come from can be read.
     forget_turns(connection, space, [each.turn.id for each in made.turns])
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, number + 1, emptied, meta=wish.meta)
@@ -147,6 +150,7 @@ def erase(
         stays=_stays(made.found),
         not_reached=(*_copies_elsewhere(made.found), *said.not_reached),
     )
+    # In the same transaction: content that is gone without a receipt would read as damage.
     add_receipt(connection, space, receipt, before)
     return made.found, receipt
 
@@ -160,6 +164,7 @@ def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes,
     """The addresses that are to be barred and are not yet, each with the size of what it names."""
     if not chosen.barring:
         return {}
+    # A bar keeps the number of the erasure that set it; a second one must not take it over.
     known = barred(connection, space)
     return {each.turn.hash: each.size for each in chosen.barring if each.turn.hash not in known}
 

@@ -1,4 +1,4 @@
-"""Where content is: every column that takes bytes or text, and every index that repeats words of turns.
+"""The places that can contain content: every column of bytes or text, and every index that repeats words of turns.
 
 Erasure walks both lists. A test fails for a column that is not in the first, and looks for erased words in the second.
 """

@@ -1,4 +1,4 @@
-"""What may repeat the words of turns: versions, copies, overlays, and titles of conversations.
+"""Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations.
 
 Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with words:
 of a turn whose words are gone, only the titles of its own conversations can be found.

@@ -1,4 +1,4 @@
-"""What a move of a name brought: the turns that lead to where it is, and did not lead to where it was."""
+"""The turns that a moved name brought: those that lead to its new place, and did not lead to its old one."""
 
 from __future__ import annotations
 

@@ -41,9 +41,11 @@ def read_page(connection: Connection, space: int, after: Position) -> FeedPage:
     Raises: CursorLost, RemovedSpace; CorruptTurn or CorruptRecord where a number is missing.
     """
     reached = find_reached(connection, space)
+    # Numbers alone first: a reader that is up to date pays one statement, and looks at no row.
     check_reached(after, reached)
     if (after.seq, after.change) == (reached.seq, reached.change):
         return FeedPage([], after, True)
+    # A restore may have given the same numbers to other rows: the witness tells, and nothing is skipped unseen.
     resume(connection, space, after.cursor)
     seq, change = min(reached.seq, after.seq + PAGE), min(reached.change, after.change + PAGE)
     turns = _turns(connection, space, after.seq, seq) if seq > after.seq else []
@@ -51,6 +53,7 @@ def read_page(connection: Connection, space: int, after: Position) -> FeedPage:
     steps = _in_order(after, turns, changes)
     if seq < reached.seq:  # what was changed behind the last turn may be on another page
         steps = _cut(steps, (seq, LAST))
+    # Likewise: turns behind the last change of this page may follow a change of the next page.
     if change < reached.change:
         steps = _cut(steps, (changes[-1].seq, changes[-1].change))
     end = steps[-1].behind
@@ -84,6 +87,7 @@ def _cut(steps: list[Step], last: tuple[int, int]) -> list[Step]:
 
 def _turns(connection: Connection, space: int, low: int, high: int) -> list[StoredTurn]:
     found = turns_between(connection, space, low, high)
+    # A gap is damage: a reader that went on would never learn of the turn that is missing.
     missing = _first_missing([each.seq for each in found], low, high)
     if missing is not None:
         raise CorruptTurn(f"with commit number {missing}", "it is missing")

@@ -1,4 +1,4 @@
-"""Reads that wait until a database is as far as a cursor says: a replica lags behind, and never skips."""
+"""Reads wait until a database has reached a cursor: a replica may lag behind, but it never skips a change."""
 
 from __future__ import annotations
 

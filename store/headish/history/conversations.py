@@ -1,4 +1,5 @@
-"""Conversations: which one a headish is of, what is said of it, and how a list shows it (rule R33, conversations)."""
+"""Conversations: find the one that a headish belongs to, its record, and its line in a list (rule R33,
+conversations)."""
 
 from __future__ import annotations
 

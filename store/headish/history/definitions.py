@@ -64,7 +64,7 @@ def read_pointer(row: Row) -> Pointer:
 
 
 def find_default(connection: Connection, space: int) -> str | None:
-    """The pointer that a thread without one is asked by. Raises: CorruptRecord."""
+    """The pointer for threads that have none of their own. Raises: CorruptRecord."""
     row = find_definition(connection, space, DEFAULT, DEFAULT_NAME)
     if row is None:
         return None

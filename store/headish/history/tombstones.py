@@ -1,4 +1,4 @@
-"""Tombstones: what an erasure leaves of a turn, and the receipts that say so, on their way into another space."""
+"""Copy tombstones (what an erasure leaves of a turn) and their receipts into another space."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ class Tombstones:
         for number, arrived in self._arrived.items():
             receipt, _ = self._receipts[number]
             seq, change = take_change(*self._target)
+            # Read for each: a receipt covers the hash of the one before it, and that was written just now.
             _, before, _ = last_receipt(*self._target)
             written = Receipt(
                 number=self._numbers[number],

@@ -50,6 +50,7 @@ class Archive:
         self._safe: dict[str, zipfile.ZipInfo] = {}
         for each in self._zip.infolist():
             known = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
+            # Programs disagree which of two members of one name they read, so headish does not choose.
             if (known.CRC, known.file_size) != (each.CRC, each.file_size):
                 reason = f"it holds {each.filename[:200]!r} twice, and they differ: unpack it, and import the right one"
                 raise InvalidImport(name, None, reason)
@@ -138,6 +139,7 @@ def _matching(archive: Archive, name: str, pattern: re.Pattern[str], *, inner: b
     for member in archive.members if inner and not found else ():
         if member.lower().endswith(".zip"):
             with _spooled(archive, member, f"{name}:{member}") as file:
+                # The outer allowance: a thousand small archives inside one would each have its own otherwise.
                 inside = Archive(file, f"{name}:{member}", archive.allowance)
                 yield from _matching(inside, f"{name}:{member}", pattern, inner=False)
 
@@ -177,6 +179,7 @@ class _UnpackedMember(io.RawIOBase):
             raise InvalidImport(self._name, None, f"it cannot be unpacked ({error})") from None
         except Exception as error:  # zlib.error and what other ways of packing raise
             raise InvalidImport(self._name, None, f"it is damaged ({error})") from None
+        # Counted as it comes out: the size in the archive's list is whatever its maker wrote there.
         self._left -= len(data)
         if self._left < 0:
             raise InvalidImport(self._name, None, f"it swells to more than {RATIO_LIMIT} times its size")

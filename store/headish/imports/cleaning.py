@@ -1,4 +1,4 @@
-"""What other programs wrote, made fit to be kept: halves of characters, keys among settings, titles as names.
+"""Clean what other programs wrote: repair half characters, remove keys from settings, make names of titles.
 
 An import does not refuse a conversation for what its program let through. Each repair is noted.
 """
@@ -26,7 +26,7 @@ _APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!
 
 
 class NotJson(ValueError):
-    """Bytes that are no JSON; the message says why."""
+    """Bytes that are not JSON; the message says why."""
 
 
 def decode(data: bytes) -> tuple[Any, bool]:

@@ -1,4 +1,4 @@
-"""Which files of a folder are imported, and in which order.
+"""Choose the files of a folder to import, and their order.
 
 A coding agent keeps more in its folder than its sessions; where sessions are found, nothing else is read. Older
 sessions come first, because newer ones lean on them. A link that leads out of the folder is not followed. What is

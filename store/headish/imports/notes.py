@@ -1,4 +1,4 @@
-"""What an import could not map: counted for the summary, and told one by one to whoever keeps a report.
+"""Notes on what an import could not map: counted for the summary, and passed one by one to a report if there is one.
 
 ``broken`` is a record that its format cannot explain: it was left out, and the rest was read. ``left out`` is a record
 that says nothing in a conversation. ``kept`` has no place among headish's own words and lies verbatim in the turn's

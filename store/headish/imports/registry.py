@@ -1,4 +1,4 @@
-"""Which module reads which format, and the readers that other packages bring.
+"""The module that reads each format, and the readers that other packages bring.
 
 The modules are imported when they are needed: a process that imports nothing loads none of them.
 """

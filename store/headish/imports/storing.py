@@ -45,6 +45,7 @@ def store_trees(connection: Connection, mint: Mint, space: int, trees: Sequence[
     """
     met = _MetMessages(connection, space, trees)
     tips = met.meet_all(trees)
+    # An import must not move the names that people set: a turn behind one of them would otherwise take it along.
     built = append(connection, space, met.new, mint, carries_names=False) if met.new else []
     free = {tree.bookmark: tip for tree, tip in reversed(list(zip(trees, tips, strict=True))) if tree.bookmark}
     # In the order of the names, as every writer goes about them.
@@ -184,6 +185,7 @@ class _MetMessages:
             before = tuple(each for each in found if each is not None)
             linked = replace(draft, continues=tuple(map(self._reference, before)))
             covered = tree.covers.get(index, ())
+            # A summary of more turns than an overlay can cover stays a plain message, so that its words are not lost.
             if 0 < len(covered) <= COVERED_LIMIT:
                 linked = as_summary(linked, dict.fromkeys(self._digest_of(where[each]).hex() for each in covered))
                 digest = self._digest(linked, before)
@@ -306,6 +308,7 @@ class _MetMessages:
                 if digest in self._keyless:
                     self._keyless[digest] -= stored.key is None
                 return stored
+            # To the end, not away: a message without a key may still stand for it.
             known.append(stored)
         self.new.append(draft)
         return len(self.new) - 1

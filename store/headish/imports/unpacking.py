@@ -73,7 +73,7 @@ class _UnpackedFile(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """To the beginning, or forward. Raises: as ``readinto``."""
+        """Seek to the beginning, or forward. Raises: as ``readinto``."""
         if whence != os.SEEK_SET:
             raise io.UnsupportedOperation("a packed file is read from its beginning")
         if offset < self._at:

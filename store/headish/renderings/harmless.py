@@ -1,4 +1,4 @@
-"""Markdown that runs nothing and loads nothing: what a message says, before it goes into a page of Markdown.
+"""Make a message's text harmless before it goes into a page of Markdown: it runs nothing and loads nothing.
 
 Who opens the page may have a reader that lets raw HTML through. So outside code ``<`` is written as an entity, which
 stops tags, comments and autolinks; an image becomes a link; a link that leads elsewhere than to http, https or mailto

@@ -1,4 +1,4 @@
-"""What a page shows of a thread: entries for people, in sections.
+"""The entries that a page shows of a thread, in sections, for people.
 
 The thread is the first section. Where the page is given branches too, each is a section of its own, linked from the
 turn where it leaves. Hidden text is left out here, so no renderer can let it through: not as an attribute, not folded.

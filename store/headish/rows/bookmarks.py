@@ -65,6 +65,7 @@ FIND_SOME = Query(
 
 def find_bookmarks(connection: Connection, space: int, names: Collection[bytes]) -> dict[bytes, Named]:
     """Where names point, of those that there are. Cost: one statement for each ``LOOKED_UP`` names."""
+    # Nearly every append mentions one name: 64 parameters that all say the same would be bound for nothing.
     if len(names) == 1:
         [name] = names
         named = find_named(connection, space, name)
@@ -189,6 +190,7 @@ def move_bookmark(
 
     Returns where it is then. Cost: two statements, two more for a name that is made.
     """
+    # A name that is made again goes on from its old log, in which each number stands once.
     move, running = (before.move, before.running) if before else _last_log(connection, space, name)
     now, logged = _now(), []
     for number, step in enumerate(steps, move + 1):

@@ -40,7 +40,7 @@ FIND = Query(
 
 
 def find_record(connection: Connection, space: int, subject: bytes) -> StoredRecord | None:
-    """What is said of a conversation."""
+    """The record of a conversation: title, tags and the like."""
     return _read(connection.row(FIND, space=space, subject=subject))
 
 
@@ -63,7 +63,7 @@ BY_KEY = Query(
 
 
 def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecord | None:
-    """What is said of the conversation that has this key."""
+    """The record of the conversation that has this key."""
     return _read(connection.row(BY_KEY, space=space, key=key))
 
 
@@ -77,7 +77,7 @@ BELOW_KEY = Query(
 
 
 def records_below_key(connection: Connection, space: int, key: bytes, limit: int) -> list[StoredRecord]:
-    """What is said of conversations whose keys are ``KEY:…``, in the order of the keys."""
+    """The records of conversations whose keys are ``KEY:…``, in the order of the keys."""
     rows = connection.rows(BELOW_KEY, space=space, low=key + b":", high=key + b";", limit=limit)
     return [stored for stored in map(_read, rows) if stored is not None]
 
@@ -135,7 +135,7 @@ RESEAL = Query(
 
 
 def rename_record(connection: Connection, space: int, old: bytes, new: bytes) -> None:
-    """What was said of a name is said of another one."""
+    """Move the record of a name to another name."""
     _settle(connection, space, new, connection.rows(RENAME, space=space, subject=old, to_subject=new))
 
 

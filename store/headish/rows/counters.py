@@ -1,4 +1,4 @@
-"""Rows of ``counter``: one for each space. Who writes holds its lock, and takes the numbers that order its commits."""
+"""Rows of ``counter``: one for each space. A writer locks it, and takes from it the numbers that order the commits."""
 
 from __future__ import annotations
 
@@ -88,6 +88,7 @@ def take_seq(
     """
     row = connection.row(TAKE_SEQ, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes)
     if row is None:
+        # The limit is a condition of the UPDATE, so no writer can pass it; only a refusal pays for the words.
         _refuse(read_quota(connection, space), count, given_bytes)
     return Taken(*row)
 
@@ -193,6 +194,7 @@ ADD_COUNTER = Query(
 
 def add_counter(connection: Connection, space: int) -> None:
     """Make the counter of a new space; two processes may do so at once."""
+    # Random, so that the cursor of a reader does not fit another history that has the same numbers.
     connection.run(ADD_COUNTER, space=space, random=os.urandom(16))
 
 

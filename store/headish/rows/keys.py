@@ -34,6 +34,7 @@ BY_KEYS = Query(
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
     """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
     listed = list(keys)
+    # An erasure with the meta leaves only the hash; without it an import would store again what was erased.
     known = {each: key for key in listed for each in (key, hash_key(key))}
     rows: list[Row] = []
     for portion in in_portions(listed):

@@ -111,6 +111,7 @@ def remove_object(connection: Connection, space: int, kind: str, key: bytes, exp
     if revision is None:
         raise UnknownObject(kind, stored_name(key))
     connection.run(REMOVE, space=space, kind=kind, key=key)
+    # A lower one changes nothing: the highest decides which revision a key that is made anew gets.
     if revision > removed:
         _write(connection, space, kind, REMOVED, revision, b"")
     return revision
@@ -132,6 +133,7 @@ REMOVE_SOME = Query(
 def remove_objects(connection: Connection, space: int, kind: str, prefix: bytes) -> int:
     """Remove the objects whose keys begin so; how many there were. Cost: two statements, or three."""
     high = prefix + b"\xff"
+    # Before the rows go: afterwards nothing would know the revisions that keys made anew must not repeat.
     [(highest,)] = connection.rows(HIGHEST, space=space, kind=kind, low=prefix, high=high, removed=REMOVED)
     count = connection.run(REMOVE_SOME, space=space, kind=kind, low=prefix, high=high)
     if count:

@@ -78,6 +78,7 @@ def refuse_barred(connection: Connection, space: int, hashes: Iterable[bytes]) -
 
     Raises: BarredContent.
     """
+    # Small payloads, too: one has no row here until an erasure bars it.
     for portion in in_portions(dict.fromkeys(hashes)):
         row = connection.row(BARRED_AMONG, space=space, **portion)
         if row is not None:
@@ -105,6 +106,7 @@ def in_portions(keys: Iterable[T], filler: T | None = None) -> Iterator[dict[str
     listed = list(keys)
     for start in range(0, len(listed), LOOKED_UP):
         portion = listed[start : start + LOOKED_UP]
+        # Always the same number of parameters: one statement text, so each database prepares and plans it once.
         portion += [portion[-1] if filler is None else filler] * (LOOKED_UP - len(portion))
         yield dict(zip(PORTION, portion, strict=True))
 

@@ -33,6 +33,7 @@ FORGET = Query(
 
 def open_stream(connection: Connection, space: int, id: TurnId, about: bytes, expires: int, forget_before: int) -> None:
     """Begin a stream; those that ended before a time are forgotten."""
+    # Here, because a stream is opened for each answer: no job that nobody runs is needed to keep the table small.
     connection.run(FORGET, space=space, past=forget_before)
     connection.run(OPEN, space=space, id=id, about=about, expires=expires)
 
@@ -45,6 +46,7 @@ ADD_CHUNK = Query(
 
 def add_chunk(connection: Connection, space: int, id: TurnId, number: int, data: bytes, expires: int) -> bool:
     """Journal events and renew the lease. False if another process has ended the stream: nothing is journalled."""
+    # The writer may have slept past its lease, and a recovery stored the turn: events after it would belong to nothing.
     if not renew_stream(connection, space, id, expires):
         return False
     connection.run(ADD_CHUNK, space=space, stream=id, number=number, data=data)

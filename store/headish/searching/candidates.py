@@ -22,6 +22,7 @@ from headish.searching.entries import (
     model_fact,
     role_fact,
     tool_fact,
+    unnamed_fact,
     unread_fact,
 )
 
@@ -36,13 +37,17 @@ GLOB = "*?["
 
 
 class Criteria(NamedTuple):
-    """What an index is asked: the question, in which fields, and what else a turn must be."""
+    """A query to the index: the question, its fields, and the filters that a turn must pass.
+
+    With ``unnamed``, a result that names its call alone may be one of ``tool``.
+    """
 
     question: Question
     fields: frozenset[str]
     role: str | None = None
     model: str | None = None
     tool: str | None = None
+    unnamed: bool = True
 
 
 class IndexProgress(NamedTuple):
@@ -107,7 +112,7 @@ def is_broad(question: Question) -> bool:
 
 
 def beginnings(space: int, fields: frozenset[str]) -> list[str]:
-    """What stands before the words of the fields, reasoning apart from what people read."""
+    """The signs before indexed words, by field: reasoning has another one than what people read."""
     signs = [REASONED] if "reasoning" in fields else []
     signs += [READ] if fields - {"reasoning"} else []
     return [f"{space}{sign}" for sign in signs]
@@ -123,7 +128,8 @@ def _facts(space: int, asked: Criteria) -> list[str]:
         listed = [f'"{field_fact(space, field)}"' for field in sorted(asked.fields)]
         facts.append(f"({' OR '.join(listed)})")
     if asked.tool is not None:
-        facts.append(f'"{tool_fact(space, asked.tool)}"')
+        named = f'"{tool_fact(space, asked.tool)}"'
+        facts.append(f'({named} OR "{unnamed_fact(space)}")' if asked.unnamed else named)
     # A pattern has no code.
     if asked.model is not None and not any(each in asked.model for each in GLOB):
         facts.append(f'"{model_fact(space, last_part(asked.model))}"')

@@ -1,9 +1,9 @@
-"""What the index holds of a turn.
+"""The index entry of a turn.
 
 A word of the index is the number of the space, a sign, and a word: ``,`` before what is read by people, ``-`` before
 what is reasoning, ``.`` before a fact (``r`` a role, ``i`` a field that the turn has text in, ``t`` a tool, ``m`` a
-model; names by their CRC, since they may hold anything). A turn with more words than an entry takes has the fact ``x``
-in their place, and every search looks into it.
+model; names by their CRC, since they may hold anything; ``n`` that a result names its call alone). A turn with more
+words than an entry takes has the fact ``x`` in their place, and every search looks into it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from headish.content.encoding import decode_payload, decode_payloads
 from headish.content.media import is_text_type
-from headish.content.searching.pieces import FieldText, document_pieces, pieces_of, tools_of
+from headish.content.searching.pieces import FieldText, document_pieces, pieces_of, tools_of, unnamed_in
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
@@ -37,11 +37,13 @@ _decode_system = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class SearchableTurn(NamedTuple):
-    """A turn as it is searched: its texts, and the tools that it calls or has results of."""
+    """A turn as it is searched: its texts, the tools that it names, in calls or results, and the ids of the calls whose
+    results name no tool."""
 
     source: SearchedTurn
     pieces: list[FieldText]
     tools: Set[str]
+    unnamed: Set[str] = frozenset()
 
 
 _NO_TOOLS: frozenset[str] = frozenset()
@@ -65,7 +67,7 @@ def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn
             elif len(found) == 1 and type(found[0]) is Text:  # as of most turns
                 yield SearchableTurn(source, [FieldText("text", found[0].text)], _NO_TOOLS)
             else:
-                yield SearchableTurn(source, pieces_of(found), tools_of(found))
+                yield SearchableTurn(source, pieces_of(found), tools_of(found), unnamed_in(found))
 
 
 def entry_of(space: int, said: SearchableTurn) -> str:
@@ -129,6 +131,10 @@ def tool_fact(space: int, tool: str) -> str:
     return f"{space}{FACT}t{_code(tool)}"
 
 
+def unnamed_fact(space: int) -> str:
+    return f"{space}{FACT}n"
+
+
 def model_fact(space: int, model: str) -> str:
     return f"{space}{FACT}m{_code(model)}"
 
@@ -138,10 +144,11 @@ def unread_fact(space: int) -> str:
 
 
 def _facts(space: int, said: SearchableTurn) -> str:
-    source, pieces, tools = said
+    source, pieces, tools, unnamed = said
     facts = _usual_facts(space, source.role, tuple([field for field, _ in pieces]))
-    if source.system is None and not tools:  # as of most turns
+    if source.system is None and not tools and not unnamed:  # as of most turns
         return facts
+    facts = f"{facts} {unnamed_fact(space)}" if unnamed else facts
     model = model_of(source)
     named = [model_fact(space, each) for each in {model, last_part(model)}] if model else []
     return " ".join([facts, *(tool_fact(space, tool) for tool in tools), *named])
@@ -168,7 +175,7 @@ def _read_alone(connection: Connection, space: int, source: SearchedTurn) -> Sea
         blocks: tuple[ContentBlock, ...] = decode_payload(payload)
     except HeadishError:
         return SearchableTurn(source, [], set())
-    return SearchableTurn(source, pieces_of(blocks), tools_of(blocks))
+    return SearchableTurn(source, pieces_of(blocks), tools_of(blocks), unnamed_in(blocks))
 
 
 def _document(source: SearchedTurn, payload: bytes) -> list[FieldText]:

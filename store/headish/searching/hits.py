@@ -1,4 +1,4 @@
-"""Each turn that may match is asked itself, and what is found is ordered.
+"""Check each candidate turn against the question, then rank the hits.
 
 The rank is BM25 over the words of the fields that are searched: a word that few turns of the space have counts more, a
 long turn less. It is the same on every database, since nothing of it is a database's own.
@@ -6,7 +6,7 @@ long turn less. It is the same on every database, since nothing of it is a datab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from heapq import heappush, heapreplace
 from itertools import islice, takewhile
@@ -19,6 +19,7 @@ from headish.content.searching.texts import SearchedText, matches
 from headish.database.query import Connection
 from headish.rows.upkeep.matches import SearchedTurn, count_matching
 from headish.rows.upkeep.searches import LAST
+from headish.searching.calls import may_use, using
 from headish.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
 from headish.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
 from headish.searching.scopes import Ranges, is_within
@@ -109,14 +110,26 @@ def each_match(
     first = min(wanted.limit * 5 // 4 + 6, PAGE) if wanted.order == "time" else PAGE
     pages = takewhile(goes_on, candidates(connection, space, asked, state, first, wanted.between))
     likely = ([each for each in page if _may_be(each, wanted) and is_wanted(each)] for page in pages)
-    for said in (said for page in likely for said in read_said(connection, space, page)):
+    for page in likely:
+        found = _matching(read_said(connection, space, page), asked, phrases)
+        if asked.tool is None:
+            yield from (match for _, match in found)
+        else:
+            yield from using(connection, space, found, asked.tool)
+
+
+def _matching(
+    turns: Iterable[SearchableTurn], asked: Criteria, phrases: Sequence[Phrase]
+) -> Iterator[tuple[SearchableTurn, Match]]:
+    """Those that match, but for the tools of results that name their call alone."""
+    for said in turns:
         pieces = [piece for piece in said.pieces if piece.field in asked.fields]
-        if not pieces or not _uses(said, asked.tool):
+        if not pieces or not may_use(said, asked.tool, unnamed=asked.unnamed):
             continue
         # Where filters alone choose, no word has to be cut.
         texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
         if matches(asked.question, texts):
-            yield Match(said.source, pieces, texts)
+            yield said, Match(said.source, pieces, texts)
 
 
 def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
@@ -141,10 +154,6 @@ def _is_of(model: str | None, wanted: str) -> bool:
     return any(
         each == pattern or fnmatchcase(each, pattern) for each in (model.casefold(), last_part(model).casefold())
     )
-
-
-def _uses(said: SearchableTurn, tool: str | None) -> bool:
-    return tool is None or tool.casefold() in {each.casefold() for each in said.tools}
 
 
 def _scored(
@@ -179,6 +188,8 @@ def _weight(
         question = as_match(phrase, beginnings(space, asked.fields))
         holders, first = count_matching(connection, space, question, COUNTED)
     if holders == COUNTED:
+        # Counting went only as far as ``first``; the share there is taken for the share of all.
         holders = max((holders - 1) * state.turns // max(state.turns - first, 1), holders)
+    # Else a word that more turns have than there are, by estimate, would push its matches down.
     turns = max(state.turns, holders)
     return log(1 + (turns - holders + 0.5) / (holders + 0.5))

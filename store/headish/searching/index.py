@@ -1,4 +1,4 @@
-"""The index of a space catches up: turns are indexed in commit order, in portions, each a transaction of its own.
+"""Bring the index of a space up to date: in commit order and in portions, each in a transaction of its own.
 
 A portion is read before its transaction begins, so that a writer waits for no more than its words being written. Two
 that catch up at once take turns: whoever moves the position on has stored the portion, and the other reads on from
@@ -111,6 +111,7 @@ def forget_entries(connection: Connection, space: int, turns: Iterable[StoredTur
         # Nobody knows the old words any more, so all of them go.
         searches.restart(connection, space, WORDS_VERSION)
         return 0
+    # Turns behind the position have no words here, and FTS5 breaks when it is told to forget what it never had.
     seqs = sorted({each.seq for each in turns if each.seq <= known.seq})
     sources = matches.sources_at(connection, space, seqs)
     entries = [
@@ -185,6 +186,7 @@ def _store(connection: Connection, space: int, portion: Portion, merges: bool) -
         if known is not None and known.version != WORDS_VERSION:
             searches.restart(connection, space, WORDS_VERSION)
         return PortionStored(False)
+    # Another process has stored this portion since it was read; the caller reads on from there.
     if not searches.take(connection, space, portion.known, portion.seq):
         return PortionStored(False)
     searches.add_entries(connection, space, portion.entries)

@@ -1,4 +1,4 @@
-"""What a turn leads on to: the names and the heads that reach it."""
+"""The names and the heads that reach a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which turns a search by name or tag looks at: ranges of chains."""
+"""The ranges of chains that a search by name or tag looks at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversations use a tool: those with a call of it, or its result, on their way."""
+"""Find the conversations that use a tool: those whose thread contains a call of it, or its result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def subjects_with(connection: Connection, space: int, tool: str, conversations: 
     for way in left:
         for chain, ranges in way.ranges.items():
             merged.setdefault(chain, []).extend(ranges)
-    asked = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool)
+    # A result that names its call alone is behind the call, which is on the same way.
+    asked = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool, unnamed=False)
     between = min(way.low for way in left), max(way.high for way in left)
     wanted = HitFilter(asked, None, None, (merged,), "time", len(left), between)
     for match in each_match(connection, space, wanted, state_of(connection, space)):

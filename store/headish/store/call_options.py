@@ -1,4 +1,4 @@
-"""How a provider is called: what every verb that asks takes beside its own arguments."""
+"""The call options that every verb takes that calls a provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections of an open database, which its stores share: how they are opened, and how a space is entered."""
+"""The connections of an open database, which its stores share: open them, and enter a space."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ class Connections:
         try:
             if isolation is not None:
                 backend.check_isolated()
+            # A new database is not secured, so one that has to be is never made here.
             ensure_schema(backend, create=create and isolation is None)
         except BaseException:
             backend.close()
@@ -77,6 +78,7 @@ class Connections:
         name = check_name(space, "space")
         number, state = self.backend.read(partial(_look_up, name=name))
         if number is None and create and not self.backend.read_only:
+            # Only here: a space that an earlier edition named otherwise can still be opened.
             check_name(space, "space", is_new=True)
             try:
                 number = self.backend.write(lambda connection: add_space(connection, name))

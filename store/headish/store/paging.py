@@ -1,4 +1,4 @@
-"""Pages of lists: how many, and behind what."""
+"""Check the limit and the starting point of a page of a list."""
 
 from __future__ import annotations
 

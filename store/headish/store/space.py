@@ -1,4 +1,4 @@
-"""One space of an open database: what every verb and part of a store works with.
+"""One space of an open database, as every verb and part of a store uses it.
 
 The names with an underscore are for the modules of this folder alone. A verb is a function whose first argument is the
 space; ``Store`` lists them. A part holds the space and nothing else.
@@ -46,7 +46,7 @@ Headishes = str | Sequence[str]
 
 
 class OnDemand:
-    """What a turn of a space reads when it is asked."""
+    """What a turn reads from its space on demand."""
 
     def __init__(self, space: Space) -> None:
         self._space = space

@@ -18,7 +18,7 @@ def _validator() -> Any:
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raises: InvalidArgument for what is no JSON Schema."""
+    """Raises: InvalidArgument for a value that is not a JSON Schema."""
     jsonschema = _validator()
     try:
         jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)

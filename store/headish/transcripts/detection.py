@@ -11,6 +11,7 @@ from headish.errors import InvalidTranscript
 from headish.limits import MESSAGE_HEADER_LIMIT
 from headish.transcripts.chatml01.blocks import BODY_TOKEN
 from headish.transcripts.formats import FORMATS
+from headish.transcripts.openchatml.forms import form_of_version
 from headish.transcripts.shared.source import BLANKS
 from headish.values.checks.doors import TEXT_OR_BYTES, door
 
@@ -19,7 +20,7 @@ _OPENINGS = {
     **dict.fromkeys(("<<SYS>>", "<<USER>>", "<<ASSISTANT>>", "<<TOOL_CALL", "<<TOOL_RESULT"), "rwkv"),
 }  # fmt: skip
 _FRAME_LINE = re.compile(r"^<\|start\|>", re.MULTILINE)
-_VERSION_LINE = re.compile(r"""^(?:version|"version"|'version')[ \t]*:""", re.MULTILINE)
+_VERSION_LINE = re.compile(r"""^(?:version|"version"|'version')[ \t]*:[ \t]*["']?([0-9.]*)""", re.MULTILINE)
 
 NAME_IT = f"{{}}; name it with --from (format= in Python): {', '.join(FORMATS)}"
 """What to do about a text whose format is not recognised; the reason comes first."""
@@ -27,7 +28,7 @@ NAME_IT = f"{{}}; name it with --from (format= in Python): {', '.join(FORMATS)}"
 
 @door(data=TEXT_OR_BYTES)
 def detect(data: str | bytes) -> str:
-    """The format of a text: ``2.2`` (any 2.x file), ``v0.1`` or ``rwkv``.
+    """The format of a text: ``2.0`` or ``2.2`` by a 2.x file's header, ``v0.1`` or ``rwkv``.
 
     Raises: InvalidTranscript (E-PARSE-DETECT where none is recognised, E-PARSE-ENCODING).
     """
@@ -35,9 +36,8 @@ def detect(data: str | bytes) -> str:
     opened = _by_opening(text)
     if opened is not None:
         return opened
-    frame = _FRAME_LINE.search(text)
-    if frame is not None or _VERSION_LINE.search(text):
-        return "2.2"
+    if _FRAME_LINE.search(text) or _VERSION_LINE.search(text):
+        return _by_header(text)
     if BODY_TOKEN.search(text) or "<|im_start|>" in text or "<|im_end|>" in text:
         return "v0.1"
     raise InvalidTranscript("E-PARSE-DETECT", None, NAME_IT.format("no format is recognised"), 1, 1)
@@ -52,8 +52,15 @@ def detect_beginning(data: bytes) -> str | None:
     text = data.decode(errors="ignore").removeprefix("\ufeff").lstrip(BLANKS)
     opened = _by_opening(text)
     if opened is None and _FRAME_LINE.search(text):
-        return "2.2"
+        return _by_header(text)
     return detect(text) if opened is None and len(text) > 2 * MESSAGE_HEADER_LIMIT else opened
+
+
+def _by_header(text: str) -> str:
+    """The form of a 2.x file, by the version that stands before its first frame."""
+    frame = _FRAME_LINE.search(text)
+    version = _VERSION_LINE.search(text, 0, frame.start() if frame is not None else len(text))
+    return (version and form_of_version(version[1])) or "2.2"
 
 
 def _by_opening(text: str) -> str | None:

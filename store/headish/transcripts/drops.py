@@ -1,4 +1,4 @@
-"""Giving things up by name: what a caller says may be lost on the way into a format."""
+"""The losses that a caller allows, by name, on the way into a format."""
 
 from __future__ import annotations
 

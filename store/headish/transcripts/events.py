@@ -1,4 +1,4 @@
-"""Events back into messages: what a display was told becomes what a store keeps, complete or not.
+"""Build messages from display events, complete or not, for a store to keep.
 
 A message whose ``done`` never came, or whose rendering was cancelled, is kept with ``stop`` ``none``.
 

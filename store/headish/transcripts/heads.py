@@ -1,4 +1,4 @@
-"""What headish writes at the head of a text that it makes: the YAML header, and the definitions of the tools.
+"""The head of a text that headish writes: the YAML header, and the definitions of the tools.
 
 The options of a thread say both. A text that was imported has a head of its own, which is written as it was.
 

@@ -1,4 +1,4 @@
-"""What is odd about a transcript that can be read: codes that refuse nothing.
+"""Lints: codes for oddities of a transcript that headish can read. They refuse nothing.
 
 Call and reply codes look at messages that are exactly one block.
 """

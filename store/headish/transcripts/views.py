@@ -1,4 +1,4 @@
-"""Who may see what: the text of a transcript that an end user may be shown, and the messages that are sampled from.
+"""Views of a transcript: the text that an end user may see, and the messages that a model samples from.
 
 One policy for all formats (OpenChatML 2.2 §4, §5, §11): the user's and the assistant's words on ``final``, and the
 assistant's commentary that is meant as a preamble. Never a system, developer or tool message, reasoning, or a call.

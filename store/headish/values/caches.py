@@ -1,4 +1,4 @@
-"""The cache flag of a turn: whether providers are asked to cache up to here, and for how long.
+"""The cache flag of a turn: it asks providers to cache up to here, and says for how long.
 
 The column says whether, the sealed ``system`` says for how long (``cache_ttl``), so a flag without a time is stored and
 sealed as ever. Neither enters the digest.

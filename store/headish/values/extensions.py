@@ -1,4 +1,4 @@
-"""What other packages bring: objects under an entry point group, found by name and loaded when they are asked for.
+"""Load objects that other packages bring under an entry point group, by name and on first use.
 
 A package that cannot be loaded is an error of its own name, and stops no other.
 """

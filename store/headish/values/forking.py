@@ -1,4 +1,4 @@
-"""What a process keeps for itself, and a forked child begins anew.
+"""State that a process keeps for itself, and that a forked child starts anew.
 
 In the child the threads of the parent are not there, and one of them may have held a lock at that moment.
 """

@@ -1,4 +1,4 @@
-"""Which names a bookmark or a space may have, and why the others are refused.
+"""Check the names of bookmarks and spaces, and say why a name is refused.
 
 A name must never be mistaken for an id, for a suffix of a headish, or for an option on a command line, and must be
 printable on one line. A new name must not look like another one either: it is in Unicode's normal form NFC, and holds

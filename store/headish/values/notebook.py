@@ -1,4 +1,4 @@
-"""What a notebook shows of turns, threads, trees and windows: the HTML of their ``_repr_html_``.
+"""The HTML that a notebook shows for turns, threads, trees and windows (``_repr_html_``).
 
 This module knows no turn and no message: each value makes its own entries, and is imported without this page.
 Everything that a turn says is escaped, and so are characters that reorder a line; nothing is a link, an image or a

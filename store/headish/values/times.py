@@ -1,4 +1,4 @@
-"""Times: as they are stored, in Unix milliseconds, as people read them in lists and pages, and as they write them.
+"""Times: stored as Unix milliseconds, shown to people in lists and pages, and read as people write them.
 
 What people write is UTC where it has no offset, and in the zone of this machine inside ``local_times()``, which the
 command is.

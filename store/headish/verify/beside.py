@@ -1,4 +1,4 @@
-"""The part of verify that checks what stands beside the turns: objects, what people say of conversations, and its log.
+"""Verify objects, the records of conversations, and the log of those records.
 
 Programs and people change these, so no running hash covers them: each row carries a seal of its own.
 """

@@ -1,4 +1,4 @@
-"""The part of verify that checks names: each points at a turn, and its log leads there.
+"""Verify names: each points at a turn, and its log leads there.
 
 Names move while verify runs. A page of the log therefore brings where its names are now, read at the same moment.
 """

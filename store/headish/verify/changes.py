@@ -1,4 +1,4 @@
-"""The part of verify that checks what counts: every change has its number, and the space's names lead to its own."""
+"""Verify the counters: every change has its number, and the log of the space's names ends with its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of verify that checks erasures: receipts are chained, and tell what was erased from what is damaged."""
+"""Verify erasures: receipts are chained, and distinguish erased content from damaged content."""
 
 from __future__ import annotations
 

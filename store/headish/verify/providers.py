@@ -1,4 +1,4 @@
-"""Verify what a space knows of providers: pointers and tools under names, and the answers that are arriving."""
+"""Verify pointers, tools and arriving answers of a space."""
 
 from __future__ import annotations
 

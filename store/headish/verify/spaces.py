@@ -1,4 +1,4 @@
-"""The part of verify that asks whether the spaces of a database are in order, and whether every row belongs to one."""
+"""Verify the spaces of a database: their rows are in order, and every other row belongs to one of them."""
 
 from __future__ import annotations
 

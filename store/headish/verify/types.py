@@ -1,4 +1,4 @@
-"""The part of verify that asks whether every column holds values of its type: SQLite keeps any value in any column."""
+"""Verify that every column holds values of its type: SQLite keeps any value in any column."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands that change what was said, or how a thread is seen."""
+"""Commands that edit turns, or change how readers see a thread."""

@@ -34,7 +34,7 @@ EMPTY = "Nothing was edited: the text is empty."
 
 
 class Edit(NamedTuple):
-    """What the command was asked for, less the text."""
+    """The arguments of the command, without the text."""
 
     headish: str
     keep: bool

@@ -1,4 +1,5 @@
-"""``summarize``, ``hide``, ``replace``, ``keep``, ``unhide``, ``original``: turns are seen otherwise, none is lost."""
+"""``summarize``, ``hide``, ``replace``, ``keep``, ``unhide``, ``original``: change how readers see turns. None is
+lost."""
 
 from __future__ import annotations
 

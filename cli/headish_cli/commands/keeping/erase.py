@@ -1,4 +1,4 @@
-"""``erase``, ``erasures`` and ``gc``: what goes is shown first, then taken, and receipts say so for good."""
+"""``erase``, ``erasures`` and ``gc``: show what goes, remove it, and keep receipts for good."""
 
 from __future__ import annotations
 

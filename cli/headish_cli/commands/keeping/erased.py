@@ -1,4 +1,4 @@
-"""What an erasure takes and leaves, in words: before it is done, and after."""
+"""Describe what an erasure takes and leaves, before it is done and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``export`` of many conversations: as lines on stdout, or as files in a folder; and what it says of them."""
+"""``export`` of many conversations: as lines on stdout, or as files in a folder, with a report."""
 
 from __future__ import annotations
 

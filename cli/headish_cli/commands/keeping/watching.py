@@ -1,4 +1,4 @@
-"""``import --watch``: what a program writes is imported while it writes it."""
+"""``import --watch``: import what a program writes while it writes it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands for talking: what is said and to whom, a conversation at the terminal, and the configuration file."""
+"""Commands for talking: questions and answers, a conversation at the terminal, and the configuration file."""

@@ -1,4 +1,4 @@
-"""``ask`` and ``retry``: what the person says goes to a provider, its answer to the terminal and the store."""
+"""``ask`` and ``retry``: send a person's message to a provider, print its answer and store it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``batch``: many heads asked at once, later and for less."""
+"""``batch``: ask about many heads at once, later and for less."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``config``: the configuration file, and who decided what holds."""
+"""``config``: the configuration file, and the source of each setting in effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration file: what a person would otherwise say with every command. Options and the environment win.
+"""The configuration file: settings for every command. Options and the environment win over it.
 
 It is TOML in the platform's place for it. Every command looks for it, so nothing is imported before it is there.
 """

@@ -1,4 +1,4 @@
-"""A conversation at the terminal: what is said becomes turns like any other, and a line with a slash is a command.
+"""A conversation at the terminal: messages become turns like any other, and a line with a slash is a command.
 
 Nothing of it is kept but the turns: where it goes on is a bookmark, or the id of its last turn.
 """
@@ -155,7 +155,7 @@ class ChatSession:
         return shown
 
     def who(self) -> str | None:
-        """Whom the next line goes to, in a word; None if nobody is named."""
+        """The receiver of the next line, in a word; None if none is named."""
         for given in ("model", "ptr", "to"):
             if self.call.get(given):
                 return str(self.call[given])

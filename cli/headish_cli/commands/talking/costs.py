@@ -1,4 +1,4 @@
-"""``cost``: what answers cost, by a table of prices that the user gives."""
+"""``cost``: the cost of answers, by a table of prices that the user gives."""
 
 from __future__ import annotations
 

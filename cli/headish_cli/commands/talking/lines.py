@@ -1,4 +1,4 @@
-"""What a person types, a message at a time: at a terminal with editing and history, else plain lines.
+"""Read what a person types, one message at a time: with editing and history at a terminal, else as plain lines.
 
 ``Lines`` has one method that matters, ``read``: a message, or None where the person leaves. A message that begins with
 three quotes goes on until three quotes end it, so that several lines are one message anywhere.

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def cloud_options(command: F) -> F:
-    """Who serves a model instead of its provider, in the words of each cloud."""
+    """Options that name the cloud that serves a model instead of its provider, in each cloud's own words."""
     for option in reversed((
         click.option("--cloud", type=click.Choice(["bedrock", "vertex", "azure"]),
                      help="Who serves the model: Amazon Bedrock, Google's Vertex AI, Microsoft Azure."),

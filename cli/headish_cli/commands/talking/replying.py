@@ -1,4 +1,4 @@
-"""``reply``, ``recover`` and ``usage``: what providers answered."""
+"""``reply``, ``recover`` and ``usage``: store, recover and count the answers of providers."""
 
 from __future__ import annotations
 

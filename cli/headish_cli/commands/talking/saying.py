@@ -1,4 +1,4 @@
-"""What a person says in one go: text, what a pipe brings, attachments, and the options of one call."""
+"""Read one message of a person: text, piped input, attachments, and the options of one call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Said(NamedTuple):
 
 
 def say_options(command: F) -> F:
-    """How ``ask`` is told more than a text."""
+    """The options of ``ask`` beside its text."""
     for option in reversed((
         click.option("-s", "--system", metavar="TEXT", help="Begin a thread with this system message."),
         attach_option,
@@ -127,7 +127,7 @@ def read_attachment(place: str) -> Any:
 
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """``KEY=VALUE`` pairs as parameters; a value that is no JSON is a text."""
+    """``KEY=VALUE`` pairs as parameters; a value that is not JSON is taken as a string."""
     from headish.content.merge import combine
 
     params: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""``tools``: what the servers of tools offer, as a request tells it to a provider."""
+"""``tools``: list and store the tools of MCP servers, as requests offer them to a provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batches of each provider's API: created, looked at, found again, and their results one by one.
+"""Create, inspect and find batches in each provider's API, and read their results one by one.
 
 Sources, read 2026-11-22: anthropic 2.12.0 ``resources/messages/batches.py`` and its types, "Batch processing",
 https://platform.claude.com/docs/en/build-with-claude/batch-processing (100,000 requests, 256 MB); openai 3.54.0
@@ -46,7 +46,7 @@ CLOCK_SECONDS = 600
 
 
 class BatchApi(NamedTuple):
-    """How a provider's batches are asked for. ``find`` looks for one whose creation was cut off."""
+    """The calls of a provider's batch API. ``find`` looks for a batch whose creation was cut off."""
 
     create: Callable[[Remote, str, str | None, Sequence[BatchRequest]], str]
     look: Callable[[Remote, str], Looked]

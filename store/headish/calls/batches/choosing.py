@@ -1,4 +1,4 @@
-"""Which batches there are: those of a provider itself, or of a cloud that has them without buckets of the user's."""
+"""Choose the batch API: the provider's own, or that of a cloud that needs no bucket of the user's."""
 
 from __future__ import annotations
 

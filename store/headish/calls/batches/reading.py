@@ -1,4 +1,4 @@
-"""What a server says of batches, read one value at a time: it may say anything, the key of the call among it.
+"""Read a server's report on batches value by value: it may contain anything, even the key of the call.
 
 What is kept or becomes a part of an address is checked, what is shown is short and holds no key.
 """

@@ -1,4 +1,4 @@
-"""Whose request it is: the key of a provider, or what the tools of a cloud know of their user.
+"""Authenticate a request: with a provider's key, or with the credentials that a cloud's tools have for their user.
 
 A pointer that names a cloud has said that the cloud's credentials go where the pointer says, so its ``base_url`` (a
 private endpoint, a gateway) gets them, too. They never go where others could read them on the way.

@@ -1,4 +1,4 @@
-"""The address of each provider at each cloud, and what the cloud's requests have otherwise than the provider's own.
+"""The address of each provider at each cloud, and how the cloud's requests differ from the provider's own.
 
 Sources, read 2026-11-22: anthropic 2.12.0 ``lib/bedrock/_client.py``, ``lib/vertex/_client.py``, ``lib/foundry.py``;
 google-genai 3.4.0 ``_api_client.py``, ``_transformers.t_model``; openai 3.54.0 ``lib/azure.py``; botocore 1.44.5,

@@ -1,4 +1,4 @@
-"""Credentials that are kept in memory between calls, as long as the environment that they came from is the same.
+"""Keep credentials in memory between calls, as long as the environment that they came from stays the same.
 
 A role or a service account asks a server for a token that holds for an hour; asking it anew with each call would take
 longer than a small model takes to answer.

@@ -1,4 +1,4 @@
-"""Custom tools of OpenAI's APIs: what they are called with is any text, not JSON.
+"""Custom tools of OpenAI's APIs: their input is any text, not JSON.
 
 A call of one is a call whose ``raw`` is that text; its kind stands beside it, under the provider that it came from.
 Where a tool takes JSON alone, the text is the one argument ``input``.

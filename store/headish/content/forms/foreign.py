@@ -1,4 +1,5 @@
-"""Messages of an API as another program has kept them: what its form refuses costs a part, not the message.
+"""Read an API's messages as another program stored them: a part that the form refuses is dropped, not the whole
+message.
 
 A client is told what is wrong with its message, and mends it. A file is as it is: a part that no reader takes is kept
 whole for its provider, and what a form keeps whole because only the API can take it back is opened where people read

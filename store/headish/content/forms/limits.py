@@ -1,4 +1,4 @@
-"""What media each API takes: types, sources, sizes and counts, with where that is said and when it was read.
+"""The media that each API takes: types, sources, sizes and counts, each with its source and the date it was read.
 
 A request refuses what is not in the table by name, before anything is sent. Sizes are those of the decoded bytes. Where
 models of one API differ, the table has the largest: the API itself knows which model is asked. A number is unconfirmed

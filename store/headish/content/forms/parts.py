@@ -1,4 +1,5 @@
-"""What the forms share: blocks of parts, what a part says beside them, and which blocks a form can say."""
+"""Helpers that the forms share: convert parts to blocks, keep their extra fields, and check which blocks a form can
+express."""
 
 from __future__ import annotations
 

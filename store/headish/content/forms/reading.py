@@ -1,4 +1,4 @@
-"""What clients send, read: a list, a body, or the content of one turn becomes blocks and how they were written.
+"""Read what clients send: a list, a body or one turn's content becomes blocks and a record of how they were written.
 
 Each reading is proved at once: what is written of the blocks, with the difference that is kept, is what was given.
 """

@@ -77,7 +77,7 @@ def kind_of_item(item: Mapping[str, Any]) -> Any:
 
 
 def role_of(item: Mapping[str, Any]) -> str:
-    """Whose an item is. Raises: InvalidContent."""
+    """The role of an item. Raises: InvalidContent."""
     kind = kind_of_item(item)
     if kind == "message":
         role = item.get("role")

@@ -1,4 +1,4 @@
-"""The forms by name, and how the form of a list is told by its shape.
+"""The forms by name, and how headish recognises the form of a list by its shape.
 
 Told are only shapes that no other form has and that are no neutral blocks. What could be anybody's (a text, a list of
 texts) is nobody's: it is stored as it always was.

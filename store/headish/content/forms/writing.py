@@ -1,4 +1,5 @@
-"""A thread in the words of an API: what was given in its form comes out as it was, all else is written from blocks."""
+"""Write a thread in the form of an API: messages given in that form come out unchanged, others are written from
+blocks."""
 
 from __future__ import annotations
 

@@ -54,6 +54,12 @@ def tools_of(blocks: Iterable[ContentBlock]) -> set[str]:
     return {block.name for block in blocks if isinstance(block, ToolUse | ToolResult) and block.name}
 
 
+def unnamed_in(blocks: Iterable[ContentBlock]) -> set[str]:
+    """The ids of the calls whose results do not name their tool."""
+    results = (block for block in blocks if isinstance(block, ToolResult))
+    return {block.tool_use_id for block in results if block.tool_use_id and not block.name}
+
+
 def _text_of(document: Document) -> str | None:
     try:
         return decode_text(document) if is_text(document) else None

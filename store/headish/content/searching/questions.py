@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from headish.content.searching.words import asked_words
+from headish.content.searching.words import WORD_CHARACTERS, asked_words
 from headish.errors import InvalidArgument, shown
 from headish.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
 
@@ -83,7 +83,7 @@ def as_match(question: Question, beginnings: Sequence[str]) -> str:
     """For an index: turns that may match. Each word stands behind one of the ``beginnings``.
 
     What is behind NOT is not asked of an index, which does not know where in a turn a word stands; nor is the order of
-    the words of a phrase.
+    the words of a phrase, nor what is cut off a long word.
     """
     if isinstance(question, Without):
         return as_match(question.kept, beginnings)
@@ -94,7 +94,7 @@ def as_match(question: Question, beginnings: Sequence[str]) -> str:
 
 
 def _words(phrase: Phrase, beginning: str) -> list[str]:
-    quoted = [f'"{beginning}{word}"' for word in phrase.words]
+    quoted = [f'"{beginning}{word[:WORD_CHARACTERS]}"' for word in phrase.words]
     return [*quoted[:-1], f"{quoted[-1]} *"] if phrase.open else quoted
 
 

@@ -1,4 +1,4 @@
-r"""What a text says to a terminal is not looked for: colours and moves of the cursor (``\x1b[31m``) are no words.
+r"""Ignore terminal control sequences when indexing: colours and cursor moves (``\x1b[31m``) are not words.
 
 Tools colour what they print, often inside a word. A colour is left out, so that the word is whole; anything else parts
 words, as it does where it is shown. Nothing that holds words goes: the title and the address of a link stay. An escape

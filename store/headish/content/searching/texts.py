@@ -1,4 +1,4 @@
-"""A text that is asked for phrases: whether it holds them, how often, and where.
+"""Match phrases in a text: whether it contains them, how often, and where.
 
 ASCII, as most texts are, is not cut into words for that. Its bytes in lower case, with a blank for all that is neither
 letter nor digit, are searched as they stand: a µs for each KB, where cutting takes ten times as long. No pattern is
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from headish.content.searching.questions import All, Any, Phrase, Question
 from headish.content.searching.sequences import ESCAPE
-from headish.content.searching.words import ASCII, WORD_CHARACTERS, spans_of, words_of
+from headish.content.searching.words import ASCII, spans_of, words_of
 
 Span = tuple[int, int]
 _NEXT = re.compile(rb"[^ ]").search
@@ -96,9 +96,7 @@ def _parts(phrase: Phrase) -> tuple[bytes, ...] | None:
     if not all(map(str.isascii, phrase.words)):
         return None
     last = len(phrase.words) - 1
-    # A word of the greatest length may be the beginning of a longer one, which was cut.
-    goes_on = [len(word) == WORD_CHARACTERS or (phrase.open and at == last) for at, word in enumerate(phrase.words)]
-    whole = [word.encode() + (b"" if open else b" ") for word, open in zip(phrase.words, goes_on, strict=True)]
+    whole = [word.encode() + (b"" if phrase.open and at == last else b" ") for at, word in enumerate(phrase.words)]
     return (b" " + whole[0], *whole[1:])
 
 

@@ -1,1 +1,1 @@
-"""What only a SQLite file has: its log, its lock, its copy, its full text."""
+"""Modules for SQLite files alone: the log, the lock, copies and full text."""

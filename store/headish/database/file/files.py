@@ -1,4 +1,4 @@
-"""The file of a SQLite database: where it lies, whether it can be written, and how it is opened where it cannot.
+"""The file of a SQLite database: its path, whether it is writable, and how headish opens it when it is not.
 
 A database in WAL mode needs two files beside it, ``-wal`` and ``-shm``. A reader makes them where it may. In a folder
 that takes no files it reads with those that stand there; where there are none, nobody has the database open for
@@ -136,11 +136,13 @@ def as_read_only(target: str) -> ReadOnlyFile:
     """
     state, query = None, {"mode": "ro"}
     if _beginning(target)[_VERSIONS] == b"\2\2" and not _can_share(target):
+        # ``immutable`` does not look at the log: without this, the turns in it would be missing, and nobody told.
         if _size(target + "-wal"):
             raise DatabaseUnavailable(
                 target, "the turns that were stored last are in its log, which cannot be read in a folder that takes no"
                 " files; copy it, with its -wal file, to one that does"
             )  # fmt: skip
+        # Taken before the first read, so that a write beside it shows after any read.
         state, query["immutable"] = file_state(target), "1"
     return ReadOnlyFile(f"{as_uri(target)}?{'&'.join(map('='.join, query.items()))}", state)
 
@@ -161,7 +163,7 @@ def identity(target: str) -> tuple[int, int] | None:
 
 
 def as_uri(target: str) -> str:
-    """How SQLite is told of a file with options behind it."""
+    """The path as a URI, to which SQLite's options can be added."""
     from pathlib import Path  # late: most databases are opened by their path
 
     return Path(target).absolute().as_uri()

@@ -1,4 +1,4 @@
-"""A fork takes no open SQLite file along: it waits for transactions to end, and closes the connections.
+"""A fork inherits no open SQLite file: it waits for transactions to end, and closes the connections.
 
 SQLite keeps in memory which locks its process has on a file. The child gets a copy of that memory and none of the
 locks. A lock that another thread held at the fork is then held for ever in the child, which never writes that file

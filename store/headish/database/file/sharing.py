@@ -168,6 +168,7 @@ class SharedCommits:
         commit = own.commit = _Commit()  # a new one: what an attempt before it began has come to nothing
 
         def run(cursor: sqlite3.Cursor) -> None:
+            # Its own job first: if that is refused, nothing of the others has begun, and they lose no time.
             own.result = own.work(self._writing.connection(cursor))
             for job in self._waiting(group, cursor):
                 self._run_shared(cursor, job, commit)
@@ -210,6 +211,7 @@ class SharedCommits:
         try:
             job.result = job.work(self._writing.connection(cursor))
             return None
+        # A refusal is a rule's answer: to run it again would only say the same. Any other exception may be a signal's.
         except HeadishError as refusal:
             cursor.execute("ROLLBACK TO job")
             return refusal

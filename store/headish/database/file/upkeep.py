@@ -1,4 +1,4 @@
-"""What is done to a SQLite file as a whole: its copies before upgrades, its own check, its size, writing it anew."""
+"""Maintain a SQLite file as a whole: copy it before upgrades, check it, measure it, rewrite it."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ _locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDiction
 
 def lock_of(target: str) -> threading.RLock:
     """The lock of all writers of this process to a file: one of them asks for the file's own lock, the others wait."""
+    # With the process: a forked child would inherit a lock that a thread of its parent holds, and no thread of its own
+    # frees.
     return _locks.setdefault((os.getpid(), os.path.realpath(target)), threading.RLock())
 
 
@@ -56,6 +58,7 @@ class Log:
         next_bytes = self._kept_bytes + LONG_BYTES // 2 if is_near else self._kept_bytes * 2
         if length < next_bytes and time.monotonic() < self._kept_at + PAUSE_SECONDS:
             return
+        # A reader that stays would otherwise make every write wait for it.
         if not self._empty():
             self._kept_bytes, self._kept_at = length, time.monotonic()
 

@@ -1,4 +1,5 @@
-"""What a server says of our tables: owners, policies, functions and grants. Reads, and judges nothing."""
+"""Read the owners, policies, functions and grants of our tables from a server. This module reads, and judges
+nothing."""
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations

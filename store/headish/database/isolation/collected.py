@@ -1,4 +1,4 @@
-"""What ANALYZE collected: samples of values of all spaces, which stay where they are when the values go."""
+"""Remove what ANALYZE collected: its samples of values from all spaces stay behind when the values are erased."""
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A connection that policies hold: what it sends before a statement, and what a refusal of the server means."""
+"""A connection under policies: the settings that it sends before a statement, and the meaning of the server's
+refusals."""
 
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may do what to which table of a secured database. Data, and what can be read out of it.
+"""The permissions of each role on each table of a secured database, as data, and functions that read them.
 
 Nobody but the owner updates or deletes turns, links, moves of names or receipts, so that the server itself holds what
 was said as it was (rule I1, turns never change). A few columns of these tables are exceptions: a rename gives the log

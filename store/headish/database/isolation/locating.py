@@ -1,4 +1,4 @@
-"""In which schema of a server the tables lie, and what moves them into one that ``headish_owner`` alone owns.
+"""Find the schema of a server that contains the tables, and move them into one that ``headish_owner`` alone owns.
 
 Whoever owns a schema may drop each table and function in it, and whoever may create something in it can put an object
 of the same name beside ours. So what decides who may read lies in a schema of its own. Tables in a schema

@@ -1,4 +1,4 @@
-"""What keeps spaces apart, one measure at a time: what is missing, and the statement that mends it.
+"""Each measure that keeps spaces apart: a check that finds it missing, and the statement that repairs it.
 
 ``secure`` runs the statements of what is missing, in this order; ``--check`` lists them. So both mean the same.
 """

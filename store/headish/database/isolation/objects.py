@@ -1,4 +1,5 @@
-"""What a secured database has beside its tables: who may enter which space, the functions that tell, and the policies.
+"""The objects of a secured database beside its tables: memberships of spaces, the functions that read them, and
+policies.
 
 The functions belong to the owner of the tables and run with its rights, so that a login asks them what it may not read
 itself. Each has a fixed search path: nobody can put an object of the same name before ours. ``session_user`` is the

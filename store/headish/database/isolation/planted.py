@@ -1,4 +1,4 @@
-"""What others put on our tables, or beside them: the server runs it for whoever uses the tables, with their rights.
+"""Find foreign objects on or beside our tables: the server runs them with the rights of whoever uses the tables.
 
 Whoever owned a table, or had the right TRIGGER on it, could leave something there: a trigger, a rule, a default, a
 check, an index whose expression calls a function of theirs. A function or an operator of theirs in our schema is found

@@ -1,4 +1,4 @@
-"""Secure a database: make what keeps its spaces apart, or say what is missing of it."""
+"""Secure a database: create whatever keeps its spaces apart, or report what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins that could take away what keeps spaces apart, or read past it: one question to the server, and its words.
+"""Find logins that could remove the separation of spaces, or read past it: one query, and a sentence for each finding.
 
 A right counts whether a login has it itself or is a member of a role that has it, however far: whoever is a member may
 become that role. What ``headish_owner`` may do, its members may; no policy holds them.

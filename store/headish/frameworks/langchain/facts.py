@@ -1,4 +1,4 @@
-"""What is said of a LangChain message: its kind, whose it is, and what the provider of an answer said beside it."""
+"""Facts about a LangChain message: its kind, its author, and what the provider reported beside an answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plain_kind(kind: str) -> str:
 
 
 def role_of(kind: str, fields: Fields) -> str:
-    """Whose a message is."""
+    """The role of a message."""
     kind = plain_kind(kind)
     if kind == "chat":
         kind = str(fields.get("role"))

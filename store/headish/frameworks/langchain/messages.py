@@ -1,4 +1,4 @@
-"""Messages of LangChain as blocks, and back: what a turn can say is its blocks, all else stands beside them.
+"""Convert LangChain's messages to blocks and back; fields that no block can express are kept beside the blocks.
 
 ``split`` takes any fields, however odd, and reads what it can. ``join`` gives the fields again. Whether they are the
 same is for whoever needs that to compare: values that JSON does not have are not looked for here.

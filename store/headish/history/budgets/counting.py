@@ -1,4 +1,4 @@
-"""A window with what it weighs: what ``tokens`` tells, and what a budget cuts."""
+"""A window with the weights of its messages, as ``tokens`` reports them and a budget cuts them."""
 
 from __future__ import annotations
 

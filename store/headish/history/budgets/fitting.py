@@ -1,4 +1,5 @@
-"""What providers counted: the tokens of a request stand beside its reply, so two replies weigh the turns between them.
+"""Weigh turns by what providers counted: each reply records its request's tokens, so two replies weigh the turns
+between.
 
 A reply's ``usage`` says how many tokens the whole request had. The difference of two replies of one model is what the
 turns from the first to the second weigh. Where the request was cut in between, or made with other tools, the

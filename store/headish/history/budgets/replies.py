@@ -1,4 +1,4 @@
-"""What the space's own replies say of its models: the last turns, read for the fit of a guess."""
+"""Fit the token guess to the space's own models: read the counts of its latest replies."""
 
 from __future__ import annotations
 

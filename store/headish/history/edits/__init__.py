@@ -1,1 +1,1 @@
-"""Changes of what was said. A turn never changes (rule I1): an edit is another turn beside it."""
+"""Edits. A turn never changes (rule I1): an edit stores another turn beside it."""

@@ -1,4 +1,4 @@
-"""What an edit is about: the turn, the name that goes along, and the rest of the branch behind the turn.
+"""Find what an edit affects: the turn, the name that moves along, and the rest of the branch after the turn.
 
 A branch is cut into ranges of chains, as a walk is: finding the rest of a long branch reads its links alone.
 """

@@ -1,4 +1,4 @@
-"""What differs between two branches: from their fork on, turn by turn, then word by word.
+"""Compare two branches from their fork on, turn by turn, then word by word.
 
 What both branches lead back to is set aside by their links alone. Of the rest, turns that say the same are the same
 turn here, whatever they continue: behind an edit that kept the branch, the copies are.

@@ -1,4 +1,4 @@
-"""The drafts of an edit: the turn that takes the place of another, and the copies that are laid behind it."""
+"""The drafts of an edit: the turn that replaces another, and the copies that follow it."""
 
 from __future__ import annotations
 

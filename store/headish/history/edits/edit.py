@@ -1,4 +1,4 @@
-"""An edit: a turn beside another one, with the rest of the branch laid behind it where that is wanted.
+"""Edit: store a turn beside another one and, if the caller asks for it, copy the rest of the branch after it.
 
 All of it happens in the one transaction that the caller opened, in bounded portions: nothing is half edited, and memory
 holds a portion of a long branch.
@@ -48,7 +48,7 @@ class Edited(Struct, frozen=True):
 
 
 class PlannedEdit(NamedTuple):
-    """What an edit was asked for."""
+    """The arguments of an edit."""
 
     headish: Headish
     wanted: EditedContent

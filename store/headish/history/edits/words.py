@@ -1,4 +1,4 @@
-"""What differs between two texts, word by word; and which parts of two sequences correspond, in bounded time.
+"""Compare two texts word by word, and match the parts of two sequences, in bounded time.
 
 The standard library's matcher takes the square of the length, or more, for sequences of a few different elements. So it
 is given short stretches alone: what both sides begin and end with is set aside, then every element that each side has

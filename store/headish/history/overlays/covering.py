@@ -1,4 +1,4 @@
-"""What a new overlay covers: the turns from one to another of a thread, each call with its results."""
+"""Choose the turns that a new overlay covers: a range of a thread, each call together with its results."""
 
 from __future__ import annotations
 

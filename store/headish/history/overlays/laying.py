@@ -1,4 +1,4 @@
-"""Laying an overlay: the turns are found, covered and appended behind in one transaction."""
+"""Store an overlay: find the turns that it covers and append it, in one transaction."""
 
 from __future__ import annotations
 

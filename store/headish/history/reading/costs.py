@@ -1,4 +1,4 @@
-"""What answers cost, by a table of prices that the caller gives. Each counts once, as its tokens do."""
+"""Price answers by a table that the caller gives. Each answer counts once, as its tokens do."""
 
 from __future__ import annotations
 

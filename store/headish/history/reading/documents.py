@@ -1,4 +1,4 @@
-"""Documents that stand in messages by reference: turns of the same space, read where a message leaves."""
+"""Documents that messages refer to: turns of the same space, read when a message leaves the store."""
 
 from __future__ import annotations
 

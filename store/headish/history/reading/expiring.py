@@ -1,4 +1,4 @@
-"""What a provider keeps for a while, and a request names by its id until it runs out: the container of Anthropic's in
+"""Things that a provider keeps for a while, and a request names by id until they expire: Anthropic's container in
 which a thread's code runs, with its files, and the recordings that OpenAI made."""
 
 from __future__ import annotations

@@ -85,7 +85,9 @@ def _ends_of_twins(connection: Connection, space: int, twins: Mapping[TurnId, Ne
     ends: dict[TurnId, str] = {}
     for turn_id, each in twins.items():
         if each.digest not in groups:
+            # One more than are compared, to see whether there are more.
             found = twins_of(connection, space, each.digest, TWINS_READ + 1)
+            # Backwards, as handles show the end of an id: then the nearest neighbours share the most digits.
             groups[each.digest] = sorted(other[::-1] for other in found)
         others = groups[each.digest]
         fewest = TWIN_DIGITS if len(others) <= TWINS_READ else MANY_DIGITS

@@ -1,4 +1,4 @@
-"""The last answer of a thread that OpenAI keeps: a request may name it, and send only what was said since.
+"""The last answer of a thread that OpenAI still stores: a request may name it, and send only the messages after it.
 
 The server goes on from what it has seen. So the answer is named only where that is what the thread says up to it:
 nothing erased, nothing seen otherwise from here on, nothing merged in from elsewhere.

@@ -1,4 +1,4 @@
-"""Which turns of a thread a log shows: by role, by when they were said, by what they say."""
+"""Select the turns of a thread that a log shows: by role, by time, or by their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process has proven of turns that it read: that payloads have their address, and digests what they cover.
+"""Remember which turns this process has verified: payload against hash, and content against digest.
 
 Whoever talks reads the same thread again and again. What is read is compared with what was proven, byte by byte, so
 damage is found as ever; only a hash that was taken of the very same bytes is not taken again.

@@ -1,4 +1,4 @@
-"""Versions: the turns that stand in one place of a conversation, of which a person sees one at a time.
+"""Versions: alternative turns at one place of a conversation. A person sees one of them at a time.
 
 Two turns are versions of one another if they continue the same turns in the same role, or if one of them supersedes the
 other; so are versions of versions. At the beginning of a conversation (rule R33, conversations), where everybody's

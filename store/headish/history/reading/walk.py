@@ -62,6 +62,8 @@ def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walk
     for thread in threads:
         for chain, members in groupby(thread, itemgetter(0)):
             walked = list(members)
+            # Two statements may bring parts of one chain, for ends at different positions: the longer part contains the
+            # other.
             if len(walked) > len(chains.get(chain, ())):
                 chains[chain] = _marked(connection, space, walked)
     segments = arrange(ends, links)
@@ -184,9 +186,11 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
         read = _checked(connection, space, read_tree(connection, space, joined))
         before = len(walked)
         walked |= {each.place: each for each in read}
+        # Without this a link to a missing turn would be followed forever.
         if len(walked) == before:
             raise CorruptTurn(f"{joined.chain}/{joined.pos}", "a turn that others continue is missing")
         joined = next((parent for parents in links.values() for parent in parents if parent not in walked), None)
+        # Only when no link is left to follow: each other root costs three statements more.
         joined = joined or _other_root(connection, space, walked, links)
     return WalkedTree(sorted(walked.values(), key=lambda each: each.seq), links, places)
 

@@ -1,4 +1,4 @@
-"""Windows: what a model sees of a thread, and what people see, where overlays change it (rule R34, overlays).
+"""Windows: a thread as a model sees it, and as people see it, after overlays (rule R34, overlays).
 
 ``states`` follows what a thread's overlays say of each turn, ``view`` makes of it what a model sees, ``resolve`` a
 window of that, ``transcripts`` what an export is written from, ``faces`` what people see. ``resent`` compares a list

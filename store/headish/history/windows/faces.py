@@ -1,4 +1,4 @@
-"""What people see of a thread with overlays: which turns are hidden, or have other words, and where a line says so."""
+"""A thread with overlays as people see it: hidden turns, replaced words, and the lines that point them out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the overlays of a thread say of its turns: read in walk order, what is said later holds.
+"""The effect of overlays on the turns of a thread: read in walk order, a later overlay wins.
 
 Overlays name turns by their digests, so they hold in every store that has the thread. An overlay stands behind the
 turns that it covers: they lead to it. Where a turn merges branches, the overlays of all of them hold from there on, in

@@ -1,4 +1,4 @@
-"""A thread with overlays as what a transcript is written from: what a model sees of it, or what people see."""
+"""Prepare a thread with overlays for a transcript: as a model sees it, or as people see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model sees of a thread: the messages of its turns as the overlays leave them.
+"""A thread as a model sees it: the messages of its turns after overlays.
 
 Invariants: a call and its result are seen together, and the call decides; a turn that is added changes nothing of what
 was seen before it, unless it is an overlay.

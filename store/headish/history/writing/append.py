@@ -93,6 +93,7 @@ def append_batch(
     roots, heads = count_ends(plans, tips)
     given_bytes = sum(len(draft.payload) for draft in drafts)
     after = take_seq(connection, space, len(drafts), roots=roots, heads=heads, given_bytes=given_bytes)
+    # The counter was read anyway, so a space that never barred anything pays no statement for this.
     if after.bars:
         refuse_barred(connection, space, (draft.said.hash for draft in drafts))
     builder = _Builder(after.seq - len(drafts) + 1, {place.chain: tip.pos for place, tip in tips.items()}, mint)

@@ -22,6 +22,7 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
 
     Raises: InvalidArgument for a mapping without content.
     """
+    # A block is a mapping, too; only a block has a type.
     if not isinstance(item, Mapping) or "type" in item:
         return item, {}
     if "content" not in item:
@@ -42,6 +43,7 @@ class DraftBatch:
     def add(self, draft: Draft) -> list[Draft]:
         """Take a draft; the batch that ends before it, if one does."""
         is_full = len(self._drafts) == BATCH_TURNS or self._size_bytes >= BATCH_BYTES
+        # Full is noticed at the next draft, so a last batch that is exactly full leaves no empty one behind.
         ended = self.take() if self._drafts and (is_full or _needs_stored(draft)) else []
         self._drafts.append(draft)
         self._size_bytes += draft.size_bytes

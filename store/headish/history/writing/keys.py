@@ -1,4 +1,4 @@
-"""Keys: what another system calls a turn, so that it is stored once (rule R35, keys).
+"""Keys: another system's name for a turn, by which headish stores the turn once (rule R35, keys).
 
 The space is locked, so a key that was looked up stays free, or known, until the commit.
 """
@@ -51,6 +51,7 @@ def append_once(
         same = None if key is None else known.get(key)
         if same is None:
             same = len(new)
+            # Items that were known are not stored again, so those behind them move up.
             continues = tuple(_renumbered(each, where, stream.first_index, index) for each in draft.continues)
             new.append(replace(draft, continues=continues) if continues != draft.continues else draft)
             if key is not None:

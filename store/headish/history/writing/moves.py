@@ -1,4 +1,4 @@
-"""Moving names: set, removed, undone. The space is locked, so a name that was looked at stays where it is."""
+"""Set, remove and undo names. The space is locked, so a name stays where this module found it until the commit."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def undo_name(
     if place is None:
         raise UnknownBookmark(stored_name(name))
     check_expected(name, expect, _id_of(connection, space, name) if expect is not None else None)
+    # One more than is undone: the name goes back onto it.
     walked = list(islice(walk_first_parents(connection, space, place), turns + 1))
     if len(walked) <= turns:
         return remove_name(connection, space, name, None), walked[::-1]

@@ -88,6 +88,8 @@ class Planner:
         self.mentioned = _mentioned(drafts)
         self.found = find_bookmarks(connection, space, self.mentioned)
         """Where the names that the batch mentions were before it, of those that there are."""
+        # Where names are after the drafts so far: a later draft must see the move of an earlier one, which is in no row
+        # yet.
         self._names: dict[bytes, Known | int | None] = {}
         self.plans: list[AppendPlan] = []
 
@@ -95,6 +97,7 @@ class Planner:
         found = [self._find(reference, index) for reference in draft.continues]
         if draft.respond:
             found.append(self._newest(index))
+        # Two references may name one turn. A link of it twice would walk it once and digest it twice.
         parents = tuple(dict.fromkeys(found))
         name = self._moving_name(draft, parents)
         self._check_expected(draft, name)
@@ -114,6 +117,7 @@ class Planner:
             moved = self._position(reference.bookmark.encode())
             if moved is not None:
                 return moved
+        # The newest turn is the draft before this one, which the database cannot find yet.
         elif reference.name == "@" and index and not reference.steps:
             return index - 1
         stored = find_turn(self._connection, self._space, reference)
@@ -125,6 +129,7 @@ class Planner:
             raise UnknownTurn(shown(item), "an item can continue only the items before it")
         if item >= self._first_index:
             return item - self._first_index
+        # Only commit numbers are remembered of earlier batches: a stream of a million items must not keep their turns.
         batch = max((each for each in self._earlier if each.first_index <= item), key=lambda each: each.first_index)
         return self._known(turn_by_seq(self._connection, self._space, batch.seq_of(item)), str(item))
 
@@ -157,6 +162,7 @@ class Planner:
             name = first.bookmark.encode()
             if self._position(name) is not None:
                 return name
+        # Of several names at one turn none moves: headish cannot know on which of them the caller goes on.
         names = self._names_at(parents[0])
         return names[0] if len(names) == 1 else None
 
@@ -185,6 +191,7 @@ class Planner:
         position = self._position(name)
         if position is None:
             return
+        # A list, not a recursion: a batch may be one chain that is longer than the stack is deep.
         ahead, seen = list(parents), set[Known | int]()
         while ahead:
             parent = ahead.pop()
@@ -220,7 +227,7 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
 
 
 def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
-    """The plans of a batch, in which only the last turn that a name moves to says that it moved it (rule R39, once)."""
+    """The plans of a batch: only the last turn that a name moves to says that it moved the name (rule R39, one row)."""
     last = {plan.name: index for index, plan in enumerate(plans)}
     return [plan if last[plan.name] == index else plan._replace(name=None) for index, plan in enumerate(plans)]
 

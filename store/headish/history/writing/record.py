@@ -73,6 +73,7 @@ def record_list(
     wanted = ListMatch(digests_of_list(drafts, stored_base), stored_base, roots)
     matched, tip = match_recorded(connection, space, wanted)
     end = before if stored_base is None else stored_base.place
+    # A client of a thread with overlays re-sends what it was shown, and that has other digests than the stored turns.
     if end is not None and (not matched if base is not None else tip is None or tip.place != end):
         matched, tip = _match_seen(connection, space, drafts, end, (matched, tip))
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
@@ -109,6 +110,7 @@ def match_recorded(connection: Connection, space: int, wanted: ListMatch) -> tup
     last, twins = find_last_known(connection, space, wanted.digests)
     if not twins:
         return 0, wanted.base
+    # Each twin costs a walk of links. A thousand threads that all begin with one greeting would take a thousand.
     for twin in twins if len(twins) <= TWINS_TRIED else ():
         if _belongs(connection, space, wanted, last, twin.place):
             return last + 1, turn_at(connection, space, twin.place)
@@ -196,6 +198,7 @@ def digests_of_list(drafts: Sequence[Draft], base: StoredTurn | None) -> list[by
 def _spread(low: int, high: int) -> list[int]:
     """Which indexes of a range to look at: the last ones, because a client adds a few messages; some of the rest."""
     near = max(low, high - LOOKED_UP // 2)
+    # Rounded up: one digest too many would not fit into one statement.
     step = -(-(near - low) // (LOOKED_UP // 2)) or 1
     return [*range(low, near, step), *range(near, high)]
 

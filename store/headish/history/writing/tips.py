@@ -48,6 +48,7 @@ def is_plain(draft: Draft) -> bytes | None:
     """The name that a draft continues and moves, if that is all it asks for and its row holds its payload."""
     if draft.facts.is_looked_up or not draft.moves:
         return None
+    # Each of these needs something to be read or written that the conditional UPDATE does not prove.
     if len(draft.continues) != 1 or draft.respond or draft.expect is not None or len(draft.payload) > INLINE_BYTES:
         return None
     [reference] = draft.continues
@@ -114,10 +115,13 @@ def remember(known: Remembered, written: Written) -> Remembered:
 
     What it knew stays, less the names whose turns were continued, unless somebody else wrote in between.
     """
+    # Somebody else wrote in between, and may have moved any name.
     kept = known.names if known.numbers == written.before else {}
+    # A turn that something else continues may no longer be the last of its chain.
     names = {name: left for name, left in kept.items() if left.named.place not in written.continued}
     last = written.built[-1].turn
     for name, named in written.moved.items():
+        # Out and in again: the order of the dict is that of the last moves, and the oldest is forgotten.
         names.pop(name, None)
         names[name] = Left(named, last.id, last.digest)
     if len(names) > NAMES:

@@ -1,4 +1,4 @@
-"""Whether a file can be of the format that it was said to be.
+"""Check that a file can be of the format that the caller named.
 
 A format that was named wrongly would leave out record after record, or break on each. What a file is can be told where
 it bears the marks of another format and none of its own; else the reader decides.
@@ -64,7 +64,7 @@ def check_fits(given: ImportSource, format: str) -> None:
 
 
 def refuse_nothing(given: ImportSource, format: str) -> None:
-    """For a file in which nothing was found, and nothing broken either.
+    """Refuse a file of another format, in which the reader found nothing, and nothing broken either.
 
     Raises: InvalidImport where the file holds something, and bears no mark of the format.
     """

@@ -1,4 +1,4 @@
-"""What is to be said of each format beside what its reader makes of a file: docs/reference/imports.md is written from it.
+"""Notes on each import format beside its reader's own; docs/reference/imports.md is generated from them.
 
 A test holds that the keys are those that turns get, and that every format here is one that is imported.
 """

@@ -65,7 +65,7 @@ class SessionRecord(msgspec.Struct):
 
 
 class StateDeltas(NamedTuple):
-    """A change of state, by scope, without prefixes. What is ``temp:`` is nobody's."""
+    """A change of state, by scope, without prefixes. Keys that begin with ``temp:`` belong to no scope."""
 
     app: Values
     user: Values

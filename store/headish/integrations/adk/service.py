@@ -103,7 +103,7 @@ class HeadishSessionService(BaseSessionService):
         return await self._run(_list, app_name, user_id)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session; nothing where there is none. What was said goes, unless ``erase=False``."""
+        """Delete a session, if it exists. Its content is erased, unless ``erase=False``."""
         erase = erases(self._erase, "HeadishSessionService", "delete_session", deletes=True)
         await self._run(_delete, _place(app_name, user_id, session_id), erase)
 

@@ -85,7 +85,7 @@ class HeadishSession:
         return cast("list[TResponseInputItem]", found)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items, all together or none. Raises: TypeError for what is no JSON."""
+        """Add items, all together or none. Raises: TypeError for a value that is not JSON."""
         self._held.check()
         if items:
             await self._run(self._add, list(items))

@@ -48,7 +48,7 @@ class HeadishChatMessageHistory(BaseChatMessageHistory, Scoped):
         return self._run(_read)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages, all together or none. Raises: TypeError for what is no JSON."""
+        """Add messages, all together or none. Raises: TypeError for a value that is not JSON."""
         self._run(_add, list(messages))
 
     def clear(self) -> None:

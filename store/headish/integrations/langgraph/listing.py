@@ -26,7 +26,7 @@ from headish.integrations.langgraph.records import CheckpointObject, ThreadLane
 
 
 class CheckpointQuery(NamedTuple):
-    """What a list was asked for; None is any."""
+    """The filters of a list; None is any."""
 
     thread: str | None
     ns: str | None
@@ -48,7 +48,7 @@ class CheckpointQuery(NamedTuple):
 
 
 class CheckpointLister:
-    """Reads what was asked for."""
+    """Reads the checkpoints that a query asks for."""
 
     def __init__(self, held: DatabaseHold, serde: SaverSerde, query: CheckpointQuery) -> None:
         self._held, self._serde, self._query = held, serde, query

@@ -88,10 +88,10 @@ def _check_integer(value: int) -> None:
 
 
 def too_deep() -> Refusal:
-    """For an event that nests further than a turn can."""
+    """The error for an event that nests deeper than a turn can."""
     return Refusal(f"more than {NESTING_LIMIT} arrays and objects lie inside each other")
 
 
 def too_large(limit_bytes: int) -> Refusal:
-    """For an event past the limit."""
+    """The error for an event past the limit."""
     return Refusal(f"it has more than {limit_bytes:,} bytes")

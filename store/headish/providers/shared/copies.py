@@ -63,7 +63,7 @@ class Arguments(NamedTuple):
 
 
 def arguments_object(call: ToolUse) -> Arguments:
-    """The arguments of a call; what is no JSON object is wrapped in one."""
+    """The arguments of a call; a value that is not a JSON object is wrapped in one."""
     if is_custom(call):
         return Arguments({INPUT: custom_text(call)}, True)
     if isinstance(call.input, Mapping):
@@ -72,7 +72,7 @@ def arguments_object(call: ToolUse) -> Arguments:
 
 
 def custom_text(call: ToolUse) -> str:
-    """What a custom tool was called with. Raises: InvalidContent for what is no JSON."""
+    """The input of a custom tool's call. Raises: InvalidContent for a value that is not JSON."""
     return call.raw if call.raw is not None else encoded(call.input)
 
 

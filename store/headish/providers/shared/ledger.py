@@ -54,6 +54,7 @@ class _OpenCalls:
         for call in calls:
             self._by_name[call.block.name].append(call)
             self._all.append(call)
+        # Reversed onto a stack: the first call of the newest message is on top.
         for call in reversed(calls):
             id = call.block.id
             if id is not None:
@@ -287,6 +288,7 @@ def _answers(ledger: _Ledger, message: Message, calls: Iterable[_Call], cache: C
         if found is None:
             what = f"the call of {call.block.name[:80]} has no result: settled as interrupted"
             ledger.notes.append(Note(what, message.turn))
+            # An error, so that the model does not take the note for what the tool answered.
             found = ToolResult(content=(Text(INTERRUPTED),), is_error=True)
         named = found.tool_use_id == call.id and found.name == call.block.name
         results.append(found if named else replace(found, tool_use_id=call.id, name=call.block.name))

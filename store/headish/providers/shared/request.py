@@ -158,6 +158,7 @@ class RequestWriter(BlockMapper):
         """Say that the last message was made of these turns too."""
         last = self.turns[-1]
         if not isinstance(last, dict):
+            # A dict once there are several: a thousand messages joined one by one would copy a tuple a thousand times.
             last = self.turns[-1] = dict.fromkeys(last)
         last.update(dict.fromkeys(turns))
 

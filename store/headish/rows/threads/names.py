@@ -1,4 +1,4 @@
-"""Which names point at many turns: of a tree, or of ranges of chains. No other name of the space is read.
+"""Find the names that point into a tree or into ranges of chains. No other name of the space is read.
 
 A name that moved with its turn stands in the turn (``turn.head``), if it still points there; the sparse index
 ``bookmark_place`` has those that were set.

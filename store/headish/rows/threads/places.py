@@ -1,4 +1,4 @@
-"""Many places in one statement: what they continue, what continues them, and what grew from them.
+"""Look up many places in one statement: their parents, their children, and everything that grew from them.
 
 A table of places is made of parameters, and other tables are joined to it. A list of places by IN reads the whole space
 on SQLite, which has no index for pairs of values. Joined from such a table by outer joins, which fix the order, each

@@ -1,1 +1,1 @@
-"""Statements of what looks after a space: the feed, erasures, the search index, backups."""
+"""Statements of the feed, erasures, the search index and backups of a space."""

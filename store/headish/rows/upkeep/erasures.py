@@ -1,4 +1,4 @@
-"""What takes content away, and what asks who else needs it. Every writer has locked the space."""
+"""Statements that remove content, and those that check who else needs it. Every writer has locked the space."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -
     Cost: reads the space once, however many addresses there are: erasing is rare, and an index would cost every append.
     """
     wanted = set(hashes)
+    # No index has addresses, so each statement reads the space; past one portion, one pass of pages is cheaper.
     if len(wanted) <= LOOKED_UP:
         rows = [row for portion in in_portions(wanted) for row in connection.rows(SAYING, space=space, **portion)]
         return [(Place(chain, pos), hash) for _, chain, pos, hash in sorted(rows)]
@@ -230,6 +231,7 @@ DROP_PAYLOAD = Query("drop a payload", "DELETE FROM payload WHERE space = :space
 
 def drop_payloads(connection: Connection, space: int, hashes: Iterable[bytes]) -> None:
     """Delete large payloads. Nothing that stays may need them."""
+    # In the order of ``add_payloads``, so that writers cannot deadlock.
     rows = [{"space": space, "hash": hash} for hash in sorted(hashes)]
     if rows:
         connection.run_many(DROP_PAYLOAD, rows)

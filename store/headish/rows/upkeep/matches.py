@@ -1,4 +1,4 @@
-"""Turns that may match a search, and what of them is searched: with their payloads, by commit number."""
+"""Turns that may match a search, with the payloads that are searched, by commit number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of ``erasure``: receipts, and what they say of the turns that were erased."""
+"""Rows of ``erasure``: receipts, and the marks that they leave in place of erased turns."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ RECEIPTS_AFTER = Query(
 
 
 def named_by_erasures(connection: Connection, space: int, names: Iterable[bytes]) -> set[bytes]:
-    """Of some names those that an erasure gave to a bookmark in the place of its own. Cost: one statement for each that
+    """The names, among some, that an erasure gave to bookmarks in place of their own. Cost: one statement for each that
     looks like one."""
     found: set[bytes] = set()
     for name in names:

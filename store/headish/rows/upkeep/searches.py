@@ -1,4 +1,4 @@
-"""Rows of the search index, and what it is made of: turns with their payloads, by commit number.
+"""Rows of the search index, and the turns with payloads that it is built from, by commit number.
 
 An entry is a turn: its commit number, and its words, each behind the number of the space and a sign. SQLite and
 PostgreSQL get the same words and the same questions; a question is written in FTS5's words, and PostgreSQL's spelling

@@ -1,4 +1,4 @@
-"""All rows of a space, table by table: what a backup holds, and what a restore puts back.
+"""All rows of a space, table by table, as a backup reads and a restore writes them.
 
 A restore marks the counter of its space with a word of its own, ``restoring:`` and 16 hex digits. As long as the mark
 stands nobody opens the space, and whoever finds another mark has lost it to a later restore.

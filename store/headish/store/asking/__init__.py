@@ -1,1 +1,1 @@
-"""Verbs that ask a provider: requests, replies, tool calls, batches, and whom and with what to ask."""
+"""Verbs that call a provider: requests, replies, tool calls, batches, and the pointers and tools for them."""

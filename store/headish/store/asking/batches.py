@@ -1,4 +1,5 @@
-"""``store.batches``: many heads asked at once, later and for less; each answer continues the turn that was asked from.
+"""``store.batches``: ask about many heads at once, later and for less; each answer continues the head it was asked
+about.
 
 A batch is an object of the store (rule R38, objects), collected by ``collect`` alone: nothing else ever asks a provider
 for it. It is stored before the provider is asked, so a process that dies leaves at worst a batch whose creation is

@@ -1,4 +1,4 @@
-"""Verbs for requests: a headish as what a provider is asked with, and what would be repaired in it."""
+"""Verbs for requests: write a headish as a provider's request, and report what would be repaired in it."""
 
 from __future__ import annotations
 

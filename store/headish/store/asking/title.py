@@ -1,4 +1,4 @@
-"""``ask_title``: a provider suggests what a conversation may be called. Nothing is stored."""
+"""``ask_title``: a provider suggests a title for a conversation. Nothing is stored."""
 
 from __future__ import annotations
 

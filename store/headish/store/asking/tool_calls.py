@@ -1,4 +1,4 @@
-"""The tool calls of an answer: which are open, and their results as the turn that comes next."""
+"""The tool calls of an answer: find the open ones, and store their results as the next turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``store.tools``: what MCP servers offer, as it was stored, each list with its history."""
+"""``store.tools``: the stored tool lists of MCP servers, each with its history."""
 
 from __future__ import annotations
 

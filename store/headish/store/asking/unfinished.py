@@ -1,4 +1,4 @@
-"""Answers that their provider keeps: of those that are incomplete here, what the provider has is fetched and stored.
+"""Fetch and store answers that are incomplete here and that their provider still has.
 
 Nothing here runs by itself: opening a store never reaches the network.
 """

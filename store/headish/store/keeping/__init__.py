@@ -1,1 +1,2 @@
-"""What a space keeps beside its turns (bookmarks, conversations, objects), and what backs up, exports or erases all."""
+"""The parts of a store beside its turns (bookmarks, conversations, objects), and the verbs that back up, export or
+erase."""

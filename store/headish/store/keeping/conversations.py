@@ -1,4 +1,4 @@
-"""``store.conversations``: what people call a conversation, and what they say of it (rule R33, conversations)."""
+"""``store.conversations``: titles, tags and other records of conversations (rule R33, conversations)."""
 
 from __future__ import annotations
 

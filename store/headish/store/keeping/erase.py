@@ -1,4 +1,5 @@
-"""Verbs that erase: turns, whole spaces, and what nothing names any more. ``store.erasures`` are the receipts."""
+"""Verbs that erase turns and whole spaces, and collect what nothing names any more. ``store.erasures`` are the
+receipts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that write many conversations: one by one as they are asked for, or a file for each in a folder."""
+"""Verbs that write many conversations: one by one on demand, or a file for each in a folder."""
 
 from __future__ import annotations
 

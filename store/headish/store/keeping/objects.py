@@ -1,4 +1,4 @@
-"""``store.objects``: values of an application that are no turns (rule R38, objects)."""
+"""``store.objects``: values of an application beside its turns (rule R38, objects)."""
 
 from __future__ import annotations
 

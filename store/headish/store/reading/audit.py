@@ -1,4 +1,4 @@
-"""``store.audit``: who wrote what, in the order of the commits. Nothing is stored for it beside what is there."""
+"""``store.audit``: who wrote what, in the order of the commits, derived from rows that are stored anyway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that compare: which turns are versions of one another, and what differs between two branches."""
+"""Verbs that compare: list the versions of a turn, and the differences between two branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb that searches, and what builds the index behind it."""
+"""The verb that searches, and the one that builds its index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which turns may be erased: those that lead to nothing which stays. The space is locked."""
+"""Find the turns that may be erased: those that lead to nothing that stays. The space is locked."""
 
 from __future__ import annotations
 

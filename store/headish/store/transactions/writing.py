@@ -1,4 +1,4 @@
-"""``WriteTransaction``: what a function that ``Store.write`` runs may change, all of it together or nothing."""
+"""``WriteTransaction``: the changes that a function of ``Store.write`` may make, all of them together or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that store turns. What a verb takes is checked and encoded before its transaction opens."""
+"""Verbs that store turns. They check and encode their arguments before their transaction opens."""
 
 from __future__ import annotations
 

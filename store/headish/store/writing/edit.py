@@ -1,4 +1,4 @@
-"""Verbs that change what was said: an edit is another turn beside the old one."""
+"""Verbs that edit: an edit stores another turn beside the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that change how a thread is seen, and destroy nothing: overlays, and compaction."""
+"""Verbs that change how readers see a thread, and destroy nothing: overlays and compaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trainer may see of a thread: what was said, and nothing that a provider or a reader added to it.
+"""Reduce a thread to what a trainer may see: its content, without anything that a provider or a reader added.
 
 Left out are what is hidden from anybody, reasoning unless it is asked for, what was erased or cut off, blocks and ids
 of providers, and whatever looks like a key. The thread ends with an answer, because nothing is learnt from what follows

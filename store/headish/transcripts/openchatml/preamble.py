@@ -1,5 +1,5 @@
-"""What stands before the first frame of a 2.x file: blanks, or the YAML header, which ends at the first line that
-begins with a start token. The specification's own header holds that token inside a list, so the first token is not it.
+"""The text before the first frame of a 2.x file: blanks, or the YAML header, which ends at the first line that begins
+with a start token. The specification's own header holds that token inside a list, so the first token is not it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What arguments, texts and addresses must be."""
+"""Checks of arguments, texts and addresses."""

@@ -1,4 +1,4 @@
-"""Base URLs: which can be called, and which may be sent a key.
+"""Base URLs: check which ones headish can call, and which ones may receive a key.
 
 The grammar is narrower than RFC 3986 on purpose: no other reader of URLs can find another host in what this module
 accepts, so the host that was checked is the host that is called.

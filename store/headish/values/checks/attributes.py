@@ -1,4 +1,4 @@
-"""Which values the attributes of a message may have, in whatever format it leaves later."""
+"""Check the attributes of a message, so that every format can write them later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of a public function: an argument of the wrong kind is refused there, by name, before anything is done.
+"""Check the arguments of public functions: refuse one of the wrong kind, by name, before anything is done.
 
 The name of a parameter tells its kind, because one word means one thing everywhere: ``limit`` is a count, ``drop`` a
 list of words. What has a grammar of its own is checked by that (a headish, a name, content), not here.

@@ -1,4 +1,4 @@
-"""The door of every file that a person names, to read or to write: regular files only, opened without waiting.
+"""Open files that a person names, to read or to write: regular files only, opened without waiting.
 
 A pipe without a writer, a terminal or a device would be waited for without end, or never ends; what the kernel shows
 under ``/proc`` and ``/sys`` is no file that somebody keeps, and to write there changes the machine. So a path is looked

@@ -1,1 +1,1 @@
-"""What verbs about whole spaces give."""
+"""The results of verbs about whole spaces."""

@@ -1,4 +1,4 @@
-"""What an audit says: who wrote what, and when."""
+"""The lines of an audit: who wrote what, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backup and a restore say when they are done."""
+"""The results of a backup and of a restore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches: many heads that a provider is asked about at once, later and for less."""
+"""Batches: a provider answers about many heads at once, later and for less."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a space, as whoever follows it gets them, each once and in the order of the commits."""
+"""Changes of a space as its followers get them, each once and in the order of the commits."""
 
 from __future__ import annotations
 

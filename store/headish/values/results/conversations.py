@@ -1,4 +1,4 @@
-"""Conversations as people see them, and what they say of them (rule R33, conversations)."""
+"""Conversations as people see them, with their titles and tags (rule R33, conversations)."""
 
 from __future__ import annotations
 

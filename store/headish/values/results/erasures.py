@@ -1,4 +1,4 @@
-"""Erasures as callers get them: the receipt of each, and what one found, took and left."""
+"""Erasures as callers get them: the receipt of each, and a report of what it found, took and left."""
 
 from __future__ import annotations
 

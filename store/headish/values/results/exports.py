@@ -1,4 +1,4 @@
-"""What an export of many conversations gives: one by one, and for a folder of files."""
+"""The results of an export of many conversations, one by one or as a folder of files."""
 
 from __future__ import annotations
 

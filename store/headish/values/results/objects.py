@@ -1,4 +1,4 @@
-"""Objects: what a program keeps beside its turns, under a kind and a key."""
+"""Objects: values that a program keeps beside its turns, under a kind and a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as plain data: what ``json.dumps`` takes, with the names of the fields."""
+"""Results as plain data that ``json.dumps`` takes, with the names of the fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a space may hold."""
+"""The limits of a space, and how much it holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of Chat Completions in a log: what was asked, and what was answered.
+"""A call of Chat Completions in a log: its request and its answer.
 
 Read are lines of OpenAI's batches (``{custom_id, body}`` and ``{custom_id, response: {body}}``), and of logs that keep
 both (``{request, response}``, or the body of a request with a ``response`` or ``choices`` beside it).

@@ -1,1 +1,1 @@
-"""What services give back to the people who used them: one large file, or an archive of it."""
+"""Readers of the exports that services give their users: one large file, or an archive of it."""

@@ -1,4 +1,4 @@
-"""What a message of ChatGPT's export says, by its ``content_type``, as content blocks."""
+"""Convert a message of ChatGPT's export to content blocks, by its ``content_type``."""
 
 from __future__ import annotations
 

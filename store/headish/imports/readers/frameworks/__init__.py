@@ -1,1 +1,1 @@
-"""What agent frameworks keep of their runs: sessions, checkpoints, lists of messages."""
+"""Readers of what agent frameworks store: sessions, checkpoints, lists of messages."""

@@ -32,7 +32,7 @@ _TITLE_CHARACTERS = 200
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The histories of a file. Raises: InvalidImport for a file that is no JSON."""
+    """The histories of a file. Raises: InvalidImport for a file that is not JSON."""
     for where, history in _histories(given):
         yield _History(history, where, given).conversation()
 

@@ -1,1 +1,1 @@
-"""Databases and streams in which other tools keep what was said."""
+"""Readers of the databases and streams in which other tools keep conversations."""

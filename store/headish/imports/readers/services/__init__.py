@@ -1,1 +1,1 @@
-"""What services export: chat servers, logs of evaluations, traces."""
+"""Readers of exports from services: chat servers, logs of evaluations, traces."""

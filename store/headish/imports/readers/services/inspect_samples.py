@@ -1,4 +1,4 @@
-"""One sample of an Inspect log: its messages, and the lists with which its model was asked."""
+"""One sample of an Inspect log: its messages, and the message lists that were sent to its model."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _TALK = ("messages", "messagesTree", "conversationId", "title", "branches", "rec
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
-    """The conversations of a file, mostly one. Raises: InvalidImport for a file that is no JSON."""
+    """The conversations of a file, mostly one. Raises: InvalidImport for a file that is not JSON."""
     for where, record in read_values(given):
         listed = _messages(record)
         if listed is None:

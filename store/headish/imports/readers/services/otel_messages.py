@@ -1,4 +1,4 @@
-"""What a span says of a call to a model: its messages, in whichever of the conventions it was written.
+"""Read the messages of a model call from a span, in whichever convention the span uses.
 
 - GenAI since 1.37: ``gen_ai.input.messages``, ``gen_ai.output.messages`` and ``gen_ai.system_instructions``, as values
   or as a text that holds JSON.

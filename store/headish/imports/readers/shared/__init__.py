@@ -1,1 +1,1 @@
-"""What several readers do: databases of others, lists that repeat one another, JSON of any layout, times."""
+"""Code that several readers share: foreign databases, lists that repeat one another, JSON of any layout, times."""

@@ -1,1 +1,1 @@
-"""What LangGraph's savers store, read as data: checkpoints in SQLite and in PostgreSQL, and the channels of a graph."""
+"""Read what LangGraph's savers store, as data: checkpoints in SQLite and in PostgreSQL, and the channels of a graph."""
