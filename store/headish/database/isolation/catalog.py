@@ -55,7 +55,7 @@ SELECT {_GRANTEE}, a.privilege_type, c.relname, NULL FROM pg_class c, aclexplode
 LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE {_HERE} AND a.grantee <> c.relowner
 UNION ALL
 SELECT {_GRANTEE}, a.privilege_type, c.relname, t.attname::text
-FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) a
+FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND NOT t.attisdropped, aclexplode(t.attacl) a
 LEFT JOIN pg_roles g ON g.oid = a.grantee WHERE {_HERE} AND a.grantee <> c.relowner
 """
 _EXECUTED = f"""
