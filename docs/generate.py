@@ -24,7 +24,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 import headish
-from headish import errors, limits
+from headish import errors
 from headish.database import schema
 from headish.database.file import fulltext
 from headish.database.revisions import REVISION
@@ -49,6 +49,7 @@ from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
 from headish.store.keeping.objects import Objects
 from headish.store.keeping.spaces import Spaces
+from headish.values import limits
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.audits import Audited, Authored

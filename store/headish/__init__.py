@@ -1,13 +1,7 @@
 """headish keeps conversations with language models the way git keeps code.
 
-The flow, which is also the way to read the code. A folder is a floor; a module imports lower floors only::
-
-    5  store/ answers/                          what a program calls: verbs that open transactions
-    4  history/ feeds/ imports/ verify/ erasing/ the graph of turns: a Connection in, values out
-    3  rows/                                    one or two statements each
-    2  database/   calls/ tools/                the tables and their dialects   I/O without a store
-    1  content/ providers/ transcripts/ renderings/                             no SQLAlchemy, no I/O
-    0  values/                                  frozen structs
+The flow, which is also the way to read the code. A folder is a floor, and a module imports lower floors only
+(``pyproject.toml`` lists them, CONTRIBUTING.md says what each is for)::
 
     content ──> history (planning, append) ──> rows ──> database
                                                            │
