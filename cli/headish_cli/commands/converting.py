@@ -43,7 +43,7 @@ def convert_command(
     tight: bool,
     **tokens: str,
 ) -> None:
-    """Print a transcript in another format. What would not come back the same is refused.
+    """Print a transcript in another format. Refuses anything that would not survive the round trip.
 
     Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
     interchange20, and json, the neutral model.

@@ -53,9 +53,9 @@ def request_command(
     settings: GlobalOptions, headish: tuple[str, ...], provider: str | None, ptr: str | None, model: str | None,
     stream: bool, explain: bool, as_json: bool, budget: Any, **settings_given: Any,
 ) -> None:  # fmt: skip
-    """Print the request body that asks a provider to continue a HEADISH. What was repaired or left out is told.
+    """Print the request body that asks a provider to continue a HEADISH. Repairs and omissions are reported on stderr.
 
-    Without --to and --ptr, whom the thread's own provider pointer names is asked. Several HEADISH are asked from as if
+    Without --to or --ptr, uses the thread's own pointer. Several HEADISH are asked from as if
     one turn continued them all.
     """
     with settings.open() as store:

@@ -131,7 +131,7 @@ def ask_command(
 @json_option
 @pass_settings
 def retry_command(settings: GlobalOptions, headish: str, as_json: bool, timeout: dict[str, float], **call: Any) -> None:
-    """Ask again what HEADISH answered: for an answer that was cut off, or for another one.
+    """Ask for another answer in place of HEADISH. Use it for one that was cut off, too.
 
     The new answer stands beside the old one, and the bookmark moves over to it.
     """

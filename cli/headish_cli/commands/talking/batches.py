@@ -27,7 +27,7 @@ def batch_command() -> None:
     """Ask about many heads at once, for about half the price: the provider answers within a day.
 
     Anthropic, OpenAI (openai and openai_responses), Azure OpenAI and Gemini have batches. Nothing is collected by
-    itself: 'headish batch collect' stores what was answered, each answer behind the turn that was asked from.
+    itself: 'headish batch collect' stores the answers; each continues the turn it was asked about.
     """
 
 
@@ -75,7 +75,7 @@ def create_command(
 @json_option
 @pass_settings
 def status_command(settings: GlobalOptions, name: str | None, timeout: float | None, as_json: bool) -> None:
-    """Tell how far the batch NAME is at its provider; without NAME, list the batches, and ask nobody."""
+    """Tell how far the batch NAME is at its provider; without NAME, list the batches without asking any provider."""
     with settings.open() as store:
         if name is None:
             _list(store.batches.list(), as_json)

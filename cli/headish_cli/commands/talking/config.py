@@ -62,7 +62,7 @@ def get_command(key: str) -> None:
 @key_argument
 @click.argument("value")
 def set_command(key: str, value: str) -> None:
-    """Let VALUE hold for KEY. The file's comments and order stay."""
+    """Set KEY to VALUE. The file's comments and order stay."""
     if key in PATHS and "://" not in value and value != ":memory:":
         value = os.path.abspath(os.path.expanduser(value))  # the file is read from every folder
     check_value(key, value)
@@ -73,7 +73,7 @@ def set_command(key: str, value: str) -> None:
 @config_command.command("unset")
 @key_argument
 def unset_command(key: str) -> None:
-    """Let the file say nothing of KEY."""
+    """Remove KEY from the file."""
     path = config_path()
     if key not in read_config(path):
         say(f"{path} does not say {key}.")
@@ -95,7 +95,7 @@ def edit_command() -> None:
 @json_option
 @click.pass_context
 def show_command(ctx: click.Context, /, as_json: bool) -> None:
-    """Show what holds, and who says so: an option, a variable, the file, or nobody (default)."""
+    """Show each setting and where it comes from: an option, a variable, the file, or the default."""
     said = read_config(config_path())
     rows = [_effective(ctx, key, said) for key in KEYS]
     if as_json:

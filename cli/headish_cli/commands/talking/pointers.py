@@ -146,7 +146,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
 @json_option
 @pass_settings
 def default_command(settings: GlobalOptions, name: str | None, unset: bool, as_json: bool) -> None:
-    """Let threads that name no pointer be asked by NAME from now on; without NAME, print which one it is.
+    """Make NAME the default pointer, for threads that name none; without NAME, print it.
 
     A thread keeps the pointer that it was first asked by.
     """

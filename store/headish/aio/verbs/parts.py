@@ -43,7 +43,7 @@ class AsyncBatches(Front["Batches"]):
     """For asyncio: the batches of a space."""
 
     async def collect(self, name: str, *, timeouts: Timeouts | float | None = None) -> CollectedBatch:
-        """Store what a batch has answered, each answer behind the turn that was asked from, as ``reply`` would."""
+        """Store the answers of a batch; each continues the turn it was asked about, as ``reply`` would."""
         return await self._wait(self.sync.collect, name=name, timeouts=timeouts)
 
     async def create(

@@ -442,7 +442,7 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.resolve, headish=headish, raw=raw, budget=budget, count=count)
 
     async def retry(self, headish: str = '@', *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
-        """Ask again what a turn replied to: the new reply stands beside it, and its bookmark moves over."""
+        """Ask for another reply in place of a turn: the new one stands beside it, and its bookmark moves over."""
         return await self._ask(self.sync.retry, headish=headish, on_delta=on_delta, **options)
 
     async def run_tools(

@@ -150,7 +150,7 @@ def open_answer(
 
 @door()
 def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
-    """Ask again what a turn replied to: the new reply stands beside it, and its bookmark moves over.
+    """Ask for another reply in place of a turn: the new one stands beside it, and its bookmark moves over.
 
     The provider is that of the thread's pointer, else the one that replied before. ``options`` are those of
     ``open_answer``.

@@ -145,7 +145,7 @@ class Batches:
 
     @door(name=TEXT)
     def collect(self, name: str, *, timeouts: Timeouts | float | None = None) -> CollectedBatch:
-        """Store what a batch has answered, each answer behind the turn that was asked from, as ``reply`` would.
+        """Store the answers of a batch; each continues the turn it was asked about, as ``reply`` would.
 
         Its bookmark moves along if it still points there. An answer is stored once, whoever collects and however often.
         What failed or expired is kept with the batch. If the batch has not ended, nothing is stored. Results that

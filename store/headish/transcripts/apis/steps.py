@@ -1,7 +1,7 @@
 """What the three agent APIs share: a transcript as steps with ids, and steps back as messages.
 
 A step is one text, call or result. Calls without an id get ``noid_n`` on the way out, taken away on the way in, so that
-every result names its call. What would not come back the same is refused.
+every result names its call. It refuses anything that would not survive the round trip.
 
 Source: the RWKV template's "Mapping to major APIs"; what today's APIs take outranks its tables.
 """
