@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from headish.content.unfinished import without_partial
 from headish.database.query import Connection
@@ -11,12 +12,14 @@ from headish.history.reading.decode import (
     read_message,
 )
 from headish.history.reading.options import resolve_options
-from headish.history.windows.view import SeenMessage, View, see, see_originals
 from headish.rows.threads.walks import Walked, read_marked
 from headish.values.blocks import Erased, erased_in
 from headish.values.messages import ContextWindow, Note
 from headish.values.places import Place
 from headish.values.turns import OVERLAY
+
+if TYPE_CHECKING:
+    from headish.history.windows.view import SeenMessage
 
 
 def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWindow:
@@ -39,6 +42,8 @@ def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextW
     if not is_marked and not any(isinstance(turn.payload, Erased) for turn in walked):
         messages = tuple(map(read_message, walked, contents))
         return without_partial(ContextWindow(messages, resolve_options(walked))), None
+    from headish.history.windows.view import View, see, see_originals  # late: it brings the rules of overlays along
+
     view = see(walked, contents) if is_marked and not raw else View(see_originals(walked, contents), [])
     seen = [each for each in view.seen if erased_in(each.message.content) is None]
     notes = (*view.notes, *_erased_notes(view.seen))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headish.errors import InvalidArgument
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import resolve_window
-from headish.store.reading.tokens import Budget, Count, max_tokens_of, measure_thread, room_for_request
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
 from headish.values.messages import ContextWindow
+
+if TYPE_CHECKING:
+    from headish.store.reading.tokens import Budget, Count
 
 
 @door()
@@ -42,7 +44,9 @@ def resolve(
 
 
 def _resolve_within(space: Space, headish: Headishes, raw: bool, budget: Budget, count: Count | None) -> ContextWindow:
+    # Late: few reads have a budget, and it brings pointers and what counts tokens along.
     from headish.history.budgets.counting import cut_window
+    from headish.store.reading.tokens import max_tokens_of, measure_thread, room_for_request
 
     if raw:
         raise InvalidArgument("a budget cuts what a model sees: it does not go with raw")
