@@ -6,16 +6,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from headish import Store
 from support.command import HEADISH, Command
+from support.packages import Bring, bringing
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/write-an-adapter.md"
-Bring = Callable[..., None]
 MODULE = """
 from headish.adapters.plugins import Description
 
@@ -35,19 +34,8 @@ def silent(read, conversation):
 
 @pytest.fixture
 def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:
-    """Make a package that brings adapters, as an installed one: its module, and what its metadata says."""
-
-    def brought(package: str, module: str, **adapters: str) -> None:
-        folder = tmp_path / "installed"
-        info = folder / f"{package}-1.dist-info"
-        info.mkdir(parents=True)
-        (folder / f"{package}.py").write_text(module)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
-        lines = [f"{name} = {package}:{function}" for name, function in adapters.items()]
-        (info / "entry_points.txt").write_text("\n".join(["[headish.adapters]", *lines]))
-        monkeypatch.syspath_prepend(str(folder))
-
-    return brought
+    """Make a package that brings adapters, as an installed one."""
+    return bringing("headish.adapters", tmp_path / "installed", monkeypatch)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,26 +15,15 @@ from headish import Store
 from headish.errors import BrokenExtension, UnknownFormat
 from imports.test_chatgpt import TIDES
 from support.command import HEADISH, Command
+from support.packages import Bring, bringing
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/write-an-import-reader.md"
-Bring = Callable[..., None]
 
 
 @pytest.fixture
 def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:
-    """Make a package that brings readers, as an installed one: its module, and what its metadata says."""
-
-    def brought(package: str, module: str, **readers: str) -> None:
-        folder = tmp_path / "installed"
-        info = folder / f"{package}-1.dist-info"
-        info.mkdir(parents=True)
-        (folder / f"{package}.py").write_text(module)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
-        lines = [f"{name} = {package}:{function}" for name, function in readers.items()]
-        (info / "entry_points.txt").write_text("\n".join(["[headish.readers]", *lines]))
-        monkeypatch.syspath_prepend(str(folder))
-
-    return brought
+    """Make a package that brings readers, as an installed one."""
+    return bringing("headish.readers", tmp_path / "installed", monkeypatch)
 
 
 TALK = """

@@ -150,25 +150,18 @@ def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> I
 
 
 # The primary key has the columns of this index, too, and would read every turn of the thread.
-READ_INHERITED = Query(
-    "turns that set options on the way to a place",
-    f"""
-    WITH RECURSIVE {REACH},
-    {TOP}
+_INHERITED = f"""{TOP}
     SELECT t.chain, t.pos, t.id, t.inherited FROM top
     LEFT JOIN turn AS t INDEXED BY turn_inherited ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
       AND t.inherited IS NOT NULL
-    """,
+"""
+READ_INHERITED = Query(
+    "turns that set options on the way to a place",
+    f"WITH RECURSIVE {REACH}, {_INHERITED}",
 )
 READ_INHERITED_OF_SEVERAL = Query(
     "turns that set options on the way to some places",
-    f"""
-    WITH RECURSIVE {REACH_OF_SEVERAL},
-    {TOP}
-    SELECT t.chain, t.pos, t.id, t.inherited FROM top
-    LEFT JOIN turn AS t INDEXED BY turn_inherited ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
-      AND t.inherited IS NOT NULL
-    """,
+    f"WITH RECURSIVE {REACH_OF_SEVERAL}, {_INHERITED}",
 )
 
 

@@ -31,27 +31,11 @@ def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordL
 
     A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
     """
-    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
-        where = f"line {number}"
-        if line is None:
-            given.notes.break_off(where, LONG_LINE)
-            continue
-        if not line.strip():
-            continue
-        try:
-            record, healed = decode(line)
-        except NotJson as error:
-            if line.endswith(b"\n") or not grows:
-                given.notes.break_off(where, str(error))
-            else:
-                given.notes.leave_out(where, "half-written last line")
-            continue
-        if healed:
-            given.notes.change(where, "lone surrogates became U+FFFD")
-        if isinstance(record, dict):
-            yield RecordLine(number, record)
+    for number, value in _decoded_lines(given, grows=grows):
+        if isinstance(value, dict):
+            yield RecordLine(number, value)
         else:
-            given.notes.break_off(where, "it is no JSON object")
+            given.notes.break_off(f"line {number}", "it is no JSON object")
 
 
 def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
@@ -62,6 +46,12 @@ def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
     if not _is_lines(given):
         yield from read_items(given.file, given.name, given.notes, given.progress)
         return
+    for number, value in _decoded_lines(given, grows=False):
+        yield f"line {number}", value
+
+
+def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, Any]]:
+    """The values of the lines that hold one, with their numbers; what is wrong with the others is noted."""
     for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
         where = f"line {number}"
         if line is None:
@@ -72,11 +62,14 @@ def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
         try:
             value, healed = decode(line)
         except NotJson as error:
-            given.notes.break_off(where, str(error))
+            if line.endswith(b"\n") or not grows:
+                given.notes.break_off(where, str(error))
+            else:
+                given.notes.leave_out(where, "half-written last line")
             continue
         if healed:
             given.notes.change(where, "lone surrogates became U+FFFD")
-        yield where, value
+        yield number, value
 
 
 def _is_lines(given: ImportSource) -> bool:
