@@ -32,6 +32,7 @@ COMMANDS = {
     "backup": "commands.keeping.backups",
     "batch": "commands.talking.batches",
     "bookmark": "commands.bookmarks",
+    "call": "commands.keeping.passed",
     "chat": "commands.talking.chat",
     "children": "commands.finding.neighbours",
     "compact": "commands.changing.budgets",

@@ -83,9 +83,7 @@ LIST_OF_LANE = Query(
 )
 
 
-def list_calls_of_lane(
-    connection: Connection, space: int, lane: bytes, before: str, limit: int
-) -> list[StoredCall]:
+def list_calls_of_lane(connection: Connection, space: int, lane: bytes, before: str, limit: int) -> list[StoredCall]:
     """As ``list_calls``, those of one lane."""
     rows = connection.rows(LIST_OF_LANE, space=space, lane=lane, before=before, limit=limit)
     return [StoredCall(*row) for row in rows]
@@ -102,7 +100,9 @@ def calls_page(connection: Connection, space: int, after: str, limit: int) -> Se
     return connection.rows(PAGE, space=space, after=after, limit=limit)
 
 
-SAY = Query("say something else of a call", "UPDATE call SET data = :data, seal = :seal WHERE space = :space AND id = :id")
+SAY = Query(
+    "say something else of a call", "UPDATE call SET data = :data, seal = :seal WHERE space = :space AND id = :id"
+)
 
 
 def say_of_call(connection: Connection, space: int, call: StoredCall, data: bytes) -> None:
@@ -112,7 +112,9 @@ def say_of_call(connection: Connection, space: int, call: StoredCall, data: byte
 
 
 FORGET_TIPS = Query("forget calls by their tips", f"DELETE FROM call WHERE space = :space AND tip IN ({WANTED})")
-FORGET_ANSWERS = Query("forget calls by their answers", f"DELETE FROM call WHERE space = :space AND answer IN ({WANTED})")
+FORGET_ANSWERS = Query(
+    "forget calls by their answers", f"DELETE FROM call WHERE space = :space AND answer IN ({WANTED})"
+)
 
 
 def forget_calls(connection: Connection, space: int, turns: Iterable[TurnId]) -> None:

@@ -6,7 +6,7 @@ its words and its calls. How they write it is kept once, as a difference from wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,8 @@ from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, T
 
 DIFFERENCE_BYTES = 2048
 """A longer difference is no longer one of how a thing is written: the message is another one."""
+_OF_ITEMS = frozenset(("id", "status", "annotations"))
+"""Keys of an item that say where its server keeps it."""
 
 
 def essence_of(blocks: Sequence[ContentBlock]) -> bytes | None:
@@ -35,29 +37,26 @@ def _essential(block: ContentBlock) -> Any:
     return ["document", to_mapping(block)] if isinstance(block, Document) else None
 
 
-def describe_resent(
-    form: Form, stored: Sequence[ContentBlock], sent: Sequence[ContentBlock], given: list[Any]
-) -> dict[str, Any] | None:
+def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]) -> dict[str, Any] | None:
     """How a client wrote an answer, for ``write_resent``; None where it says something else.
 
-    ``stored`` are the blocks of the answer, ``sent`` those that were read of what the client sent, ``given``.
+    ``stored`` are the blocks of the answer, ``given`` is what the client sent. The difference holds no words.
     """
     for drops in ((), ("reasoning",)):
         written = _write(form, stored, drops)
         if written is None:
             continue
-        layout, said = find_difference(written, given, form.transport)
-        told = {"drops": drops, "layout": layout, "said": said}
-        resent = {name: value for name, value in told.items() if value}
-        if len(msgspec.json.encode(resent)) <= DIFFERENCE_BYTES:
+        layout, said = find_difference(written, given, form.transport | _OF_ITEMS)
+        resent = {name: value for name, value in (("drops", drops), ("layout", layout)) if value}
+        if said is None and len(msgspec.json.encode(resent)) <= DIFFERENCE_BYTES:
             return resent
     return None
 
 
-def write_resent(form: Form, stored: Sequence[ContentBlock], resent: dict[str, Any]) -> list[Any]:
+def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
     """An answer as its client wrote it. Raises: InvalidContent."""
     written: Any = _write(form, stored, resent.get("drops", ()))
-    made: list[Any] = apply(resent.get("said"), apply(resent.get("layout"), written))
+    made: list[Any] = apply(resent.get("layout"), written)
     return made
 
 

@@ -16,12 +16,12 @@ from msgspec import Raw
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_read_draft
-from headish.content.forms.layout import Difference, find_difference
+from headish.content.forms.layout import Patch, find_difference
 from headish.content.forms.parts import Form
 from headish.content.forms.reading import WRAPPED, Read, asked_cache, read_list
 from headish.content.hashes import digest_turn
 from headish.content.resending.answers import essence_of
-from headish.content.secrecy import hide_secrets
+from headish.content.secrecy import hide_shapes
 
 MARKS = frozenset(("cache_control",))
 """Keys of a message or of its parts that a client moves on with every request."""
@@ -44,11 +44,15 @@ def natives_hash(natives: list[Any]) -> bytes:
 
 
 class SentEntry:
-    """The entries of one turn: a message, or the items of an answer. ``place`` is what it is if it is no entry: the
-    instructions beside the list."""
+    """The entries of one turn: a message, or the items of an answer; or the instructions that stand beside the list."""
 
     def __init__(
-        self, form: Form, raws: Sequence[bytes], *, is_instruction: bool = False, options: Mapping[str, Any] | None = None
+        self,
+        form: Form,
+        raws: Sequence[bytes],
+        *,
+        is_instruction: bool = False,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self._form, self._raws, self._options = form, raws, options or {}
         self.is_instruction = is_instruction
@@ -61,13 +65,13 @@ class SentEntry:
 
     @cached_property
     def natives(self) -> list[Any]:
-        """What the client sent. Raises: InvalidContent."""
-        return [strictjson.decode(raw, "a message") for raw in self._raws]
+        """What the client sent, in which nothing looks like a key. Raises: InvalidContent."""
+        return [hide_shapes(strictjson.decode(raw, "a message")) for raw in self._raws]
 
     @cached_property
     def bare(self) -> list[Any]:
-        """The same as it is stored: without marks, and without what looks like a key."""
-        return [hide_secrets(without_marks(each)) for each in self.natives]
+        """The same as it is stored: without marks."""
+        return [without_marks(each) for each in self.natives]
 
     @cached_property
     def bare_hash(self) -> bytes:
@@ -98,14 +102,14 @@ class SentEntry:
         """What an answer is recognised by; None for a message that is none."""
         return essence_of(self.read.blocks) if self.read.role == "assistant" else None
 
-    def differs_from(self, stored: Any) -> Difference:
-        """How what was sent differs from what is stored."""
+    def differs_from(self, stored: Any) -> Patch | None:
+        """How what was sent is written otherwise than what is stored and says the same; it holds no words."""
         given = self.natives[0] if self.is_instruction else self.natives
-        return find_difference(stored, given, self._form.transport | MARKS)
+        return find_difference(stored, given, self._form.transport | MARKS).layout
 
     @property
-    def marks(self) -> Difference:
-        """How what was sent differs from what ``bare`` stores of it."""
+    def marks(self) -> Patch | None:
+        """How what was sent is written otherwise than what ``bare`` stores of it."""
         return self.differs_from(self.bare[0] if self.is_instruction else self.bare)
 
 

@@ -16,8 +16,9 @@ from headish.content.drafts import Draft
 from headish.content.resending.entries import SentEntry
 from headish.database.query import Connection
 from headish.history.conversations import ListedConversation, change_record
+from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import append
-from headish.history.writing.lanes import Writing, Lane, LaneTurn, PlacedList, load_lane, place_behind, place_list
+from headish.history.writing.lanes import Lane, LaneForm, LaneTurn, PlacedList, load_lane, place_behind, place_list
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.calls import (
     StoredCall,
@@ -36,6 +37,7 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
 from headish.values.results.conversations import read_record
+from headish.values.turns import said_of
 
 LANES_COUNTED = 1000
 """A session has at most so many lanes that are counted for a name."""
@@ -44,9 +46,12 @@ LAST = "z" * 25
 
 
 class LaneName(NamedTuple):
-    """What a lane is called that is stored for the first time: ``names`` are tried in order with the number of the lane
-    in its session. ``reserves`` leaves the plain name to a lane that comes later. ``folds`` keeps it out of lists, as
-    long as it has one exchange. ``app`` is said of its conversation; with ``follows`` also which lane was before."""
+    """What a lane is called that is stored for the first time.
+
+    ``names`` are tried in order with the number of the lane in its session. ``reserves`` leaves the plain name to a
+    lane that comes later. ``folds`` keeps it out of lists, as long as it has one exchange. ``title`` and ``app`` are
+    said of its conversation; with ``follows`` also which lane was before.
+    """
 
     key: str
     session_key: str
@@ -54,6 +59,7 @@ class LaneName(NamedTuple):
     reserves: bool = False
     folds: bool = False
     follows: bool = False
+    title: str = ""
     app: Mapping[str, Any] = {}
 
 
@@ -66,7 +72,7 @@ class CallPlan(NamedTuple):
     client: str
     session: str | None
     facts: CallFacts
-    writes: Writing | None = None
+    writes: LaneForm | None = None
     entries: Sequence[SentEntry] | None = None
     lead: int = 0
     lane: LaneName | None = None
@@ -117,7 +123,8 @@ def record_call(
     placed, begins, note = _place(connection, space, plan, memory, mint)
     tip = placed.lane.turns[-1] if placed.lane.turns else None
     answer = _add_answer(connection, space, plan, placed.lane, mint)
-    last = None if answer is None and tip is None else answer or turn_at(connection, space, (tip or _nothing()).place)
+    end = placed.lane.base(len(placed.lane.turns))
+    last = turn_at(connection, space, end) if answer is None and end is not None else answer
     name, is_folded = _name_lane(connection, space, plan, memory, last)
     for each in placed.resent:
         _say_resent(connection, space, each.call, each.how)
@@ -132,10 +139,6 @@ def record_call(
 
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-
-
-def _nothing() -> LaneTurn:
-    raise AssertionError("a list has a tip unless it is empty")
 
 
 def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | None:
@@ -159,19 +162,20 @@ def _place(
     connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, mint: Mint
 ) -> tuple[PlacedList, int, str | None]:
     """The list of a call in its lane, how many turns stand before it that it did not send, and a note."""
-    assert plan.writes is not None and plan.entries is not None
+    assert plan.writes is not None
+    assert plan.entries is not None
     note = None
     if plan.previous is not None:
         found = call_of_response(connection, space, plan.previous.encode())
         stored = None if found is None or found.answer is None else turn_by_id(connection, space, found.answer)
         if stored is not None:
-            lane = load_lane(connection, space, plan.writes, stored.place)
-            placed = place_behind(connection, space, plan.writes, lane, plan.entries[plan.lead :], mint)
-            return placed, len(lane.turns), None
+            before = load_lane(connection, space, plan.writes, stored.place)
+            placed = place_behind(connection, space, plan.writes, before, plan.entries, mint)
+            return placed, len(before.turns), None
         note = "it goes on from a response that is not stored here"
     lane = None if memory is None else memory.lane
     if plan.is_kept and lane is not None:
-        placed = place_behind(connection, space, plan.writes, lane, plan.entries[plan.lead :], mint)
+        placed = place_behind(connection, space, plan.writes, lane, plan.entries, mint)
         return placed, len(lane.turns), None
     return place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint), 0, note
 
@@ -207,13 +211,13 @@ def _name_lane(
         name = _free_name(connection, space, plan.lane)
     encoded = name.encode()
     if find_bookmark(connection, space, encoded) != last.place:
-        set_bookmark(connection, space, encoded, last, plan.milliseconds)
+        set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
     listed = ListedConversation(encoded, None, last.id)
     if is_new:
         app = {**plan.lane.app, **({"folded": True} if plan.lane.folds else {})}
         before = _lane_before(connection, space, plan.lane) if plan.lane.follows else None
         app |= {} if before is None else {"before": before}
-        said = {"key": plan.lane.key, "app": app, "archived": plan.lane.folds}
+        said = {"key": plan.lane.key, "app": app, "archived": plan.lane.folds, "title": plan.lane.title}
         change_record(connection, space, listed, said, None)
         return name, plan.lane.folds
     is_folded = memory is not None and memory.is_folded
@@ -264,9 +268,7 @@ def _say_resent(connection: Connection, space: int, call: str, how: dict[str, An
         say_of_call(connection, space, found, msgspec.json.encode(facts))
 
 
-def _tell(
-    plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins: int, note: str | None
-) -> CallFacts:
+def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins: int, note: str | None) -> CallFacts:
     """What the row says of the list."""
     turns = placed.lane.turns
     overlaid = {str(at): turn.overlay for at, turn in enumerate(turns) if turn.overlay is not None}

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft, make_overlay_draft
-from headish.content.forms.layout import Difference, find_difference
+from headish.content.forms.layout import Patch
 from headish.content.forms.parts import FORM, Form, Losses
 from headish.content.forms.writing import FormEntries, body_of, write_turn
 from headish.content.hashes import DigestFields, digest_turn
 from headish.content.resending.answers import describe_resent, essence_of, write_resent
-from headish.content.resending.entries import HASH_BYTES, MARKS, SentEntry, natives_hash, said_hash
+from headish.content.resending.entries import HASH_BYTES, SentEntry, natives_hash, said_hash
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, read_payload
@@ -103,14 +102,14 @@ class PlacedList(NamedTuple):
     resent: tuple[Resent, ...]
 
 
-class Writing(NamedTuple):
+class LaneForm(NamedTuple):
     """How a client writes: its form, and the largest turn that is stored."""
 
     form: Form
     limit_bytes: int
 
 
-def load_lane(connection: Connection, space: int, client: Writing, end: Place) -> Lane:
+def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) -> Lane:
     """The lane that leads to a place. Cost: a statement for its links and one for each chain; all its payloads."""
     turns: list[LaneTurn] = []
     leading: dict[str, int] = {}
@@ -163,7 +162,7 @@ def _natives(
 
 
 def write_natives(form: Form, stored: StoredTurn, blocks: tuple[ContentBlock, ...]) -> list[Any] | None:
-    """The entries of a turn in a form; of instructions what stands beside the list. None where the form cannot say it."""
+    """The entries of a turn in a form; of instructions what stands beside the list. None for what it cannot say."""
     message = Message(role=stored.role or None, content=blocks, attributes=read_attributes(stored))
     system = {} if stored.system is None else read_mapping(stored, "system")
     try:
@@ -178,7 +177,7 @@ def write_natives(form: Form, stored: StoredTurn, blocks: tuple[ContentBlock, ..
 class _Placing:
     """One list on its way into the database."""
 
-    def __init__(self, connection: Connection, space: int, client: Writing, entries: Sequence[SentEntry], mint: Mint):
+    def __init__(self, connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry], mint: Mint):
         self._connection, self._space, self._client, self._mint = connection, space, client, mint
         self._entries = entries
         self.patches: dict[str, Any] = {}
@@ -200,9 +199,8 @@ class _Placing:
             return self._patched(at, turn, entry.differs_from(natives[0] if entry.is_instruction else natives))
         return self._sent_back(entry, turn) if turn.call is not None and turn.bare is None else None
 
-    def _patched(self, at: int, turn: LaneTurn, differs: Difference) -> LaneTurn:
-        patch = {name: half for name, half in differs._asdict().items() if half is not None}
-        if patch:
+    def _patched(self, at: int, turn: LaneTurn, patch: Patch | None) -> LaneTurn:
+        if patch is not None:
             self.patches[str(at)] = patch
             return turn
         return turn._replace(raw=self._entries[at].hash)
@@ -308,7 +306,7 @@ def _is_same(stored: StoredTurn, overlay: Draft) -> bool:
 def place_list(
     connection: Connection,
     space: int,
-    client: Writing,
+    client: LaneForm,
     lane: Lane | None,
     entries: Sequence[SentEntry],
     lead: int,
@@ -375,7 +373,7 @@ def _continue(placing: _Placing, lane: Lane, turns: list[LaneTurn], changed: lis
 
 
 def place_behind(
-    connection: Connection, space: int, client: Writing, lane: Lane, entries: Sequence[SentEntry], mint: Mint
+    connection: Connection, space: int, client: LaneForm, lane: Lane, entries: Sequence[SentEntry], mint: Mint
 ) -> PlacedList:
     """Store a list that goes on behind the end of a lane, because the provider keeps what was before.
 
@@ -388,7 +386,7 @@ def place_behind(
     return PlacedList(behind, len(lane.turns), placing.added, None, placing.patches, ())
 
 
-def _find_oldest(connection: Connection, space: int, client: Writing, entries: Sequence[SentEntry]) -> Lane:
+def _find_oldest(connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry]) -> Lane:
     """The oldest thread that begins as the list does, up to where it differs; empty where there is none."""
     drafts = [entry.draft(client.limit_bytes) for entry in entries]
     _, tip = match_recorded(connection, space, ListMatch(digests_of_list(drafts, None), None, None))

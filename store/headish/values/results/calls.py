@@ -36,10 +36,12 @@ class CallFacts(Struct, frozen=True, omit_defaults=True):
     """What the row of a call says beside its columns. It holds nothing that was said.
 
     ``entries`` is how many messages the request had, ``begins`` how many turns of its thread stand before them (where
-    the provider kept those), ``added`` how many were new. ``system`` names turns that stand in the place of the first
-    ones. ``patches`` say by index, ``volatile`` by position in the system prompt, ``resent`` for the answer to this
-    very call, how the client wrote what its turns do not say. ``envelope`` and ``tools`` are addresses of objects;
-    ``tools_bytes`` is how large those are. ``sizes`` are the bytes of request and answer that passed.
+    the provider kept those), ``added`` how many turns were new. ``is_text`` says that the list was the text of its only
+    message, ``has_system`` that the first message stood beside the list. ``system`` names turns that stand in the place
+    of the first ones. ``patches`` say by index, ``volatile`` by position in the system prompt, ``resent`` for the
+    answer to this very call, how the client wrote what its turns do not say. ``envelope`` and ``tools`` are addresses
+    of objects; ``tools_bytes`` is how large the tools are. ``sizes`` are the bytes of request and answer that passed,
+    ``first_byte`` and ``end`` milliseconds since the call came.
     """
 
     api: str
@@ -59,6 +61,8 @@ class CallFacts(Struct, frozen=True, omit_defaults=True):
     entries: int = 0
     begins: int = 0
     added: int = 0
+    is_text: bool = False
+    has_system: bool = False
     system: Mapping[str, TurnId] = {}
     patches: Mapping[str, Any] = {}
     volatile: tuple[tuple[int, Any], ...] = ()

@@ -1,0 +1,1 @@
+"""`headish serve`: what stands above the store while other programs talk through it."""
