@@ -282,13 +282,16 @@ class TestAnswers:
 class TestLanes:
     def test_titles_and_probes_stand_beside_the_conversation_and_out_of_lists(self, store: Store) -> None:
         recorder = recorder_of(store)
-        probe = {"model": "claude-x", "max_tokens": 1, "messages": [{"role": "user", "content": "quota"}]}
+        probe: dict[str, Any] = {"model": "claude-x", "max_tokens": 1, "messages": [{"role": "user", "content": "quota"}]}
         assert (
             record(recorder, passed("anthropic", probe, anthropic_answer("x"), headers=CLAUDE_CODE)).name == f"{LANE}/2"
         )
         assert Talk(store, recorder).say("Hi").name == LANE
-        assert [entry.conversation.name for entry in store.conversations.list().entries] == [LANE]
-        assert f"{LANE}/2" in store.bookmarks
+        tags = {each.conversation.name: each.conversation.record.tags for each in store.conversations.list().entries}
+        assert tags == {LANE: (), f"{LANE}/2": ("sub-agent",)}
+        probe["messages"] = [*probe["messages"], {"role": "assistant", "content": "x"}, user("and on")]
+        record(recorder, passed("anthropic", probe, anthropic_answer("y"), headers=CLAUDE_CODE))
+        assert store.conversations.get(f"{LANE}/2").record.tags == ()
         again = Talk(store, recorder)
         assert again.say("Another task").name == f"{LANE}/3"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import AsyncStream
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from headish.values.results.exports import Exported, Folder
     from headish.values.results.reports import Report, Stats
     from headish.values.results.searches import Hit
-    from headish.values.results.threads import Thread, Tree
+    from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
     from headish.verify.space import Progress as SpaceProgress
     from os import PathLike
@@ -141,6 +141,11 @@ class StoreVerbs(StoreFront):
     def bookmarks(self) -> AsyncBookmarks:
         """The names of the space, and the turns that they name."""
         return AsyncBookmarks(self.sync.bookmarks)
+
+    @property
+    def calls(self) -> AsyncCalls:
+        """The calls that passed the gateway."""
+        return AsyncCalls(self.sync.calls)
 
     def capture(
         self, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = 30.0
@@ -412,6 +417,16 @@ class StoreVerbs(StoreFront):
             self.sync.render, headish=headish, format=format, branches=branches, debug=debug, title=title
         )
 
+    def render_pieces(
+        self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:
+        str | None = None
+    ) -> AsyncStream[str]:
+        """``render`` in pieces, each when it is reached: an HTML page without ``branches`` is never in memory as a
+        whole."""
+        return self._stream(
+            self.sync.render_pieces, headish=headish, format=format, branches=branches, debug=debug, title=title
+        )
+
     async def replace(
         self, headish: str, content: Content, *, continues: str | None = None, expect: Any = None
     ) -> Turn:
@@ -487,6 +502,16 @@ class StoreVerbs(StoreFront):
     def streams(self) -> AsyncStreams:
         """The answers that are arriving."""
         return AsyncStreams(self.sync.streams)
+
+    async def stretch(
+        self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
+        onward: bool = False
+    ) -> Stretch:
+        """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
+        one."""
+        return await self._finish(
+            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward
+        )
 
     async def summarize(
         self, first: str, last: str | None = None, content: Content | None = None, *, ptr: str | None = None,

@@ -41,6 +41,8 @@ from headish.values.turns import said_of
 
 LANES_COUNTED = 1000
 """A session has at most so many lanes that are counted for a name."""
+FOLDED = "sub-agent"
+"""The tag of conversations that lists fold."""
 LAST = "z" * 25
 """Behind every id."""
 
@@ -154,7 +156,7 @@ def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | 
     facts = decode_facts(before[0].data) if before else CallFacts("", "", "")
     used = sum(facts.usage.get(each, 0) for each in _INPUT)
     sent = min(facts.begins + facts.entries, len(lane.turns))
-    folded = bool(read_record(record.data).app.get("folded"))
+    folded = FOLDED in read_record(record.data).tags
     return LaneMemory(lane, stored_name(record.subject), sent, used, facts.tools, facts.tools_bytes, folded)
 
 
@@ -214,18 +216,16 @@ def _name_lane(
         set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
     listed = ListedConversation(encoded, None, last.id)
     if is_new:
-        app = {**plan.lane.app, **({"folded": True} if plan.lane.folds else {})}
         before = _lane_before(connection, space, plan.lane) if plan.lane.follows else None
-        app |= {} if before is None else {"before": before}
-        said = {"key": plan.lane.key, "app": app, "archived": plan.lane.folds, "title": plan.lane.title}
+        app = {**plan.lane.app, **({} if before is None else {"before": before})}
+        said = {"key": plan.lane.key, "app": app, "tags": (FOLDED,) if plan.lane.folds else (), "title": plan.lane.title}
         change_record(connection, space, listed, said, None)
         return name, plan.lane.folds
     is_folded = memory is not None and memory.is_folded
     if is_folded and not plan.lane.folds:
         record = find_record(connection, space, encoded)
-        app = {} if record is None else {**read_record(record.data).app}
-        app.pop("folded", None)
-        change_record(connection, space, listed, {"app": app, "archived": False}, None)
+        tags = () if record is None else read_record(record.data).tags
+        change_record(connection, space, listed, {"tags": tuple(each for each in tags if each != FOLDED)}, None)
     return name, is_folded and plan.lane.folds
 
 
