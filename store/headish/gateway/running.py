@@ -160,7 +160,7 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
 
 
 def _open_session() -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
+    session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
@@ -169,6 +169,10 @@ def _open_session() -> aiohttp.ClientSession:
         max_line_size=HEAD_BYTES,
         max_field_size=HEAD_BYTES,
     )
+    # aiohttp would ask again where a kept connection turns out to be closed, for methods that may be repeated. No
+    # public setting ends that; aiohttp's own test client sets the same attribute.
+    session._retry_connection = False
+    return session
 
 
 def run_gateway(settings: GatewaySettings, listener: socket.socket) -> None:

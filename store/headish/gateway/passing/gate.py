@@ -23,7 +23,7 @@ from headish.gateway.passing.access import (
     shape_of,
     shown_token,
 )
-from headish.gateway.passing.headers import Pairs, find_secrets, pass_headers, set_header
+from headish.gateway.passing.headers import Pairs, find_secrets, pairs_of, pass_headers, set_header
 from headish.gateway.passing.proxy import Passage, refuse
 from headish.gateway.passing.refusals import Cause
 from headish.gateway.passing.upstreams import Shape, Target, Upstream, read_target
@@ -88,7 +88,7 @@ class Gate:
         if target is None:
             told = "the path begins with /anthropic, /openai/v1, /gemini, /ollama or /to/POINTER"
             raise Refused("unknown", shape, told)
-        headers = list(request.headers.items())
+        headers = pairs_of(request.raw_headers)
         shown = shown_token(target, headers)
         token = self._find_token(request, shape, shown)
         space = None if token is None else token.space

@@ -35,6 +35,18 @@ _KEPT_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
 _VALUE_LIMIT = 1000
 
 
+def pairs_of(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """Headers as they were spelled, which aiohttp's own mapping changes. One that is no UTF-8 is left out: aiohttp
+    cannot send it on."""
+    pairs = []
+    for name, value in raw:
+        try:
+            pairs.append((name.decode(), value.decode()))
+        except UnicodeDecodeError:
+            continue
+    return pairs
+
+
 def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
     """The headers that go on."""
     listed = list(headers)

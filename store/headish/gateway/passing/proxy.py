@@ -19,7 +19,7 @@ from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
-from headish.gateway.passing.headers import Pairs, keep_headers, pass_headers, split_query
+from headish.gateway.passing.headers import Pairs, keep_headers, pairs_of, pass_headers, split_query
 from headish.gateway.passing.refusals import Cause, write_refusal
 from headish.gateway.passing.upstreams import Shape, Target, Upstream
 from headish.gateway.recording.redacting import KeyFilter
@@ -224,7 +224,7 @@ async def _to_client(writing: Awaitable[object]) -> None:
 def dress(answer: aiohttp.ClientResponse) -> Passed:
     """The answer's head as the client gets it."""
     response = Passed(status=answer.status, reason=answer.reason)
-    for name, value in pass_headers(answer.headers.items()):
+    for name, value in pass_headers(pairs_of(answer.raw_headers)):
         response.headers.add(name, value)
     response.own = frozenset(name.lower() for name in response.headers)
     if answer.content_type == "text/event-stream":
