@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
@@ -13,7 +13,7 @@ from headish.rows.streams import has_open_streams
 from headish.rows.upkeep.receipts import has_erasures
 from headish.store.connections import Connections
 from headish.store.space import Space
-from headish.values.checks.doors import PATH, door
+from headish.values.checks.doors import door
 from headish.values.later import Later
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from headish.store.transactions.writing import WriteTransaction
     from headish.values.results.backups import Backup
     from headish.values.turns import Turn
+    from headish.verify.space import Progress
 
 if TYPE_CHECKING:
     from headish.store import asking, keeping, reading, writing
@@ -213,9 +214,13 @@ class Store(Space):
 
             warn_unscrubbed(self)
 
-    @door(dest=PATH)
+    @door()
     def backup(
-        self, dest: str | os.PathLike[str], *, verify: Literal["full", "quick"] = "full", progress: Any = None
+        self,
+        dest: str | os.PathLike[str],
+        *,
+        verify: Literal["full", "quick"] = "full",
+        progress: Progress | None = None,
     ) -> Backup:
         """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces.
 

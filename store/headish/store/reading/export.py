@@ -30,7 +30,7 @@ from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import door
+from headish.values.checks.doors import TEXT, door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
 from headish.values.messages import Face, Note, TranscriptMessage
@@ -98,7 +98,7 @@ def _title(connection: Connection, space: Space, headish: str) -> str | None:
         return None
 
 
-@door()
+@door(bos=TEXT, eos=TEXT)
 def export(
     space: Space,
     headish: Headishes = "@",
