@@ -79,7 +79,9 @@ class Store(Space):
     tree = reading.read.tree
     resolve = reading.resolve.resolve
     options = reading.resolve.options
-    render = reading.export.render
+    stretch = reading.pages.stretch
+    render = reading.pages.render
+    render_pieces = reading.pages.render_pieces
     export = reading.export.export
     export_each = keeping.export_all.export_each
     export_folder = keeping.export_all.export_folder
