@@ -282,7 +282,11 @@ class TestAnswers:
 class TestLanes:
     def test_titles_and_probes_stand_beside_the_conversation_and_out_of_lists(self, store: Store) -> None:
         recorder = recorder_of(store)
-        probe: dict[str, Any] = {"model": "claude-x", "max_tokens": 1, "messages": [{"role": "user", "content": "quota"}]}
+        probe: dict[str, Any] = {
+            "model": "claude-x",
+            "max_tokens": 1,
+            "messages": [{"role": "user", "content": "quota"}],
+        }
         assert (
             record(recorder, passed("anthropic", probe, anthropic_answer("x"), headers=CLAUDE_CODE)).name == f"{LANE}/2"
         )

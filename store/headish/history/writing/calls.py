@@ -218,7 +218,12 @@ def _name_lane(
     if is_new:
         before = _lane_before(connection, space, plan.lane) if plan.lane.follows else None
         app = {**plan.lane.app, **({} if before is None else {"before": before})}
-        said = {"key": plan.lane.key, "app": app, "tags": (FOLDED,) if plan.lane.folds else (), "title": plan.lane.title}
+        said = {
+            "key": plan.lane.key,
+            "app": app,
+            "tags": (FOLDED,) if plan.lane.folds else (),
+            "title": plan.lane.title,
+        }
         change_record(connection, space, listed, said, None)
         return name, plan.lane.folds
     is_folded = memory is not None and memory.is_folded
