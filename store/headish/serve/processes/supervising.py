@@ -178,7 +178,7 @@ async def _supervise(children: list[Child]) -> bool:
 
 
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
-    told = {"web": settings.web}
+    told: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
         told |= {"gateway": settings.gateway}
     return [
