@@ -23,7 +23,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
     "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
-    "Follow": ("follow", "position", "audit", "call"),
+    "Serve": ("serve", "run", "call"),
+    "Follow": ("follow", "position", "audit"),
     "Begin": ("demo", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""

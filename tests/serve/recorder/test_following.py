@@ -108,7 +108,11 @@ class TestFollowing:
         target, calls = tmp_path / "history.db", 8
         Store.open(target).close()
         ids = spool(tmp_path, calls)
-        program = "import sys; from headish.serve.recorder.following import run_recorder; run_recorder(*sys.argv[1:])"
+        program = (
+            "import sys; from headish.serve.recorder.following import run_recorder;"
+            "from headish.serve.processes.settings import RecorderSettings;"
+            "run_recorder(RecorderSettings(*sys.argv[1:]))"
+        )
         kills, until = 0, time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < until:
             process = subprocess.Popen([sys.executable, "-c", program, str(target), str(tmp_path)])

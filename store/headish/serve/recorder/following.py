@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from headish.errors import DatabaseError, HeadishError, NotEntered, NotIsolated, RoleMissing, UnknownSpace
 from headish.gateway.spool import SpooledCall, SpoolReader
+from headish.serve.processes.settings import RecorderSettings
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.database import Database
 
@@ -137,13 +138,13 @@ def follow_spool(database: Database, folder: Path, space: str, ended: threading.
     follower.look(is_over=True)  # segments of which all is stored go at the end of a look
 
 
-def run_recorder(target: str, folder: str, space: str = "default") -> None:
+def run_recorder(settings: RecorderSettings) -> None:
     """Store what passes until SIGTERM or SIGINT. Raises: DatabaseError where there is no database to open."""
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    with Database.open(target) as database:
-        follow_spool(database, Path(folder), space, ended)
+    with Database.open(settings.target) as database:
+        follow_spool(database, Path(settings.folder), settings.space, ended)
 
 
 def _say(line: str) -> None:
