@@ -58,10 +58,10 @@ def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path:
                 server.kill("recorder")
             messages = [*messages, assistant(f"Answer to {len(messages)}"), user(f"and {number}")]
         command = Command(str(server.database))
-        printed = command.run("serve", "--env", "claude").stdout
+        printed = command.run("serve", "--env", "claude").out
         assert f"export ANTHROPIC_BASE_URL={server.gateway}/anthropic" in printed
         assert server.end() == 0
-    listed = command.run("list").stdout
+    listed = command.run("list").out
     assert "claude-code/097ac8" in listed
     with Store.open(server.database) as store:
         assert store.stats().turns == 1 + 2 * 4
@@ -70,9 +70,9 @@ def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path:
         assert body == anthropic_body(messages[:-2], nonce=3)
         assert store.verify().problems == ()
         id = store.calls.list()[0].id
-    assert id in command.run("call", "list", "claude-code/097ac8").stdout
-    assert "7 output" in command.run("call", "show", id).stdout
-    assert json.loads(command.run("call", "show", id, "--body").stdout) == body
+    assert id in command.run("call", "list", "claude-code/097ac8").out
+    assert "7 output" in command.run("call", "show", id).out
+    assert json.loads(command.run("call", "show", id, "--body").out) == body
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
@@ -80,6 +80,6 @@ def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path:
 def test_a_tool_is_started_only_where_a_gateway_runs(tmp_path: Path) -> None:
     command = Command(str(tmp_path / "history.db"))
     Store.open(tmp_path / "history.db").close()
-    assert "start it with 'headish serve'" in command.run("run", "claude", "--", "-p", "Hi").stderr
+    assert "start it with 'headish serve'" in command.run("run", "claude", "--", "-p", "Hi").err
     assert command.run("run", "vim").code == 2
     assert command.run("serve", "--env", "vim").code == 2
