@@ -500,12 +500,12 @@ class StoreVerbs(StoreFront):
 
     async def stretch(
         self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
-        onward: bool = False
+        onward: bool = False, faces: bool = False
     ) -> Stretch:
         """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
         one."""
         return await self._finish(
-            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward
+            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward, faces=faces
         )
 
     async def summarize(
