@@ -37,6 +37,7 @@ REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, for
 GOES, GOES_WITH_META = "goes", "goes with `--meta`"
 OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a title that repeats a turn"
 OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
+DEFINED = "stays in the history of pointers and tools, also when it is removed; it goes with its space"
 ANSWERS = "stays until the answer that is arriving is stored; the preview names it"
 NAMED = "a name; its own command takes it (`spaces rm --erase`), or it goes with its space"
 WHOLE = "goes when nothing is left of the conversation (`--thread`, `--branch`), or with `erase --bookmark`"
@@ -74,9 +75,9 @@ COLUMNS: dict[str, str] = {
     "record_log.subject": WHOLE,
     "record_log.seal": PROOF,
     "definition.kind": PROOF,
-    "definition.name": NAMED,
+    "definition.name": DEFINED,
     "definition.hash": PROOF,
-    "definition.data": OF_PROGRAMS,
+    "definition.data": DEFINED,
     "definition.running": PROOF,
     "erasure.id": PROOF,
     "erasure.receipt": RECEIPTS,
