@@ -13,7 +13,17 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.erasing import places
-from headish.erasing.places import ANSWERS, COLUMNS, DEFINED, GOES, GOES_WITH_META, OF_PEOPLE, OF_PROGRAMS, WHOLE, Repeating
+from headish.erasing.places import (
+    ANSWERS,
+    COLUMNS,
+    DEFINED,
+    GOES,
+    GOES_WITH_META,
+    OF_PEOPLE,
+    OF_PROGRAMS,
+    WHOLE,
+    Repeating,
+)
 from headish.values.limits import INLINE_BYTES
 from support.insides import dump, run_sql
 from support.places import FilePlace, Place
@@ -134,7 +144,6 @@ class TestColumns:
         Database(store._database).spaces.erase(store.space, reason="asked for")
         assert columns_that_hold(store, SECRET) == set()
         assert {name for name, rows in dump(store).items() if rows} == {"space", "space_log", "counter", "erasure"}
-
 
     def test_a_definition_stays_with_its_history(self, place: Place) -> None:
         """Removing it takes it out of use; what an older thread was asked with can still be read."""
