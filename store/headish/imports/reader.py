@@ -43,7 +43,7 @@ class ImportSource(NamedTuple):
         return self.path is not None and is_running(self.path)
 
 
-class SourceMessage(Struct, frozen=True, kw_only=True):
+class SourceMessage(Struct, frozen=True, kw_only=True, gc=False):
     """A message as its source tells it. ``content`` None: it says nothing, and what names it as its parent continues
     the last message before it.
 

@@ -27,7 +27,8 @@ from msgspec.structs import replace
 
 from headish.content.drafts import with_key
 from headish.content.forms.foreign import ForeignMessage
-from headish.imports.building import build_tree, read_native
+from headish.imports.building import build_tree
+from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of

@@ -19,8 +19,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.media import guess_media_type
-from headish.imports.building import build_tree, read_native
+from headish.imports.building import build_tree
 from headish.imports.detection import open_exports
+from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage

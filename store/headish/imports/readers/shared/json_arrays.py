@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, BinaryIO
 
 from headish.errors import InvalidImport
@@ -18,7 +19,13 @@ from headish.imports.source_files import Progress
 from headish.values.limits import IMPORT_LINE_BYTES
 
 # Possessive: what was matched is not tried again, so a long text costs one look.
-_PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)
+_FLAT = rb'[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"'
+_PLAIN = re.compile(b"(?:%b)*+" % _FLAT, re.S)
+_DEPTH = 6
+"""So many levels of whole arrays and objects are stepped over at once."""
+_WHOLE = re.compile(
+    reduce(lambda inner, _: rb"(?:%b|[{\[]%b[}\]])*+" % (_FLAT, inner), range(_DEPTH), _PLAIN.pattern), re.S
+)
 _INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _SEPARATORS = re.compile(rb"[ \t\r\n,]*+\Z")
@@ -141,8 +148,9 @@ class _ArrayScan:
             if mark and depth == 0:
                 begin, self._at = self._at, at + 1
                 return self._data[begin : self._at]
-            step = at + 1 if mark and mark != b'"' else at
-            at = self._plain_end(step)
+            found = _WHOLE.match(self._data, at + 1 if mark and mark != b'"' else at)
+            assert found is not None
+            at = found.end()
             if at < len(self._data) and self._data[at : at + 1] != b'"':
                 continue
             # Inside a text, or at the end of what was read.
