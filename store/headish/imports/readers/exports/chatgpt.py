@@ -40,14 +40,14 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
         notes = given.notes.of(name)
         assets = Assets(archive, given.limit_bytes)
         progress = given.progress if archive is None else None
-        for where, record in read_items(file, name, notes, progress):
+        for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
             mapping = record.get("mapping") if isinstance(record, dict) else None
             if not isinstance(mapping, dict):
                 notes.break_off(where, "a conversation is an object with a `mapping`")
                 continue
             tree = _ChatGPTConversation(record, mapping, where, notes, assets).tree(given.limit_bytes)
             if tree is not None:
-                yield tree
+                yield given.met(tree)
 
 
 class _ChatGPTConversation:

@@ -43,7 +43,8 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """
     for file, name, archive in open_exports(given):
         notes = given.notes.of(name)
-        for where, record in read_items(file, name, notes, given.progress if archive is None else None):
+        progress = given.progress if archive is None else None
+        for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
             messages = record.get("chat_messages", record.get("messages")) if isinstance(record, Mapping) else None
             if not isinstance(messages, list):
                 notes.break_off(where, "a conversation is an object with `chat_messages`")
@@ -51,7 +52,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
             talk = replace(_talk(record), messages=_nodes(record, messages, where, notes))
             tree = build_tree(talk, notes, given.limit_bytes)
             if tree is not None:
-                yield tree
+                yield given.met(tree)
 
 
 def _talk(record: Mapping[str, Any]) -> SourceConversation:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
+from headish.imports.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.source_files import Progress
 from headish.values.limits import IMPORT_LINE_BYTES
@@ -34,19 +35,28 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_items(
-    file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None = None, *, unwrap: bool = True
+    file: BinaryIO,
+    name: str,
+    notes: ImportNotes,
+    progress: Progress | None = None,
+    *,
+    unwrap: bool = True,
+    known: ExportMemory | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
     (``unwrap``); else the object itself.
 
     Several arrays or objects may stand behind one another, as lines do. Memory holds the largest item. One that is no
-    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array.
+    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array. One
+    that is ``known`` is left out.
     Raises: InvalidImport for what is neither, ends early, or is one object that is too large.
     """
     for number, data in enumerate(split_items(file, name, notes, progress), 1):
         where = f"record {number}"
         if data is None:
             notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            continue
+        if known is not None and known.skip(data):
             continue
         try:
             value, healed = decode(data)
@@ -57,6 +67,8 @@ def read_items(
             notes.change(where, "lone surrogates became U+FFFD")
         inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
         if isinstance(inner, list):
+            if known is not None:
+                known.pass_over()
             yield from ((f"record {index}", item) for index, item in enumerate(inner, 1))
         else:
             yield where, value
