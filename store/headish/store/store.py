@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from headish.store.reading import compare as comparing
     from headish.store.reading import export as exports
     from headish.store.reading import follow as feeding
-    from headish.store.reading import read, reports
+    from headish.store.reading import pages, read, reports
     from headish.store.reading import search as finding
     from headish.store.writing import add as write
     from headish.store.writing import copy as copying
@@ -68,6 +68,7 @@ else:
     finding = Later("headish.store.reading.search")
     imports = Later("headish.store.writing.imports")
     overlaying = Later("headish.store.writing.overlays")
+    pages = Later("headish.store.reading.pages")
     read = Later("headish.store.reading.read")
     replies = Later("headish.store.asking.reply")
     reports = Later("headish.store.reading.reports")
@@ -116,7 +117,9 @@ class Store(Space):
     tree = read.tree
     resolve = resolving.resolve
     options = resolving.options
-    render = exports.render
+    stretch = pages.stretch
+    render = pages.render
+    render_pieces = pages.render_pieces
     export = exports.export
     export_each = exporting.export_each
     export_folder = exporting.export_folder

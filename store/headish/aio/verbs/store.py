@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from headish.values.results.exports import Exported, Folder
     from headish.values.results.reports import Report, Stats
     from headish.values.results.searches import Hit
-    from headish.values.results.threads import Thread, Tree
+    from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
     from headish.verify.space import Progress as SpaceProgress
     from os import PathLike
@@ -412,6 +412,16 @@ class StoreVerbs(StoreFront):
             self.sync.render, headish=headish, format=format, branches=branches, debug=debug, title=title
         )
 
+    def render_pieces(
+        self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:
+        str | None = None
+    ) -> AsyncStream[str]:
+        """``render`` in pieces, each when it is reached: an HTML page without ``branches`` is never in memory as a
+        whole."""
+        return self._stream(
+            self.sync.render_pieces, headish=headish, format=format, branches=branches, debug=debug, title=title
+        )
+
     async def replace(
         self, headish: str, content: Content, *, continues: str | None = None, expect: Any = None
     ) -> Turn:
@@ -487,6 +497,16 @@ class StoreVerbs(StoreFront):
     def streams(self) -> AsyncStreams:
         """The answers that are arriving."""
         return AsyncStreams(self.sync.streams)
+
+    async def stretch(
+        self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
+        onward: bool = False
+    ) -> Stretch:
+        """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
+        one."""
+        return await self._finish(
+            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward
+        )
 
     async def summarize(
         self, first: str, last: str | None = None, content: Content | None = None, *, ptr: str | None = None,
