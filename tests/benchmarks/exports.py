@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -90,3 +92,46 @@ def items_of(talks: list[Record]) -> list[Record]:
 
 
 _OWN = ("id", "content", "create_time")
+
+
+def claude_code(size_bytes: int, seed: int = 7) -> Iterator[bytes]:
+    """The lines of a session: questions, answers of several lines with calls, and their results, until there are so
+    many bytes."""
+    chance, parent, number = Random(seed), None, 0
+    while size_bytes > 0:
+        for record in _exchange(chance, parent, number):
+            line = json.dumps(record).encode() + b"\n"
+            size_bytes -= len(line)
+            yield line
+            parent = record["uuid"]
+        number += 1
+
+
+def _exchange(chance: Random, parent: str | None, number: int) -> Iterator[Record]:
+    def line(kind: str, content: Any, **more: Any) -> Record:
+        nonlocal parent
+        message = {"role": kind, "content": content, **more.pop("message", {})}
+        record = {
+            "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "/home/ada/tides",
+            "sessionId": "5f1c0a52-0000-4000-8000-000000000001", "version": "2.1.0", "gitBranch": "main", "type": kind,
+            "message": message, "uuid": _uuid(chance),
+            "timestamp": f"2026-01-02T03:{number // 60 % 60:02}:{number % 60:02}.000Z",
+            **more,
+        }  # fmt: skip
+        parent = record["uuid"]
+        return record
+
+    yield line("user", words(chance, "user"))
+    for step in range(3):
+        id, call = f"msg_{number}_{step}", f"toolu_{number}_{step}"
+        usage = {"input_tokens": 5, "output_tokens": 70, "cache_read_input_tokens": 9000, "service_tier": "standard"}
+        said = {"message": {"id": id, "type": "message", "model": "claude-x", "stop_reason": None, "usage": usage}}
+        thought = {"type": "thinking", "thinking": words(chance, "assistant"), "signature": "c2ln" * 40}
+        yield line("assistant", [thought], requestId=f"req_{id}", **said)
+        yield line("assistant", [{"type": "text", "text": words(chance, "user")}], requestId=f"req_{id}", **said)
+        command = {"command": words(chance, "user"), "description": "List"}
+        yield line("assistant", [{"type": "tool_use", "id": call, "name": "Bash", "input": command}],
+                   requestId=f"req_{id}", **said)  # fmt: skip
+        output = "\n".join(words(chance, "assistant") for _ in range(3))
+        result = {"type": "tool_result", "tool_use_id": call, "content": output, "is_error": False}
+        yield line("user", [result], toolUseResult={"stdout": output, "stderr": "", "interrupted": False})

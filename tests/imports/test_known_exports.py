@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from headish import Store
-from headish.imports import known
 from headish.imports.imported import Imported
+from headish.imports.keeping import known
 from headish.imports.notes import ImportNote
 from headish.imports.readers.shared import json_arrays
 from imports.test_chatgpt import TIDES, as_json, as_zip, conversation, node, text

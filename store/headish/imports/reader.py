@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from headish.imports.archives import Archive
 from headish.imports.imported import ImportedTree
-from headish.imports.known import ExportMemory
+from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared.servers import ServerAddress
 from headish.imports.source_files import Progress, is_running

@@ -22,15 +22,15 @@ from headish.imports.folders import (
     stamp_of,
 )
 from headish.imports.imported import Imported, ThreadNaming
-from headish.imports.known import FORMATS as REMEMBERED
-from headish.imports.known import ExportMemory, KnownExports, read_known, read_noted
+from headish.imports.keeping.known import FORMATS as REMEMBERED
+from headish.imports.keeping.known import ExportMemory, KnownExports, read_known, read_noted
+from headish.imports.keeping.storing import Preview, in_tree_batches, preview_trees, store_trees
 from headish.imports.notes import ImportNote, ImportNotes, NoteListener
 from headish.imports.reader import ImportReader, ImportSource
 from headish.imports.readers.format_checks import check_fits, refuse_nothing
 from headish.imports.readers.shared.servers import ServerAddress, is_address
 from headish.imports.registry import READERS, find_reader, list_formats, read_trees
 from headish.imports.source_files import Progress, SourceFile
-from headish.imports.storing import Preview, in_tree_batches, preview_trees, store_trees
 from headish.rows.objects import object_is, put_object
 from headish.store.reading.search import bring_up_to_date_quietly
 from headish.store.space import Space
@@ -76,9 +76,9 @@ def import_file(
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
     nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
     (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.storing``) that is given
-    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked
-    while it is read.
+    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.keeping.storing``) that
+    is given for several files counts what they share once, as it would be stored. A file that is packed with zstd is
+    unpacked while it is read.
 
     Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
     how). Its format is named, never detected, and a built-in name wins.
@@ -90,8 +90,8 @@ def import_file(
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
 
-    Exports of ``chatgpt`` and ``claude`` are remembered by a hash (``imports.known``): one that was imported as it is
-    is not read again, nor a conversation whose bytes are known, and ``told`` is not told of them. ``force`` reads all.
+    Exports of ``chatgpt`` and ``claude`` are remembered by a hash: one that was imported as it is is not read again,
+    nor a conversation whose bytes are known, and ``told`` is not told of them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """

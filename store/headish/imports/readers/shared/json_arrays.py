@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
-from headish.imports.known import ExportMemory
+from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.source_files import Progress
 from headish.values.limits import IMPORT_LINE_BYTES

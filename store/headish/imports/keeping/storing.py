@@ -21,9 +21,9 @@ from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import outgrown_by
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
-from headish.imports.conversation_names import find_named, name_conversation
-from headish.imports.editions import only_grew, says_it_as_before
 from headish.imports.imported import Imported, ImportedTree
+from headish.imports.keeping.conversation_names import find_named, name_conversation
+from headish.imports.keeping.editions import only_grew, says_it_as_before
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
