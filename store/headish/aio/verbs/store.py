@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from headish.history.reading.versions import Siblings, Version
     from headish.history.writing.copies import Copied
     from headish.imports.imported import Imported
+    from headish.imports.keeping.storing import Preview
     from headish.imports.notes import NoteListener
     from headish.imports.source_files import Progress as SourceFilesProgress
-    from headish.imports.storing import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
