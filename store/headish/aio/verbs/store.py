@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from headish.history.reading.versions import Siblings, Version
     from headish.history.writing.copies import Copied
     from headish.imports.imported import Imported
+    from headish.imports.keeping.storing import Preview
     from headish.imports.notes import NoteListener
-    from headish.imports.source_files import Progress
-    from headish.imports.storing import Preview
+    from headish.imports.source_files import Progress as SourceFilesProgress
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from headish.values.results.searches import Hit
     from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
-    from headish.verify.space import Progress as SpaceProgress
+    from headish.verify.space import Progress
     from os import PathLike
     from typing import Any, BinaryIO, Literal, Unpack
     from headish.aio.answers import AsyncAnswer, AsyncCapture
@@ -123,7 +123,8 @@ class StoreVerbs(StoreFront):
         return self._stream(self.sync.audit, after=after, since=since, until=until, author=author, kinds=kinds)
 
     async def backup(
-        self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Any = None
+        self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Progress |
+        None = None
     ) -> Backup:
         """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces."""
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
@@ -150,9 +151,11 @@ class StoreVerbs(StoreFront):
             self.sync.capture, headish=headish, provider=provider, replaces=replaces, lease_seconds=lease_seconds
         )
 
-    async def children(self, headish: str, *, limit: int | None = None, after: str | None = None) -> list[Turn]:
+    async def children(
+        self, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
+    ) -> list[Turn]:
         """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``."""
-        return await self._finish(self.sync.children, headish=headish, limit=limit, after=after)
+        return await self._finish(self.sync.children, headish=headish, limit=limit, after=after, versions=versions)
 
     async def compact(
         self, headish: str = '@', *, to: float | int = 0.4, over: float | int | None = None, ptr: str | None =
@@ -275,8 +278,8 @@ class StoreVerbs(StoreFront):
         )
 
     async def import_changed(
-        self, source: str | os.PathLike[str], format: str | None = None, *, progress: Progress | None = None,
-        told: NoteListener | None = None
+        self, source: str | os.PathLike[str], format: str | None = None, *, progress: SourceFilesProgress | None
+        = None, told: NoteListener | None = None
     ) -> Imported:
         """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
         ``format``: ``claude-code``, ``codex``, ``gemini-cli``)."""
@@ -286,7 +289,7 @@ class StoreVerbs(StoreFront):
         self, source: str | os.PathLike[str] | BinaryIO, format: str | None = None, *, bookmark: str | None =
         None, force: bool = False, continues: str | None = None, partial: bool = False, strict: bool = True,
         start_role: str | None = None, bos: str = '[BOS]', eos: str = '[EOS]', keep_raw: bool = False, dry_run:
-        bool | Preview = False, progress: Progress | None = None, told: NoteListener | None = None
+        bool | Preview = False, progress: SourceFilesProgress | None = None, told: NoteListener | None = None
     ) -> Imported:
         """Import a file (a path, or one open for reading bytes); its format is detected when not given."""
         return await self._wait(
@@ -489,9 +492,10 @@ class StoreVerbs(StoreFront):
         """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``."""
         return await self._finish(self.sync.siblings, headish=headish, versions=versions)
 
-    async def stats(self) -> Stats:
-        """Counts and sizes of the space. Cost: two statements, however large it is."""
-        return await self._finish(self.sync.stats)
+    async def stats(self, *, versions: bool = False) -> Stats:
+        """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with
+        ``versions`` as often as it was stored."""
+        return await self._finish(self.sync.stats, versions=versions)
 
     @property
     def streams(self) -> AsyncStreams:
@@ -557,7 +561,7 @@ class StoreVerbs(StoreFront):
         """The tokens of the replies on the way to a headish, or to several; None: of the whole space."""
         return await self._finish(self.sync.usage, headish=headish, by=by)
 
-    async def verify(self, progress: SpaceProgress | None = None) -> Report:
+    async def verify(self, progress: Progress | None = None) -> Report:
         """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees."""
         return await self._wait(self.sync.verify, progress=progress)
 

@@ -50,7 +50,7 @@ class _Chosen(NamedTuple):
     progress: Progress | None
 
 
-@door(file=PATH, target=PATH, only=PATH, to=PATH, erasures=PATH)
+@door(target=PATH, only=PATH, to=PATH)
 def restore(
     file: str | os.PathLike[str],
     target: str | os.PathLike[str],

@@ -24,7 +24,7 @@ from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.threads.walks import Walked
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import door
+from headish.values.checks.doors import TEXT, door
 from headish.values.ids import TurnId
 from headish.values.messages import Note, TranscriptMessage
 from headish.values.places import Place
@@ -37,7 +37,7 @@ Definition = Mapping[str, Any]
 NO_ANSWER = "a thread without an answer that a trainer may see"
 
 
-@door()
+@door(bos=TEXT, eos=TEXT)
 def export(
     space: Space,
     headish: Headishes = "@",
