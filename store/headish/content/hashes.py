@@ -64,7 +64,7 @@ OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-r
 CALL_VERSION = b"headish-call-1"
 
 
-class DigestFields(Struct, frozen=True):
+class DigestFields(Struct, frozen=True, gc=False):
     """What enters a digest beside the parents. JSON fields are stored bytes, None where absent."""
 
     role: str

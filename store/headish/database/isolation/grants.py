@@ -37,7 +37,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "payload": ("size", "data"),
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
-        "stream": ("expires", "outcome", "turn"),
+        "stream": ("about", "expires", "outcome", "turn"),
         "call": ("data", "seal"),
         "search": ("seq", "version", "emptied"),
     },
