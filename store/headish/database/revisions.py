@@ -11,6 +11,8 @@ REVISIONS = (
     "headish_0004",
     "headish_0005_search",
     "headish_0006_seals",
+    "headish_0007_arrivals",
+    "headish_0008_remotes",
 )
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
@@ -19,6 +21,7 @@ REVISION = REVISIONS[-1]
 
 _TABLES = {
     "space": "id* name:blob",
+    "arrival": "first* last remote?:blob by?:blob milliseconds seal:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
     "conversation": "subject*:blob revision archived pinned key?:blob data:blob milliseconds seal:blob",
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
@@ -27,6 +30,8 @@ _TABLES = {
     "object": "kind*:text key*:blob revision data:blob milliseconds seal:blob",
     "payload": "hash*:blob size data?:blob erased?",
     "record_log": "change* seq subject:blob milliseconds seal:blob",
+    "remote": "name*:blob url:blob settings:blob state:blob milliseconds seal:blob",
+    "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:text record?:blob milliseconds seal:blob",
     "search": "seq version emptied",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",

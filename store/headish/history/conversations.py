@@ -148,6 +148,22 @@ def copy_record(connection: Connection, space: int, subject: bytes, to: Connecti
     return True
 
 
+def write_arrived_record(connection: Connection, space: int, subject: bytes, revision: int, data: bytes) -> bool:
+    """Say of a conversation what is said of it elsewhere. Whether it was: what does not decode is left out, and so is a
+    key that another conversation has here."""
+    try:
+        record = read_record(data)
+        check_changes({name: getattr(record, name) for name in CHECKS})
+        if record.key is not None:
+            _free_key(connection, space, record.key, subject)
+    except KeyTaken:
+        record = msgspec.structs.replace(record, key=None)
+    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
+        return False
+    _write(connection, space, subject, revision, record)
+    return True
+
+
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
     return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from headish.store.asking.reply import Asked, Response
     from headish.store.asking.tool_calls import Approve, Run, Told
     from headish.store.call_options import CallOptions
+    from headish.store.keeping.bundles import Bundles
     from headish.store.keeping.export_all import ExportOptions
+    from headish.store.keeping.remotes import Remotes
     from headish.store.reading.tokens import Budget, Count, ToolList
     from headish.store.space import Headishes, Space
     from headish.store.store import Store, T
@@ -141,6 +143,10 @@ class StoreVerbs(StoreFront):
     def bookmarks(self) -> AsyncBookmarks:
         """The names of the space, and the turns that they name."""
         return AsyncBookmarks(self.sync.bookmarks)
+
+    async def bundles(self) -> Bundles:
+        """Turns as files for other stores."""
+        return await self._finish(lambda: self.sync.bundles)
 
     def capture(
         self, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = 30.0
@@ -402,6 +408,10 @@ class StoreVerbs(StoreFront):
     async def reindex(self, progress: IndexProgress | None = None) -> None:
         """Build the search index of the space anew, from its first turn on; ``progress`` is called with turns."""
         return await self._wait(self.sync.reindex, progress=progress)
+
+    async def remotes(self) -> Remotes:
+        """Other places that hold the same space."""
+        return await self._finish(lambda: self.sync.remotes)
 
     async def render(
         self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:

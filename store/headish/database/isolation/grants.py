@@ -26,7 +26,7 @@ VERSION, MEMBER = "alembic_version", "member"
 
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
 _DELETED = {
-    WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
+    WRITER: ("bookmark", "object", "remote", "remote_bookmark", "stream", "stream_chunk", TEXT),
     ERASER: ("payload",),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
@@ -37,6 +37,8 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "payload": ("size", "data"),
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
+        "remote": ("url", "settings", "state", "milliseconds", "seal"),
+        "remote_bookmark": ("turn", "record", "milliseconds", "seal"),
         "stream": ("expires", "outcome", "turn"),
         "search": ("seq", "version", "emptied"),
     },
