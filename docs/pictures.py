@@ -47,6 +47,8 @@ TALK = (
 """What is typed, and what the model answers."""
 PAGE_WINDOW = "900,820"
 _PRINTED_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+_FONTS = re.compile(r" *@font-face \{.*?\n    \}\n+", re.DOTALL)
+"""Fonts that Rich would have a browser fetch."""
 _ASKS_FOR_A_LINE = "\x1b[?2004h"
 
 
@@ -124,7 +126,7 @@ def _style(char: Char) -> Style:
 def _as_svg(text: Text) -> str:
     console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
     console.print(text, no_wrap=True, overflow="ignore", crop=False)
-    return console.export_svg(title="headish", theme=THEME, unique_id="headish")
+    return _FONTS.sub("", console.export_svg(title="headish", theme=THEME, unique_id="headish"))
 
 
 def _write(name: str, drawn: str) -> None:

@@ -46,7 +46,7 @@ class Machine:
 
     def sync(self, **options: Any) -> Any:
         with self as store:
-            return store.remotes.sync("box", **options)
+            return store.remotes.exchange("box", **options)
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ class TestTwoMachines:
         with pytest.raises(RemoteTaken, match="without --plain"):
             other.add(sealed, plain=True)
         with other as store, pytest.raises(UnknownRemote):
-            store.remotes.sync("box")
+            store.remotes.exchange("box")
 
     def test_urls_that_are_none(self, machine: Any, tmp_path: Path) -> None:
         desk = machine("desk")

@@ -49,6 +49,7 @@
     ├── Closed                the store or its database was closed before
     │   └── AdapterClosed     an adapter's object was closed before (a RuntimeError too)
     ├── RemovedSpace          the space was removed while a store had it open
+    ├── RightMissing          a server's caller has other rights in the space, and not this one
     ├── QuotaExceeded         the space may not hold more turns or bytes
     ├── CursorLost            the space no longer holds what a reader has read: read it anew
     ├── BookmarkMoved             the bookmark is not where ``expect`` says: read again, try again

@@ -37,6 +37,14 @@ class RemovedSpace(HeadishError):
         super().__init__("the space of this store was removed; nothing was stored")
 
 
+class RightMissing(HeadishError):
+    """Whoever asked a server has other rights in the space, and not this one."""
+
+    def __init__(self, right: str, space: str) -> None:
+        self.right, self.space = right, space
+        super().__init__(f"this takes the right {right!r} in the space {space!r}, which was not given")
+
+
 class QuotaExceeded(HeadishError):
     """The space may not hold so much; nothing was stored. ``what`` is turns or bytes.
 

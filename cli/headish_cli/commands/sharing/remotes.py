@@ -202,7 +202,7 @@ def sync_command(
     """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart."""
     with settings.open() as store:
         done = [
-            store.remotes.sync(each, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+            store.remotes.exchange(each, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
             for each in _names(store, name)
         ]
     if as_json:

@@ -289,7 +289,7 @@ class Remotes:
         return done
 
     @door(prune=FLAG, accept_rollback=FLAG)
-    def sync(
+    def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
     ) -> Synced:
         """Pull, then push. Raises: as both."""

@@ -1,0 +1,49 @@
+"""The site made of these pages: `make site` builds it without the network, and refuses a link that leads nowhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+VERSION = Path(__file__).parents[1] / "store/headish/version.py"
+
+project = "headish"
+author = "the headish developers"
+copyright = "the headish developers, Apache-2.0"
+release = version = re.search(r'"(.+)"', VERSION.read_text())[1]  # pyright: ignore[reportOptionalSubscript]
+
+extensions = ["myst_parser"]
+exclude_patterns = ["figures"]
+myst_enable_extensions = ["colon_fence", "attrs_inline"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+nitpicky = True
+# Shell transcripts show what is typed and what is printed: a lexer that stumbles over a table is no fault of the page.
+suppress_warnings = ["misc.highlighting_failure"]
+
+html_theme = "furo"
+html_title = "headish"
+html_static_path = ["site"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#2b5f8a", "color-brand-content": "#2b5f8a"},
+    "dark_css_variables": {"color-brand-primary": "#8ab8dd", "color-brand-content": "#8ab8dd"},
+    "navigation_with_keys": False,
+}
+
+
+def append_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """Give the README of a folder the pages beside it in the navigation. Read elsewhere it stays plain Markdown."""
+    folder = (Path(app.srcdir) / name).parent
+    if name.endswith("/README"):
+        entries = ["*", *(f"{below.parent.name}/README" for below in sorted(folder.glob("*/README.md")))]
+        source[0] += "\n\n" + "\n".join(["```{toctree}", ":hidden:", ":glob:", *entries, "```", ""])
+
+
+def setup(app: Sphinx) -> None:
+    """What Sphinx calls when it begins."""
+    app.connect("source-read", append_pages)

@@ -1,0 +1,36 @@
+"""The spool: what passed the gateway, on the disk until it is stored.
+
+    writer = SpoolWriter(folder)
+    writer.write([begin(id, CallBegin(…)), SpoolFrame(SpoolKind.REQUEST, id, b"…"), …])
+
+    reader = SpoolReader(folder)
+    for call in reader.read():
+        if call.is_complete:
+            …  # store it, then:
+            reader.forget(call.id)
+
+``frames`` is the form on the disk, ``records`` what the frames say, ``writer`` appends to segments, ``reader`` follows
+them and removes those of which everything is stored. One process writes and one reads; neither waits for the other.
+"""
+
+from __future__ import annotations
+
+from headish.gateway.spool.frames import SpoolFrame, SpoolKind
+from headish.gateway.spool.reader import SpooledCall, SpoolReader
+from headish.gateway.spool.records import CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
+from headish.gateway.spool.writer import SpoolWriter
+
+__all__ = [
+    "CallBegin",
+    "CallEnd",
+    "Outcome",
+    "ResponseHead",
+    "SpoolFrame",
+    "SpoolKind",
+    "SpoolReader",
+    "SpoolWriter",
+    "SpooledCall",
+    "begin",
+    "end",
+    "head",
+]

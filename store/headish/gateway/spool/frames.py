@@ -1,0 +1,84 @@
+"""Frames: the form of a spool on the disk.
+
+::
+
+    segment = "headish-spool-1" LF, *frame
+    frame   = kind u8, call 25 bytes, length u32 (big-endian), sum 8 bytes, body     sum: BLAKE3 of all but itself
+
+A segment is only ever appended to. Where a frame ends early or its sum disagrees, the readable part ends: whoever wrote
+was stopped there, or has not finished. That is never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from struct import Struct as Layout
+from typing import NamedTuple
+
+from blake3 import blake3
+
+MAGIC = b"headish-spool-1\n"
+NO_CALL = "0" * 25
+"""The call of a frame that belongs to none."""
+_HEAD = Layout(">B25sI")
+_SUM_BYTES = 8
+_FRONT_BYTES = _HEAD.size + _SUM_BYTES
+
+
+class SpoolKind(IntEnum):
+    """What a frame holds. Of one call they come in this order, the chunks of request and response in turns."""
+
+    BEGIN = 1
+    """JSON of ``CallBegin``."""
+    REQUEST = 2
+    """Bytes of the request's body, decompressed, without the call's key."""
+    SENT = 3
+    """Nothing: the request's body is whole."""
+    HEAD = 4
+    """JSON of ``ResponseHead``."""
+    RESPONSE = 5
+    """Bytes of the response's body, as those of the request."""
+    END = 6
+    """JSON of ``CallEnd``."""
+    SEALED = 7
+    """Nothing, of no call: no frame follows in this segment."""
+
+
+class SpoolFrame(NamedTuple):
+    """A frame before it is written, or after it was read. ``call`` is the id of a call: 25 digits."""
+
+    kind: SpoolKind
+    call: str
+    body: bytes
+
+
+def write_frame(frame: SpoolFrame) -> bytes:
+    """A frame as it stands in a segment."""
+    front = _HEAD.pack(frame.kind, frame.call.encode(), len(frame.body))
+    return b"".join((front, _sum_of(front, frame.body), frame.body))
+
+
+def read_frames(data: bytes | memoryview) -> Iterator[tuple[SpoolFrame, int]]:
+    """The frames at the beginning of ``data``, each with the position behind it. Ends before the first that is not
+    whole."""
+    view, at = memoryview(data), 0
+    while at + _FRONT_BYTES <= len(view):
+        kind, call, length = _HEAD.unpack_from(view, at)
+        begun = at + _FRONT_BYTES
+        if begun + length > len(view) or kind not in _KINDS:
+            return
+        body = bytes(view[begun : begun + length])
+        if _sum_of(view[at : at + _HEAD.size], body) != view[at + _HEAD.size : begun]:
+            return
+        at = begun + length
+        yield SpoolFrame(_KINDS[kind], call.decode("ascii", "replace"), body), at
+
+
+def _sum_of(front: bytes | memoryview, body: bytes) -> bytes:
+    hasher = blake3(front)
+    hasher.update(body)
+    return hasher.digest(length=_SUM_BYTES)
+
+
+_KINDS = {kind.value: kind for kind in SpoolKind}

@@ -1,0 +1,176 @@
+"""Follows the segments of a spool, puts the frames of each call together, and removes what is stored.
+
+A reader keeps no file of its own: after a restart it reads what is there again, so whoever stores calls must know which
+it has. A segment that grows is read from where the last look ended. A call that began before the gateway was killed is
+ended by the first segment of the gateway that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from headish.gateway.spool.frames import MAGIC, SpoolFrame, SpoolKind, read_frames
+from headish.gateway.spool.records import CallBegin, CallEnd, ResponseHead
+from headish.gateway.spool.writer import SUFFIX
+
+READ_BYTES = 4 * 1024 * 1024
+"""So much of a segment is read at once; a frame that is larger, as a whole."""
+
+
+class SpooledCall:
+    """A call as far as it is spooled. It grows while the spool is read.
+
+    ``request`` and ``response`` are the bodies so far, decompressed and without the call's key; ``is_sent`` says that
+    the request is whole. ``head`` is None until an answer begins, ``end`` until the call ends. ``is_abandoned`` marks a
+    call whose gateway was killed: no end will come. ``run`` is the same for all calls of one gateway process.
+    """
+
+    def __init__(self, id: str, begin: CallBegin, run: str = "") -> None:
+        self.id, self.begin, self.run = id, begin, run
+        self.is_sent = False
+        self.head: ResponseHead | None = None
+        self.end: CallEnd | None = None
+        self.is_abandoned = False
+        self._request, self._response = bytearray(), bytearray()
+
+    @property
+    def request(self) -> bytes:
+        """The body of the request so far."""
+        return bytes(self._request)
+
+    @property
+    def response(self) -> bytes:
+        """The body of the answer so far."""
+        return bytes(self._response)
+
+    @property
+    def response_size(self) -> int:
+        """The bytes of ``response``, without a copy: what grew since the last look is ``response_from(size)``."""
+        return len(self._response)
+
+    def response_from(self, position: int) -> bytes:
+        """The answer's bytes from a position on."""
+        return bytes(self._response[position:])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no frame of the call will follow: it ended, or was abandoned."""
+        return self.end is not None or self.is_abandoned
+
+    def take(self, frame: SpoolFrame) -> None:
+        """Add a frame."""
+        match frame.kind:
+            case SpoolKind.REQUEST:
+                self._request += frame.body
+            case SpoolKind.SENT:
+                self.is_sent = True
+            case SpoolKind.HEAD:
+                self.head = msgspec.json.decode(frame.body, type=ResponseHead)
+            case SpoolKind.RESPONSE:
+                self._response += frame.body
+            case SpoolKind.END:
+                self.end = msgspec.json.decode(frame.body, type=CallEnd)
+
+
+class SpoolReader:
+    """The reading end of a spool. One process at a time has one. The folder need not be there yet.
+
+    Memory: the bodies of the calls that are not forgotten.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._calls: dict[str, SpooledCall] = {}
+        self._segments: dict[str, _Segment] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many calls were read and not forgotten."""
+        return len(self._calls)
+
+    def read(self, *, is_over: bool = False) -> Iterator[SpooledCall]:
+        """Each call of which something new stands in the spool, once, in the order in which they began.
+
+        A call is given again whenever it grew. Call it again and again: it does not wait. At the end of each look,
+        segments go of which every call is forgotten and nothing can follow. ``is_over`` says that no gateway writes any
+        more: calls without an end are abandoned.
+        Raises: OSError where a segment cannot be read.
+        """
+        names = sorted(path.name for path in self.folder.glob(f"*{SUFFIX}"))
+        grown: dict[str, SpooledCall] = {}
+        for name in names:
+            segment = self._segments.setdefault(name, _Segment(self.folder / name))
+            for frame in segment.read():
+                self._take(frame, segment, grown)
+            # The writer makes a segment only when it has left the one before.
+            segment.is_over = segment.is_over or is_over or name != names[-1]
+        for call in self._calls.values():
+            if not call.is_complete and (is_over or call.run != _run_of(names[-1])):
+                call.is_abandoned = True
+                grown[call.id] = call
+        yield from sorted(grown.values(), key=lambda call: call.id)
+        self._remove()
+
+    def forget(self, call: str) -> None:
+        """Say that a call is stored, or needs no storing: its bytes go from memory, and with those of its neighbours
+        from the disk. What may follow of it is ignored."""
+        self._calls.pop(call, None)
+
+    def _take(self, frame: SpoolFrame, segment: _Segment, grown: dict[str, SpooledCall]) -> None:
+        if frame.kind is SpoolKind.BEGIN:
+            begun = msgspec.json.decode(frame.body, type=CallBegin)
+            self._calls[frame.call] = SpooledCall(frame.call, begun, _run_of(segment.path.name))
+        call = self._calls.get(frame.call)
+        if call is None:  # a mark of the segment, or of a call that is forgotten
+            return
+        segment.calls.add(frame.call)
+        call.take(frame)
+        grown[frame.call] = call
+
+    def _remove(self) -> None:
+        for name, segment in list(self._segments.items()):
+            if segment.is_over and not segment.calls & self._calls.keys():
+                segment.remove()
+                del self._segments[name]
+
+
+class _Segment:
+    """A file that is followed. ``is_over`` once nothing more can be read from it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.position = 0
+        self.is_over = False
+        self.calls: set[str] = set()
+
+    def read(self) -> Iterator[SpoolFrame]:
+        """The frames that were not read yet."""
+        if self.is_over:
+            return
+        with self.path.open("rb") as file:
+            if self.position == 0:
+                if file.read(len(MAGIC)) != MAGIC:
+                    return
+                self.position = len(MAGIC)
+            file.seek(self.position)
+            kept = b""
+            while data := file.read(max(READ_BYTES, len(kept))):
+                kept += data
+                behind = 0
+                for frame, behind in read_frames(kept):  # noqa: B007, the last position is needed
+                    self.is_over = self.is_over or frame.kind is SpoolKind.SEALED
+                    yield frame
+                self.position += behind
+                kept = kept[behind:]
+
+    def remove(self) -> None:
+        """Remove the file, unless it is none of ours."""
+        if self.position > 0 or self.path.stat().st_size == 0:
+            self.path.unlink(missing_ok=True)
+
+
+def _run_of(name: str) -> str:
+    return name.partition("-")[0]

@@ -1,0 +1,83 @@
+"""What the frames of a call say: how it began, how its answer began, how it ended. No key stands in any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from headish.gateway.spool.frames import SpoolFrame, SpoolKind
+
+Outcome = Literal["ok", "broken", "client gone", "unreachable", "unrecorded"]
+"""How a call ended.
+
+``ok``: both bodies passed whole, whatever the status. ``broken``: the upstream broke off. ``client gone``: the client
+did. ``unreachable``: no answer began, and the client got a 502. ``unrecorded``: it passed, and a part of it is not in
+the spool.
+"""
+
+
+class CallBegin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A call as the client sent it, less its body. Times are milliseconds since 1970.
+
+    ``api`` is the gateway's own word for the place that was asked (``anthropic``, ``openai``, ``gemini``, ``ollama``,
+    or the name behind ``/to/``), ``path`` what stood behind it. ``headers`` are those of an allow-list, names in lower
+    case: session ids, content type, versions, ``user-agent``. ``space`` and ``token`` are the space that the call's
+    token opens and the token's label; None where it had none.
+    """
+
+    at: int
+    api: str
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = {}
+    space: str | None = None
+    token: str | None = None
+
+    @property
+    def client(self) -> str:
+        """The client's ``user-agent``; empty where it sent none."""
+        return self.headers.get("user-agent", "")
+
+
+class ResponseHead(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The beginning of an answer: its status, the headers of an allow-list, and when it came."""
+
+    status: int
+    at: int
+    headers: Mapping[str, str] = {}
+
+
+class CallEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The end of a call.
+
+    ``first_byte_at`` is when the first byte of the answer's body came. The counts of bytes are those that passed,
+    compressed as they were. ``error`` says in a sentence what broke; ``left_out`` why bytes that passed are not in the
+    spool (too large, or of an unknown or a broken encoding).
+    """
+
+    outcome: Outcome
+    at: int
+    first_byte_at: int | None = None
+    request_bytes: int = 0
+    response_bytes: int = 0
+    error: str | None = None
+    left_out: str | None = None
+
+
+def begin(call: str, value: CallBegin) -> SpoolFrame:
+    """The frame that begins a call."""
+    return SpoolFrame(SpoolKind.BEGIN, call, msgspec.json.encode(value))
+
+
+def head(call: str, value: ResponseHead) -> SpoolFrame:
+    """The frame of an answer's beginning."""
+    return SpoolFrame(SpoolKind.HEAD, call, msgspec.json.encode(value))
+
+
+def end(call: str, value: CallEnd) -> SpoolFrame:
+    """The frame that ends a call."""
+    return SpoolFrame(SpoolKind.END, call, msgspec.json.encode(value))

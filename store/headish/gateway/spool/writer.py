@@ -1,0 +1,210 @@
+"""Appends frames to the segments of a spool.
+
+Nothing is flushed to the platter: what was written survives ``kill -9``, and a power cut may take the last seconds. A
+call that finds no room is dropped whole from there on: its end says so, and a counter.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, write_frame
+from headish.gateway.spool.records import CallEnd, end
+
+SEGMENT_BYTES = 64 * 1024 * 1024
+"""A segment that has so many bytes gets no further frame."""
+SPOOL_LIMIT_BYTES = 1024 * 1024 * 1024
+"""The most bytes of all segments together; beyond, calls are not recorded."""
+SUFFIX = ".spool"
+_COUNTED_SECONDS = 1.0
+"""How long a count of the folder's bytes is believed: the reader removes segments."""
+
+
+class SpoolWriter:
+    """The writing end of a spool. One process at a time has one; it may be used from one thread at a time.
+
+    ``unrecorded`` counts the calls of which something is missing for want of room. ``failure`` is what the last
+    attempt to write met, None where it went well.
+    """
+
+    def __init__(
+        self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int = SPOOL_LIMIT_BYTES
+    ) -> None:
+        """Makes the folder, for its owner alone. Raises: OSError where that fails."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder = folder
+        self.unrecorded = 0
+        self.failure: str | None = None
+        self._segment_bytes, self._limit_bytes = segment_bytes, limit_bytes
+        self._run = _latest_run(folder) + 1
+        self._segments = 0
+        self._file: int | None = None
+        self._written = 0
+        self._open_calls: set[str] = set()
+        self._dropped: set[str] = set()
+        self._owed: list[str] = []
+        self._counted_at, self._counted, self._since = float("-inf"), 0, 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a call that begins now can be recorded, as far as is known: the folder takes a file, and the limit
+        leaves room."""
+        if self._count_bytes() >= self._limit_bytes:
+            return False
+        try:
+            self._open()
+        except OSError as error:
+            self.failure = _told(error)
+            return False
+        return True
+
+    def write(self, frames: Iterable[SpoolFrame]) -> None:
+        """Append frames. Never raises for want of room: the calls that are hit are dropped, counted, and ended
+        ``unrecorded`` as soon as something can be written again.
+
+        Cost: one ``write`` of the system for all of them.
+        """
+        owed, self._owed = [_unrecorded(call) for call in self._owed], []
+        listed = owed + [each for frame in frames if (each := self._admit(frame)) is not None]
+        while listed:
+            taken = self._take(listed)
+            if not self._append(taken):
+                self._drop(listed)
+                return
+            listed = listed[len(taken) :]
+
+    def seal(self) -> None:
+        """End the segment, if one is open: once its calls are stored, the reader can remove it. A later ``write`` opens
+        another one."""
+        if self._file is not None:
+            self._append([SpoolFrame(SpoolKind.SEALED, NO_CALL, b"")])
+            self._close()
+
+    def _admit(self, frame: SpoolFrame) -> SpoolFrame | None:
+        """The frame as it is to be written; None for one of a call that is not recorded any more."""
+        if frame.kind is SpoolKind.BEGIN:
+            self._open_calls.add(frame.call)
+        if frame.call not in self._open_calls:
+            return None
+        if frame.kind in _LARGE and self._count_bytes() >= self._limit_bytes:
+            self.failure = f"the spool has {self._limit_bytes:,} bytes, its limit"
+            self._drop([frame])
+            return None
+        if frame.call not in self._dropped:
+            return frame
+        return _unrecorded(frame.call) if frame.kind is SpoolKind.END else None
+
+    def _drop(self, frames: list[SpoolFrame]) -> None:
+        """Note which calls are not recorded whole, because these frames could not be written."""
+        for frame in frames:
+            if frame.call not in self._open_calls:
+                continue
+            if frame.call not in self._dropped:
+                self.unrecorded += 1
+                self._dropped.add(frame.call)
+            if frame.kind is SpoolKind.BEGIN:  # nothing of it is there, so nothing needs an end
+                self._forget(frame.call)
+            elif frame.kind is SpoolKind.END:
+                self._owed.append(frame.call)
+
+    def _forget(self, call: str) -> None:
+        self._open_calls.discard(call)
+        self._dropped.discard(call)
+
+    def _take(self, frames: list[SpoolFrame]) -> list[SpoolFrame]:
+        """As many frames as the segment takes: at least one."""
+        room = self._segment_bytes - self._written
+        for index, frame in enumerate(frames):
+            room -= len(frame.body)
+            if room <= 0:
+                return frames[: index + 1]
+        return frames
+
+    def _append(self, frames: list[SpoolFrame]) -> bool:
+        data = memoryview(b"".join(map(write_frame, frames)))
+        size = len(data)
+        try:
+            file = self._open()
+            while data:
+                data = data[os.write(file, data) :]
+        except OSError as error:
+            self.failure = _told(error)
+            self._cut()
+            return False
+        self.failure = None
+        self._written += size
+        self._since += size
+        for frame in frames:
+            if frame.kind is SpoolKind.END:
+                self._forget(frame.call)
+        if self._written >= self._segment_bytes and frames[-1].kind is not SpoolKind.SEALED:
+            self.seal()
+        return True
+
+    def _open(self) -> int:
+        if self._file is None:
+            self._segments += 1
+            path = self.folder / f"{self._run:08}-{self._segments:06}{SUFFIX}"
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                self._written = os.write(file, MAGIC)
+            except OSError:
+                os.close(file)
+                path.unlink(missing_ok=True)  # on a full disk there would be one of them for each attempt
+                raise
+            self._file = file
+        return self._file
+
+    def _cut(self) -> None:
+        """Take back a part of a frame, and leave the segment: what stands in it can be read."""
+        if self._file is not None:
+            with suppress(OSError):  # the reader stops at a torn frame, and goes on with the next segment
+                os.ftruncate(self._file, self._written)
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file, self._written = None, 0
+
+    def _count_bytes(self) -> int:
+        now = time.monotonic()
+        if now - self._counted_at > _COUNTED_SECONDS:
+            self._counted_at, self._counted, self._since = now, sum_of(self.folder), 0
+        return self._counted + self._since
+
+
+_LARGE = frozenset({SpoolKind.BEGIN, SpoolKind.REQUEST, SpoolKind.RESPONSE})
+"""What the limit holds back. The rest is written beyond it, too: it ends what was recorded so far."""
+
+
+def sum_of(folder: Path) -> int:
+    """The bytes of all segments of a spool; 0 where there is none."""
+    return sum(_size_of(path) for path in folder.glob(f"*{SUFFIX}"))
+
+
+def _latest_run(folder: Path) -> int:
+    """The number of the gateway that wrote last. No clock decides what is later: it may be set back."""
+    runs = [path.name.partition("-")[0] for path in folder.glob(f"*{SUFFIX}")]
+    return max((int(run) for run in runs if run.isdecimal()), default=0)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # which the reader has removed meanwhile
+        return 0
+
+
+def _unrecorded(call: str) -> SpoolFrame:
+    return end(
+        call, CallEnd(outcome="unrecorded", at=time.time_ns() // 1_000_000, error="the spool had no room for it")
+    )
+
+
+def _told(error: OSError) -> str:
+    return f"the spool cannot be written: {error.strerror or type(error).__name__}"

@@ -1,0 +1,96 @@
+"""Admit callers: a session of a browser, a token of a program, a user whom the proxy names. Nobody else passes.
+
+What a browser adds by itself, a cookie or the proxy's login, proves who it is but not who wanted the request: an unsafe
+method then has to come from a page of this server. A token is shown on purpose, so it needs no such proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headish.serve.access.callers import Caller, by_login, by_proxy, by_token
+from headish.serve.access.logins import Logins
+from headish.serve.access.problems import problem
+from headish.serve.access.settings import WebSettings
+from headish.values.access.hosts import is_from, may_change, values_of
+from headish.values.access.tokens import Token
+from headish.values.access.trying import WrongTries
+
+LOGIN_PATH, ASSETS = "/login", "/assets/"
+"""What is there for everybody: to log in, and what the page is drawn with."""
+BEARER = "bearer "
+
+FindToken: TypeAlias = Callable[[str], Awaitable[Token | None]]
+
+
+class Admission:
+    """The layer that knows who asks: ``scope["state"]["caller"]``, or None on an open path."""
+
+    def __init__(self, app: ASGIApp, settings: WebSettings, logins: Logins, find: FindToken, tries: WrongTries) -> None:
+        """``find`` gives what is known of a token."""
+        self._app, self._settings = app, settings
+        self._logins, self._find, self._tries = logins, find, tries
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        caller = await self._caller(scope)
+        refused = self._refusal(scope, caller)
+        scope["state"]["caller"] = caller
+        await (refused or self._app)(scope, receive, send)
+
+    async def _caller(self, scope: Scope) -> Caller | None:
+        """A token goes before the rest: whoever shows one means it, wrong or right."""
+        shown = values_of(scope["headers"], b"authorization")
+        read_only = self._settings.read_only
+        if shown:
+            text = shown[0][len(BEARER) :].strip() if shown[0].lower().startswith(BEARER) else ""
+            token = await self._find(text) if len(shown) == 1 else None
+            return by_token(token, read_only=read_only) if token else None
+        if self._logins.is_session(_session_of(scope, self._settings.cookie)):
+            return by_login(read_only=read_only)
+        user = self._user(scope)
+        return by_proxy(user, self._settings.space_of(user), read_only=read_only) if user else None
+
+    def _user(self, scope: Scope) -> str:
+        """Whom the proxy has logged in; nobody where anybody else says so."""
+        header = self._settings.user_header
+        if header is None or not is_from(scope["client"][0], self._settings.behind_proxy):
+            return ""
+        named = values_of(scope["headers"], header.lower().encode())
+        return named[0] if len(named) == 1 else ""
+
+    def _refusal(self, scope: Scope, caller: Caller | None) -> ASGIApp | None:
+        if caller is None and values_of(scope["headers"], b"authorization"):
+            return self._wrong(scope)
+        if caller is None and scope["path"] != LOGIN_PATH and not scope["path"].startswith(ASSETS):
+            told = "log in with the address that 'headish serve' printed, or show a token (headish token add)"
+            return problem(scope, 401, "NotAdmitted", told, headers={"WWW-Authenticate": "Bearer"})
+        is_ambient = caller is None or caller.how != "token"
+        if is_ambient and not may_change(scope["method"], scope["headers"], scope["state"]["origin"]):
+            told = "a page of another site, or another port, sent this; nothing was changed"
+            return problem(scope, 403, "CrossSite", told)
+        return None
+
+    def _wrong(self, scope: Scope) -> ASGIApp:
+        peer, now = scope["client"][0], time.monotonic()
+        wait = self._tries.wait_seconds(peer, now)
+        if wait:
+            told = "too many wrong tokens came from this address"
+            return problem(scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+        self._tries.add(peer, now)
+        return problem(scope, 401, "WrongToken", "no such token", headers={"WWW-Authenticate": "Bearer"})
+
+
+def _session_of(scope: Scope, cookie: str) -> str:
+    """The session that a cookie holds; empty without one. Two cookies of that name are none: one was planted."""
+    sent = ";".join(values_of(scope["headers"], b"cookie"))
+    if sum(each.strip().startswith(f"{cookie}=") for each in sent.split(";")) != 1:
+        return ""
+    return cookie_parser(sent).get(cookie, "")

@@ -1,0 +1,59 @@
+"""A caller: whoever a request was admitted for, and what that allows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from headish.errors import RightMissing, UnknownSpace
+from headish.values.access.tokens import RIGHTS, Right, Token
+
+CHANGING: frozenset[Right] = frozenset(("write", "gateway", "sync", "erase"))
+"""The rights that a read-only server grants nobody."""
+
+
+class Caller(Struct, frozen=True):
+    """Whoever a request is from. ``name`` is the label of a token or a user of the proxy; ``space`` is the one space
+    that it may enter, None for every space."""
+
+    how: Literal["login", "token", "proxy"]
+    rights: frozenset[Right]
+    name: str = ""
+    space: str | None = None
+
+    def may(self, right: Right) -> bool:
+        """Whether it has a right in the spaces that it may enter."""
+        return right in self.rights
+
+    def check(self, target: str, space: str, right: Right) -> None:
+        """Refuse what the caller may not do in a space.
+
+        Raises: UnknownSpace where it has no right there at all, as for a space that does not exist (rule R6, unknown
+        elsewhere); RightMissing where it has others.
+        """
+        if not self.rights or self.space not in (None, space):
+            raise UnknownSpace(target, space)
+        if right not in self.rights:
+            raise RightMissing(right, space)
+
+
+def by_login(*, read_only: bool) -> Caller:
+    """Whoever opened the printed address: the person who runs the server."""
+    return Caller("login", rights_left(RIGHTS, read_only=read_only))
+
+
+def by_token(token: Token, *, read_only: bool) -> Caller:
+    """The program that showed a token."""
+    rights = rights_left(token.rights, read_only=read_only)
+    return Caller("token", rights, token.label, token.space)
+
+
+def by_proxy(user: str, space: str, *, read_only: bool) -> Caller:
+    """A user whom the proxy in front has logged in."""
+    return Caller("proxy", rights_left(("read", "write", "erase"), read_only=read_only), user, space)
+
+
+def rights_left(rights: tuple[Right, ...], *, read_only: bool) -> frozenset[Right]:
+    """What is left of rights on a server that is perhaps read-only."""
+    return frozenset(rights) - (CHANGING if read_only else frozenset())

@@ -1,0 +1,128 @@
+"""What holds for every request before anybody looks at it: its host, its target, its peer; and for every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headish.errors import TooLarge
+from headish.serve.access.problems import problem
+from headish.serve.access.settings import WebSettings
+from headish.values.access.hosts import (
+    LOOPBACK_NETWORKS,
+    is_from,
+    is_origin_form,
+    known_hosts,
+    own_origin,
+    values_of,
+)
+
+BODY_LIMIT_BYTES = 1_000_000
+"""The largest body of a request to the page or the API. Error: ``TooLarge``."""
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # What was erased must not stay in a browser's cache; it asks each time, and an ETag answers.
+    "Cache-Control": "private, no-cache",
+}
+"""Every answer has them; a route that sets one itself keeps its own."""
+
+
+class Guard:
+    """The outermost layer: refuses what is not for this server, and dresses every answer.
+
+    The request's origin is then in ``scope["state"]["origin"]``.
+    """
+
+    def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
+        self._app = app
+        self._known = known_hosts(settings.port, settings.public_urls)
+        self._peers = (*LOOPBACK_NETWORKS, *settings.behind_proxy)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        origin = own_origin(scope["headers"], self._known)
+        refused = self._refusal(scope, origin)
+        if refused is not None and scope["type"] == "websocket":
+            await _refuse_socket(receive, send)
+            return
+        scope.setdefault("state", {})["origin"] = origin
+        await (refused or self._app)(scope, receive, _dressed(send))
+
+    def _refusal(self, scope: Scope, origin: str | None) -> ASGIApp | None:
+        if origin is None:
+            told = (
+                "this server does not answer to that host name. If you reach it through a tunnel or a proxy "
+                "(ssh -L, Codespaces), start it with --public-url and the address that the browser shows"
+            )
+            return problem(scope, 421, "UnknownHost", told)
+        if not is_from((scope.get("client") or ("", 0))[0], self._peers):
+            return problem(scope, 403, "UnknownPeer", "requests come from this machine or its proxy alone")
+        if not is_origin_form(scope.get("raw_path") or scope["path"].encode()):
+            return problem(scope, 400, "InvalidTarget", "the target of a request is a path")
+        if values_of(scope["headers"], b"transfer-encoding") and values_of(scope["headers"], b"content-length"):
+            return problem(scope, 400, "InvalidFraming", "a request has one length")
+        return None
+
+
+async def _refuse_socket(receive: Receive, send: Send) -> None:
+    """Close a WebSocket before it is one; the client sees status 403."""
+    await receive()
+    await send({"type": "websocket.close", "code": 1008})
+
+
+def _dressed(send: Send) -> Send:
+    async def dressed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return dressed
+
+
+class BodyLimit:
+    """Refuses a body that is too large: by its length before any of it is read, else where it becomes so."""
+
+    def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
+        """``limit_of`` gives the limit of a path, in bytes."""
+        self._app, self._limit_of = app, limit_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = self._limit_of(scope["path"])
+        told = next(iter(values_of(scope["headers"], b"content-length")), "0")
+        if told.isdigit() and int(told) > limit:
+            error = TooLarge("the body", int(told), limit)
+            await problem(scope, 413, "TooLarge", str(error))(scope, receive, send)
+            return
+        await self._app(scope, _counted(receive, limit), send)
+
+
+def _counted(receive: Receive, limit: int) -> Receive:
+    read = 0
+
+    async def counted() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > limit:
+            raise TooLarge("the body", read, limit, is_cut=True)
+        return message
+
+    return counted

@@ -1,0 +1,65 @@
+"""Log in with the printed address, and log out.
+
+The answer to the address is a page that goes on to ``/``, not a redirect: a browser that came from another program's
+page would not send a SameSite cookie with the redirected request.
+"""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from headish.serve.access.admitting import LOGIN_PATH
+from headish.serve.access.logins import SESSION_SECONDS
+from headish.serve.access.problems import problem
+from headish.serve.access.settings import WebSettings
+from headish.serve.access.state import state_of
+
+
+def login_url(origin: str, code: str) -> str:
+    """The address that logs in once."""
+    return f"{origin}{LOGIN_PATH}?code={code}"
+
+
+async def log_in(request: Request) -> Response:
+    """Redeem a code."""
+    web, peer, now = state_of(request), request.scope["client"][0], time.monotonic()
+    wait = web.tries.wait_seconds(peer, now)
+    if wait:
+        told = "too many wrong codes came from this address"
+        return problem(request.scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+    session = web.logins.redeem(request.query_params.get("code", ""))
+    if session is None:
+        web.tries.add(peer, now)
+        told = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
+        return problem(request.scope, 403, "WrongCode", told)
+    page = HTMLResponse(
+        '<!doctype html><meta charset=utf-8><title>headish</title><meta http-equiv=refresh content="0;url=/">'
+        '<p>You are logged in. <a href="/">Go on</a></p>',
+        headers={"Cache-Control": "no-store"},
+    )
+    is_secure = request.state.origin.startswith("https:")
+    page.set_cookie(
+        web.settings.cookie, session, max_age=SESSION_SECONDS, httponly=True, samesite="strict", secure=is_secure
+    )
+    return page
+
+
+async def log_out(request: Request) -> Response:
+    """End the session."""
+    web = state_of(request)
+    web.logins.end(request.cookies.get(web.settings.cookie, ""))
+    page = HTMLResponse("<!doctype html><meta charset=utf-8><title>headish</title><p>You are logged out.</p>")
+    page.delete_cookie(web.settings.cookie, httponly=True, samesite="strict")
+    return page
+
+
+def login_routes(settings: WebSettings) -> list[BaseRoute]:
+    """``GET /login?code=…`` and ``POST /logout``. A HEAD, as previews of links send it, uses no code up."""
+    get = Route(LOGIN_PATH, log_in, methods=["GET"])
+    assert get.methods is not None
+    get.methods.discard("HEAD")
+    return [get, Route("/logout", log_out, methods=["POST"])]

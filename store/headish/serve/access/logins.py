@@ -1,0 +1,114 @@
+"""Logins of people: a code that opens the page once, and the sessions that came of such codes.
+
+They stand in a file of the server's folder, hashed, so that a web process that was started anew still knows them, and
+the process that prints the address need not be the one that redeems the code. The file is nobody else's (0600).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from blake3 import blake3
+from msgspec import Struct
+
+CODE_SECONDS = 5 * 60
+SESSION_SECONDS = 30 * 24 * 60 * 60
+_FILE, _LOCK = "logins.json", "logins.lock"
+
+
+class _Known(Struct, frozen=True):
+    """When each code and session expires, in Unix seconds, by the hex of its BLAKE3."""
+
+    codes: dict[str, float] = {}
+    sessions: dict[str, float] = {}
+
+
+class Logins:
+    """The codes and sessions of one server. Safe to share between threads and processes: a file lock orders changes."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+        """``folder`` is made where it is missing. ``clock`` gives Unix seconds: ``time.time``."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder, self._clock = folder, clock
+        self._read: tuple[tuple[int, int, int], _Known] | None = None
+
+    def make_code(self) -> str:
+        """A code that logs in once, within five minutes."""
+        code = secrets.token_urlsafe(32)
+        self._change(lambda known: known.codes.update({_hash(code): self._clock() + CODE_SECONDS}))
+        return code
+
+    def redeem(self, code: str) -> str | None:
+        """A new session for a code, which is used up; None for one that is not known, any more."""
+        session = secrets.token_urlsafe(32)
+
+        def use(known: _Known) -> bool:
+            expires = known.codes.pop(_hash(code), 0.0)
+            if expires <= self._clock():
+                return False
+            known.sessions[_hash(session)] = self._clock() + SESSION_SECONDS
+            return True
+
+        return session if self._change(use) else None
+
+    def is_session(self, session: str) -> bool:
+        """Whether a session goes on. Cost: a look at the file's date; it is read where it has changed."""
+        return self._now().sessions.get(_hash(session), 0.0) > self._clock()
+
+    def end(self, session: str) -> None:
+        """Log out."""
+        self._change(lambda known: known.sessions.pop(_hash(session), None))
+
+    def _now(self) -> _Known:
+        try:
+            found = os.stat(self._folder / _FILE)
+        except FileNotFoundError:
+            return _Known()
+        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, self._load()
+        return self._read[1]
+
+    def _load(self) -> _Known:
+        try:
+            return msgspec.json.decode((self._folder / _FILE).read_bytes(), type=_Known)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return _Known()  # a damaged file logs everybody out
+
+    def _change(self, change: Callable[[_Known], object]) -> bool:
+        """Change what is known, without what has expired; what ``change`` returns, as a yes or no."""
+        with self._locked():
+            loaded, now = self._load(), self._clock()
+            known = _Known(
+                {key: expires for key, expires in loaded.codes.items() if expires > now},
+                {key: expires for key, expires in loaded.sessions.items() if expires > now},
+            )
+            done = bool(change(known))
+            self._save(known)
+        return done
+
+    def _save(self, known: _Known) -> None:
+        new = self._folder / f"{_FILE}.new"
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(known))
+        os.replace(new, self._folder / _FILE)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        descriptor = os.open(self._folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _hash(secret: str) -> str:
+    return blake3(secret.encode(errors="surrogatepass")).hexdigest()

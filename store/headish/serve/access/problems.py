@@ -1,0 +1,113 @@
+"""Errors as answers: RFC 9457 problem details, or a plain page for a browser.
+
+``code`` is the class of the error. What an error of the database says can name a path or a server of this machine: it
+goes to the log, and the caller learns the class.
+"""
+
+from __future__ import annotations
+
+import logging
+from html import escape
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
+
+from headish import errors
+from headish.errors import DatabaseError, HeadishError
+
+LOG = logging.getLogger("headish.serve")
+PROBLEM = "application/problem+json"
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """The answer to a request that an error ended."""
+    if isinstance(error, HTTPException):
+        return problem(
+            request.scope, error.status_code, "HTTPError", str(error.detail), headers=dict(error.headers or {})
+        )
+    if not isinstance(error, HeadishError):
+        return problem(request.scope, 500, "InternalError", "the server failed; its log says how")
+    status = status_of(error)
+    if status >= 500:
+        LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    return problem(request.scope, status, type(error).__name__, detail_of(error))
+
+
+def status_of(error: HeadishError) -> int:
+    """The HTTP status of an error: that of its class, or of the nearest one above it."""
+    return next(_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
+
+
+def detail_of(error: HeadishError) -> str:
+    """What the caller may read of an error."""
+    if isinstance(error, errors.UnknownSpace):
+        return f"there is no space {error.space!r}"
+    if isinstance(error, DatabaseError):
+        return "the database cannot do this; the server's log says why"
+    return str(error)
+
+
+def problem(
+    scope: Scope, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None
+) -> Response:  # fmt: skip
+    """An answer that says what is wrong, as JSON or, to a browser that shows pages, as one."""
+    title = HTTPStatus(status).phrase
+    if _wants_page(scope):
+        page = f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{escape(detail)}</p>"
+        return HTMLResponse(page, status, headers)
+    body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
+    return Response(msgspec.json.encode(body), status, headers, PROBLEM)
+
+
+def _wants_page(scope: Scope) -> bool:
+    if scope["path"].startswith(("/api/", "/mcp")):
+        return False
+    accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return b"text/html" in accepted
+
+
+_STATUSES: dict[type, int] = {
+    errors.InputError: 400,
+    errors.UnknownTurn: 404,
+    errors.UnknownPointer: 404,
+    errors.UnknownServer: 404,
+    errors.UnknownStream: 404,
+    errors.UnknownObject: 404,
+    errors.UnknownBatch: 404,
+    errors.UnknownErasure: 404,
+    errors.UnknownConversation: 404,
+    errors.UnknownFormat: 404,
+    errors.UnknownSpace: 404,
+    errors.TurnTaken: 409,
+    errors.FileTaken: 409,
+    errors.SpaceTaken: 409,
+    errors.SpaceNotEmpty: 409,
+    errors.BookmarkTaken: 409,
+    errors.KeyTaken: 409,
+    errors.TurnErased: 410,
+    errors.BarredContent: 410,
+    errors.RemovedSpace: 410,
+    errors.CursorLost: 410,
+    errors.BookmarkMoved: 412,
+    errors.RecordChanged: 412,
+    errors.TooLarge: 413,
+    errors.OverBudget: 413,
+    errors.RightMissing: 403,
+    errors.HiddenMessage: 403,
+    errors.ReadOnly: 403,
+    errors.QuotaExceeded: 429,
+    errors.Unrepresentable: 400,
+    errors.SummaryFailed: 502,
+    errors.ServerFailed: 502,
+    errors.CallError: 502,
+    errors.DatabaseError: 503,
+    errors.Closed: 503,
+    errors.HeadishError: 500,
+}
+"""The status of each class: input 400, right 403, unknown 404, taken 409, erased 410, moved 412, large 413, quota 429,
+provider 502, busy 503."""

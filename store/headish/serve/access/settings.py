@@ -1,0 +1,62 @@
+"""What the web process is told by whoever starts it. It is plain data, so that it passes from process to process."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from headish.errors import InvalidArgument, shown
+from headish.values.access.hosts import check_networks, known_hosts
+from headish.values.checks.addresses import parse_address
+
+
+class WebSettings(Struct, frozen=True):
+    """How to serve a database. ``target`` and ``space`` are those of ``Store.open``."""
+
+    target: str
+    folder: str
+    """Where the server keeps its logins: a folder that is its own, made where it is missing."""
+    space: str = "default"
+    """The space that is shown to whoever names none."""
+    host: str = "127.0.0.1"
+    port: int = 8321
+    public_urls: tuple[str, ...] = ()
+    """Under which addresses a proxy or a tunnel offers it: scheme and host."""
+    read_only: bool = False
+    behind_proxy: tuple[str, ...] = ()
+    """The networks (CIDR) of the proxies in front. Others than they and this machine are refused."""
+    user_header: str | None = None
+    """The header in which the proxy names the user; believed from ``behind_proxy`` alone."""
+    user_space: str = "{user}"
+    """The space of a user."""
+
+    def check(self) -> WebSettings:
+        """Itself, if it may be served so.
+
+        Raises: InvalidArgument for an address outside of this machine without ``behind_proxy``, and for what does not
+        go together; InvalidAddress.
+        """
+        known_hosts(self.port, self.public_urls)
+        check_networks(self.behind_proxy)
+        if not parse_address(f"http://{self.host}:{self.port or 1}").is_loopback and not self.behind_proxy:
+            raise InvalidArgument(
+                f"{shown(self.host)} can be reached from other machines: put a proxy with TLS in front, and say"
+                " --behind-proxy CIDR"
+            )
+        if self.user_header is not None and not self.behind_proxy:
+            raise InvalidArgument("--user-header is believed from a proxy alone: say --behind-proxy CIDR")
+        if self.user_space.replace("{user}", "", 1) == self.user_space or set(self._rest) & set("{}"):
+            raise InvalidArgument(f"a template of spaces holds {{user}} once, not {shown(self.user_space)}")
+        return self
+
+    @property
+    def _rest(self) -> str:
+        return self.user_space.replace("{user}", "", 1)
+
+    def space_of(self, user: str) -> str:
+        """The space of a user of the proxy."""
+        return self.user_space.replace("{user}", user, 1)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie. Browsers send a cookie to every port of a host, so its name says whose it is."""
+        return f"headish_{self.port}"

@@ -1,0 +1,52 @@
+"""What the routes of the application share, and how one enters a space."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from msgspec import Struct
+from starlette.requests import Request
+
+from headish.aio import AsyncDatabase, AsyncStore
+from headish.serve.access.callers import Caller
+from headish.serve.access.logins import Logins
+from headish.serve.access.settings import WebSettings
+from headish.values.access.tokens import Right
+from headish.values.access.trying import WrongTries
+
+
+class WebState(Struct, frozen=True):
+    """The open database and what the layers keep."""
+
+    database: AsyncDatabase
+    settings: WebSettings
+    logins: Logins
+    tries: WrongTries
+
+
+def state_of(request: Request) -> WebState:
+    """What the routes share."""
+    return cast(WebState, request.app.state.web)
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks. A route on an open path has none."""
+    return cast(Caller, request.state.caller)
+
+
+def space_of(request: Request) -> str:
+    """The space that a request names (``?space=``), else the caller's own, else the server's."""
+    return request.query_params.get("space") or caller_of(request).space or state_of(request).settings.space
+
+
+async def enter(request: Request, right: Right) -> AsyncStore:
+    """The store of the space that a request names, for a caller with a right in it. Cheap; it needs no closing.
+
+    The space of a user of the proxy is made when he first comes.
+    Raises: UnknownSpace, RightMissing; InvalidName, SpaceRestoring.
+    """
+    web, caller, space = state_of(request), caller_of(request), space_of(request)
+    caller.check(web.database.target, space, right)
+    is_users = caller.how == "proxy" and not web.settings.read_only
+    author = caller.name if caller.how == "proxy" else None
+    return await web.database.store(space, create=is_users, author=author)

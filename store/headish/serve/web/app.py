@@ -1,0 +1,59 @@
+"""The application: the layers that every request passes, and the routes that are mounted.
+
+To mount routes, write a function that takes the settings and returns routes, and add it to ``MOUNTED``. A route gets a
+request that was admitted: ``await enter(request, "read")`` is the ``AsyncStore`` of the space that it names, for a
+caller who has that right there, and ``caller_of(request)`` says who asks (both in ``serve.access.state``). An error
+that a route raises becomes the answer (``serve.access.problems``). Paths under ``/assets/`` need no login: what they
+show is everybody's.
+
+Layers, from the outside: ``Guard`` (host, target, peer, headers of answers), ``Admission`` (caller, cross-site),
+``BodyLimit``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from headish.aio import AsyncDatabase
+from headish.errors import HeadishError
+from headish.serve.access.admitting import Admission
+from headish.serve.access.guarding import BODY_LIMIT_BYTES, BodyLimit, Guard
+from headish.serve.access.login import login_routes
+from headish.serve.access.logins import Logins
+from headish.serve.access.problems import answer_error
+from headish.serve.access.settings import WebSettings
+from headish.serve.access.state import WebState
+from headish.values.access.tokens import Token
+from headish.values.access.trying import WrongTries
+
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes,)
+"""Where the routes come from, in the order in which they are tried."""
+
+
+def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
+    """The application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
+    settings.check()
+    logins, tries = Logins(Path(settings.folder), time.time), WrongTries()
+    app = Starlette(
+        routes=[route for mounted in MOUNTED for route in mounted(settings)],
+        exception_handlers={HeadishError: answer_error, HTTPException: answer_error, Exception: answer_error},
+        middleware=[
+            Middleware(Admission, settings=settings, logins=logins, find=_no_token, tries=tries),
+            Middleware(BodyLimit, limit_of=lambda path: BODY_LIMIT_BYTES),
+        ],
+    )
+    app.state.web = WebState(database, settings, logins, tries)
+    # Outside of all that Starlette adds itself: an answer to a failure has its headers, too.
+    return Guard(app, settings)
+
+
+async def _no_token(text: str) -> Token | None:
+    return None

@@ -1,0 +1,93 @@
+"""Run the web process: open the database, serve the application, and end when the parent says so.
+
+    listener = socket.create_server(("127.0.0.1", 8321))
+    multiprocessing.get_context("spawn").Process(target=run_web, args=(settings, listener))
+
+``Logins(Path(settings.folder), time.time).make_code()`` in any process gives a code for ``login_url``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from headish.aio import AsyncDatabase
+from headish.serve.access.settings import WebSettings
+from headish.serve.web.app import build_app
+
+HEAD_SECONDS = 10.0
+"""How long a client may take to send the head of a request."""
+END_SECONDS = 5
+"""How long answers that have begun may go on once the process was told to end."""
+HEAD_LIMIT_BYTES = 32 * 1024
+
+
+def run_web(settings: WebSettings, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT. ``listener`` is bound to the port of the settings and listens.
+
+    Raises: as ``AsyncDatabase.open`` and ``build_app``.
+    """
+    asyncio.run(serve_web(settings, listener))
+
+
+async def serve_web(settings: WebSettings, listener: socket.socket) -> None:
+    """``run_web`` in a running loop."""
+    async with AsyncDatabase.open(settings.target, read_only=settings.read_only) as database:
+        if not settings.read_only:
+            await database.store(settings.space)
+        await make_server(settings, database).serve(sockets=[listener])
+
+
+def make_server(settings: WebSettings, database: AsyncDatabase) -> uvicorn.Server:
+    """The server of an open database. Raises: as ``build_app``."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            build_app(settings, database),
+            http=PunctualProtocol,
+            ws="none",
+            lifespan="off",
+            # A proxy's words about the client are read by Admission, from the proxy alone.
+            proxy_headers=False,
+            server_header=False,
+            # A path may hold a code.
+            access_log=False,
+            log_config=None,
+            timeout_graceful_shutdown=END_SECONDS,
+            h11_max_incomplete_event_size=HEAD_LIMIT_BYTES,
+        )
+    )
+
+
+class PunctualProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request has not begun in time: many slow heads hold a server up."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Begin to wait for a head, or end."""
+        if self.conn.their_state is not h11.IDLE:
+            self._forget()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

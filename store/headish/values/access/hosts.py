@@ -1,0 +1,124 @@
+"""The hosts under which a server answers, and what sent a request.
+
+A page on the internet can make a browser resolve its own name to this machine (DNS rebinding) and then reads what a
+server here says, as its own. Such a request names the page's host: a server that answers to its own names alone is
+safe from it. A page of another origin can also send requests here without reading the answer: the headers that a
+browser adds, and no script can set, tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import ip_address, ip_network
+from typing import Literal
+
+from headish.errors import InvalidArgument, shown
+from headish.values.checks.addresses import parse_address
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+"""The methods that change nothing. What a page of another origin asks so, it cannot read."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128")
+
+RawHeaders = Iterable[tuple[bytes, bytes]]
+"""Headers as ASGI has them: names in lower case, in the order in which they came."""
+
+
+def known_hosts(port: int, public_urls: Sequence[str] = ()) -> dict[str, str]:
+    """Every ``Host`` that a server on a loopback port answers to, and the origin that a browser then shows.
+
+    ``public_urls`` are the addresses under which a proxy or a tunnel offers it: ``https://notes.example.org``.
+    Raises: InvalidArgument for one with a path; InvalidAddress.
+    """
+    known: dict[str, str] = {}
+    for name in LOOPBACK_NAMES:
+        known |= _spellings("http", name, port)
+    for url in public_urls:
+        address = parse_address(url)
+        if address.path:
+            raise InvalidArgument(f"a public URL is scheme and host, without a path: not {shown(url)}")
+        known |= _spellings(address.scheme, address.host, address.port)
+    return known
+
+
+def _spellings(scheme: str, host: str, port: int) -> dict[str, str]:
+    """A browser leaves out the port that the scheme implies; others may name it."""
+    if port == _DEFAULT_PORTS[scheme]:
+        return dict.fromkeys((host, f"{host}:{port}"), f"{scheme}://{host}")
+    return {f"{host}:{port}": f"{scheme}://{host}:{port}"}
+
+
+def own_origin(headers: RawHeaders, known: Mapping[str, str]) -> str | None:
+    """The origin under which a request came; None where its one ``Host`` is not known: answer 421 and no more."""
+    given = values_of(headers, b"host")
+    return known.get(given[0].lower()) if len(given) == 1 else None
+
+
+Sender = Literal["own", "other", "none"]
+"""A page of an own origin, one of another, or no page: a program, or a person who typed the address."""
+
+
+def sender_of(headers: RawHeaders, own: Iterable[str]) -> Sender:
+    """What sent a request, as the browser says. ``own`` are the origins whose pages are trusted.
+
+    ``Sec-Fetch-Site`` decides where the browser sends it. Another port of this machine is another origin. An ``Origin``
+    of ``own`` is trusted also where it is another site: an Electron app's, which only that app has.
+    """
+    listed = list(headers)
+    origins, sites = values_of(listed, b"origin"), values_of(listed, b"sec-fetch-site")
+    if len(origins) > 1 or len(sites) > 1:
+        return "other"
+    if origins and origins[0].lower() in own:
+        return "own"
+    if origins:
+        return "other"
+    return _BY_SITE.get(sites[0].lower(), "other") if sites else "none"
+
+
+_BY_SITE: dict[str, Sender] = {"same-origin": "own", "none": "none"}
+
+
+def may_change(method: str, headers: RawHeaders, own: str) -> bool:
+    """Whether a request may use the login that a browser adds by itself: a safe method, or sent by a page of ``own``,
+    the origin under which it came."""
+    if method in SAFE_METHODS:
+        return True
+    listed = list(headers)
+    sites = values_of(listed, b"sec-fetch-site")
+    if sites and sites != ["same-origin"]:
+        return False
+    origins = values_of(listed, b"origin")
+    return (bool(sites) and not origins) or [each.lower() for each in origins] == [own]
+
+
+def is_origin_form(target: bytes) -> bool:
+    """Whether a request's target is a path. ``GET http://other/`` names a second host beside the header's, and parts
+    that look at different ones disagree about who is asked."""
+    return target.startswith(b"/") and not target.startswith(b"//")
+
+
+def is_from(address: str, networks: Sequence[str]) -> bool:
+    """Whether a peer's number lies in one of the networks (CIDR). Raises: InvalidArgument for what is no network."""
+    try:
+        number = ip_address(address)
+        mapped = getattr(number, "ipv4_mapped", None) or number
+        return any(mapped in ip_network(each) for each in networks)
+    except ValueError:
+        check_networks(networks)
+        return False
+
+
+def check_networks(networks: Sequence[str]) -> None:
+    """Refuse what is no network. Raises: InvalidArgument."""
+    for each in networks:
+        try:
+            ip_network(each)
+        except ValueError as error:
+            raise InvalidArgument(f"{shown(each)} is not a network such as 10.0.0.0/8: {error}") from None
+
+
+def values_of(headers: RawHeaders, name: bytes) -> list[str]:
+    """Every value of a header, in order."""
+    return [value.decode("latin-1").strip() for key, value in headers if key == name]

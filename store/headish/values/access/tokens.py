@@ -1,0 +1,80 @@
+"""Tokens: what a program shows a server of headish. ``hdsh_``, 43 characters of chance, and a checksum of six.
+
+A checksum lets a typing error be told from a wrong token without a look into any store, and scanners of leaked keys
+find few others. Only the BLAKE3 of a token is kept; it is too long to be guessed, so no slow hash is needed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from blake3 import blake3
+from msgspec import Struct
+
+Right = Literal["read", "write", "gateway", "sync", "erase"]
+RIGHTS: tuple[Right, ...] = get_args(Right)
+"""What a token may allow in its space. None implies another."""
+
+PREFIX = "hdsh_"
+TOKEN = re.compile(r"hdsh_[A-Za-z0-9_-]{43}[A-Za-z0-9_-]{6}")
+_RANDOM_BYTES = 32
+
+
+def make_token() -> str:
+    """A new token. It is shown once: nothing keeps it."""
+    body = PREFIX + _letters(secrets.token_bytes(_RANDOM_BYTES))
+    return body + _checksum(body)
+
+
+def is_token(text: str) -> bool:
+    """Whether a text is a token, typed without an error; not whether anybody knows it."""
+    return TOKEN.fullmatch(text) is not None and hmac.compare_digest(text[-6:], _checksum(text[:-6]))
+
+
+def token_hash(token: str) -> bytes:
+    """What is kept of a token."""
+    return blake3(token.encode()).digest()
+
+
+def _checksum(body: str) -> str:
+    return _letters(blake3(body.encode()).digest(length=5))[:6]
+
+
+def _letters(data: bytes) -> str:
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+class Token(Struct, frozen=True):
+    """What is known of a token: everything but the token. ``expires`` and ``created`` are Unix milliseconds; ``number``
+    is that of its space, which stays when the space is renamed."""
+
+    label: str
+    number: int
+    space: str
+    rights: tuple[Right, ...]
+    hash: bytes
+    created: int
+    expires: int | None = None
+
+    def is_valid(self, now: int) -> bool:
+        """Whether it has not expired, in Unix milliseconds."""
+        return self.expires is None or now < self.expires
+
+
+def find_token(tokens: Iterable[Token], text: str, now: int) -> Token | None:
+    """The token that a text is, if it is known and has not expired.
+
+    Every hash is compared, each in constant time: how long it takes says nothing of which are known.
+    """
+    if not is_token(text):
+        return None
+    wanted, found = token_hash(text), None
+    for each in tokens:
+        if hmac.compare_digest(each.hash, wanted):
+            found = each
+    return found if found is not None and found.is_valid(now) else None
