@@ -1,4 +1,4 @@
-"""Remotes, and where their devices had their bookmarks."""
+"""Remotes, where their devices had their bookmarks, and the receipts of erasures that came from there."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -36,8 +36,22 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("space", "remote", "device", "name"),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "notice",
+        sa.Column("space", Number, nullable=False),
+        sa.Column("id", Id, nullable=False),
+        sa.Column("remote", sa.LargeBinary, nullable=False),
+        sa.Column("device", sa.LargeBinary, nullable=False),
+        sa.Column("receipt", sa.LargeBinary, nullable=False),
+        sa.Column("state", sa.String, nullable=False),
+        sa.Column("milliseconds", Number, nullable=False),
+        sa.Column("seal", sa.LargeBinary, nullable=False),
+        sa.PrimaryKeyConstraint("space", "id"),
+        sqlite_with_rowid=False,
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("notice")
     op.drop_table("remote_bookmark")
     op.drop_table("remote")

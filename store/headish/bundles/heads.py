@@ -23,7 +23,7 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     """``device`` is the folder that it lies in, ``label`` how people call the device, ``recipient`` what keys are
     wrapped for. ``number`` is that of the last bundle of this ``generation`` of the log, ``hash`` its BLAKE3, and
     ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts that the device has: what they
-    list is not in its log."""
+    list is not in its log. ``revoked`` are devices that were taken out, whose logs are gone."""
 
     device: str
     label: str
@@ -36,6 +36,7 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     names: tuple[SentName, ...] = ()
     records: tuple[SentRecord, ...] = ()
     erased: tuple[str, ...] = ()
+    revoked: tuple[str, ...] = ()
 
 
 HEAD = BUNDLE._replace(

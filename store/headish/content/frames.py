@@ -77,7 +77,7 @@ class FrameWriter:
         self.size_bytes += len(data)
 
 
-class _Source:
+class _FrameSource:
     """A file that is read once, from its beginning, and how far that is."""
 
     def __init__(self, file: BinaryIO, name: str, format: FrameFormat) -> None:
@@ -105,7 +105,7 @@ def read_frames(
 
     Memory holds one frame. Raises: what the format refuses with.
     """
-    source, hasher = _Source(file, name, format), _hasher(key)
+    source, hasher = _FrameSource(file, name, format), _hasher(key)
     if file.read(len(format.magic)) != format.magic:
         raise source.refusal(f"it does not begin as {format.called}")
     source.at = len(format.magic)
@@ -118,7 +118,7 @@ def read_frames(
         yield kind, _unpack(body, format.decoders.get(kind, _decode_any), source)
 
 
-def _read_frame(source: _Source, hasher: Any) -> tuple[IntEnum, bytes]:
+def _read_frame(source: _FrameSource, hasher: Any) -> tuple[IntEnum, bytes]:
     head = source.take(_HEAD_BYTES)
     length = int.from_bytes(head[1:], "big")
     if length > BODY_LIMIT_BYTES:
@@ -142,14 +142,14 @@ def _sum_behind(hasher: Any, head: bytes, body: bytes) -> bytes:
     return bytes(so_far.digest(length=_SUM_BYTES))
 
 
-def _kind(number: int, source: _Source) -> IntEnum:
+def _kind(number: int, source: _FrameSource) -> IntEnum:
     try:
         return source.format.kinds(number)
     except ValueError:
         raise source.refusal(f"it has a frame of the unknown kind {number}; upgrade headish") from None
 
 
-def _unpack(body: bytes, decode: Decode, source: _Source) -> Any:
+def _unpack(body: bytes, decode: Decode, source: _FrameSource) -> Any:
     unpacker = zlib.decompressobj()
     try:
         data = unpacker.decompress(body, BODY_LIMIT_BYTES)

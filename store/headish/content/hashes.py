@@ -38,10 +38,12 @@ fixed for good.
 
                 "headish-arrival-1", first and last commit number, remote, by, milliseconds
 
-``remote``  over a remote, and over what one of its devices calls a turn or says of a conversation: the netstrings of ::
+``remote``  over a remote, over what one of its devices calls a turn or says of a conversation, and over the receipt of
+            an erasure that came from there: the netstrings of ::
 
                 "headish-remote-1", name, url, settings, state, milliseconds
                 "headish-remote-bookmark-1", remote, device, name, turn, record, milliseconds
+                "headish-notice-1", id of the receipt, remote, device, the receipt's JSON bytes, state, milliseconds
 
 ``mark``    over a name of a bookmark that was erased, for its receipt: the netstrings of ::
 
@@ -71,6 +73,7 @@ RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-re
 OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-record-1", b"headish-record-log-1"
 ARRIVAL_VERSION = b"headish-arrival-1"
 REMOTE_VERSION, REMOTE_BOOKMARK_VERSION = b"headish-remote-1", b"headish-remote-bookmark-1"
+NOTICE_VERSION = b"headish-notice-1"
 
 
 class DigestFields(Struct, frozen=True):
@@ -176,6 +179,12 @@ def seal_remote_bookmark(
     """The seal of what a device of a remote says under a name, 32 bytes."""
     fields = [REMOTE_BOOKMARK_VERSION, remote, device, name, (turn or "").encode(), record or b""]
     return blake3(_netstrings([*fields, b"%d" % milliseconds])).digest()
+
+
+def seal_notice(id: str, remote: bytes, device: bytes, receipt: bytes, state: str, milliseconds: int) -> bytes:
+    """The seal of an erasure that another store told of, 32 bytes."""
+    fields = [NOTICE_VERSION, id.encode(), remote, device, receipt, state.encode(), b"%d" % milliseconds]
+    return blake3(_netstrings(fields)).digest()
 
 
 def chain_receipt(before: bytes, receipt: bytes) -> bytes:

@@ -27,6 +27,7 @@ _TABLES = {
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
     "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",
     "erasure": "number* change seq id:text receipt:blob before:blob hash:blob milliseconds",
+    "notice": "id*:text remote:blob device:blob receipt:blob state:text milliseconds seal:blob",
     "object": "kind*:text key*:blob revision data:blob milliseconds seal:blob",
     "payload": "hash*:blob size data?:blob erased?",
     "record_log": "change* seq subject:blob milliseconds seal:blob",

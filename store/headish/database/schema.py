@@ -299,6 +299,23 @@ remote_bookmark = Table(
 their conversations. A conversation without a name stands under the id of its first turn, with no ``turn``. ``seal`` is
 a hash of the row."""
 
+notice = Table(
+    "notice",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("remote", LargeBinary, nullable=False),
+    Column("device", LargeBinary, nullable=False),
+    Column("receipt", LargeBinary, nullable=False),
+    Column("state", String, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "id"),
+    sqlite_with_rowid=False,
+)
+"""Receipts of erasures that were made in other stores, by id. ``state`` is ``applied``, ``pending`` or ``ignored``.
+What an applied one lists is erased, also where it arrives later. ``seal`` is a hash of the row."""
+
 object = Table(
     "object",
     metadata,

@@ -27,6 +27,7 @@ from headish.errors import (
 from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.history.reading.versions import find_firsts
+from headish.history.twins import folded_twins
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
     First,
@@ -182,6 +183,12 @@ def check_key(given: object) -> str | None:
 def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
     """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
     return [each for each in listed if each.last.erased is None or not _is_gone(connection, space, each)]
+
+
+def leave_out_twins(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
+    """Those whose last turn is not the twin of one that is shown. Cost: that of ``folded_twins``."""
+    folded = folded_twins(connection, space, [TurnId(each.last.id) for each in listed if each.last.id is not None])
+    return [each for each in listed if each.last.id not in folded]
 
 
 def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:

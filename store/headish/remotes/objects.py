@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -55,9 +56,8 @@ class ObjectPlace:
 
     def get(self, path: str) -> bytes | None:
         """The bytes of an object; None where there is none."""
-        try:
-            found = self._try(lambda: self._obstore.get(self._store, path))
-        except FileNotFoundError:
+        found = self._try(lambda: self._get(path))
+        if found is None:
             return None
         if found.meta["size"] > OBJECT_LIMIT_BYTES:
             raise RemoteUnavailable(self.url, f"{path} has more than {OBJECT_LIMIT_BYTES:,} bytes")
@@ -73,17 +73,24 @@ class ObjectPlace:
 
     def delete(self, path: str) -> None:
         """Remove an object; one that is not there is as good as removed."""
+        self._try(lambda: self._delete(path))
+
+    def _get(self, path: str) -> Any:
         try:
-            self._try(lambda: self._obstore.delete(self._store, path))
+            return self._obstore.get(self._store, path)
         except FileNotFoundError:
-            pass
+            return None
+
+    def _delete(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self._obstore.delete(self._store, path)
 
     def _try(self, work: Callable[[], T]) -> T:
         from obstore.exceptions import AlreadyExistsError, BaseError
 
         try:
             return work()
-        except (FileNotFoundError, AlreadyExistsError):
+        except AlreadyExistsError:
             raise
         except (BaseError, OSError, ValueError) as error:
             reason = next(iter(str(error).splitlines()), "") or type(error).__name__

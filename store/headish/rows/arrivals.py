@@ -12,7 +12,7 @@ from headish.database.query import Connection, Query
 PAGE = 500
 
 
-class Origin(NamedTuple):
+class ArrivalOrigin(NamedTuple):
     """From where turns come: the name of a remote, None for a file; and the device or file that brings them."""
 
     remote: bytes | None
@@ -44,7 +44,7 @@ ADD_ARRIVAL = Query(
 )
 
 
-def add_arrival(connection: Connection, space: int, first: int, last: int, origin: Origin) -> None:
+def add_arrival(connection: Connection, space: int, first: int, last: int, origin: ArrivalOrigin) -> None:
     """Note that the turns with these commit numbers came from elsewhere."""
     now = time.time_ns() // 1_000_000
     seal = seal_arrival(first, last, origin.remote, origin.by, now)
@@ -65,6 +65,28 @@ def all_arrivals(connection: Connection, space: int, after: int = 0) -> Iterator
     while page := connection.rows(ARRIVALS, space=space, after=after, limit=PAGE):
         yield from map(StoredArrival._make, page)
         after = page[-1][0]
+
+
+HAS_ARRIVALS = Query(
+    "whether anything ever came from elsewhere", "SELECT first FROM arrival WHERE space = :space LIMIT 1"
+)
+
+
+def has_arrivals(connection: Connection, space: int) -> bool:
+    """Whether anything ever came from elsewhere."""
+    return connection.row(HAS_ARRIVALS, space=space) is not None
+
+
+LAST_ARRIVAL_AT = Query(
+    "the last arrival that begins at or before a commit number",
+    "SELECT last FROM arrival WHERE space = :space AND first <= :seq ORDER BY first DESC LIMIT 1",
+)
+
+
+def arrived(connection: Connection, space: int, seq: int) -> bool:
+    """Whether the turn with a commit number came from elsewhere."""
+    row = connection.row(LAST_ARRIVAL_AT, space=space, seq=seq)
+    return row is not None and int(row[0]) >= seq
 
 
 NEWER_THAN_LATEST = Query(

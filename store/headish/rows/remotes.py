@@ -189,6 +189,6 @@ FORGET_NAME = Query(
 )
 
 
-def forget_name(connection: Connection, space: int, name: bytes) -> None:
+def forget_name_of_devices(connection: Connection, space: int, name: bytes) -> None:
     """Forget a name of every device: it was erased here."""
     connection.run(FORGET_NAME, space=space, name=name)

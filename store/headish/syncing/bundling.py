@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from headish.bundles.records import (
     BundleHeader,
@@ -24,7 +24,7 @@ from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
-from headish.rows.arrivals import Origin
+from headish.rows.arrivals import ArrivalOrigin
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
@@ -32,7 +32,7 @@ from headish.rows.upkeep.receipts import all_receipts
 from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.naming import settle_name, settle_records
 from headish.syncing.scanning import find_keys, keeps_path
-from headish.values.ids import KeptIds, Mint, TurnId
+from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
 from headish.values.results.bundles import Applied, ArrivedName, BundleChecked
@@ -45,7 +45,7 @@ NAMES_AT_ONCE = 200
 """How many names move in one transaction: other writers wait for it."""
 
 
-class Sent(NamedTuple):
+class SentBundle(NamedTuple):
     """What went out: how many turns, receipts and names, how many bytes they take, and how far the space was.
 
     ``keys`` are the turns in which something looks like a key; ``paths`` counts documents that say where they lay.
@@ -60,7 +60,7 @@ class Sent(NamedTuple):
     paths: int
 
 
-class Part(NamedTuple):
+class BundlePart(NamedTuple):
     """Some threads: their ends, and the names and conversations that go along."""
 
     ends: Sequence[Place]
@@ -87,7 +87,7 @@ class _Scanned:
 
 def write_all(
     connection: Connection, space: int, file: BinaryIO, after: Position | None, progress: Progress | None = None
-) -> Sent:
+) -> SentBundle:
     """Write all that a space holds, or what came behind a position: turns, receipts, names, what is said of
     conversations.
 
@@ -108,12 +108,12 @@ def write_all(
         writer.page(page)
     names = all_names(connection, space)
     size = writer.end(names, all_records(connection, space))
-    return Sent(writer.turns, writer.receipts, len(names), size, end, tuple(scanned.keys), scanned.paths)
+    return SentBundle(writer.turns, writer.receipts, len(names), size, end, tuple(scanned.keys), scanned.paths)
 
 
 def write_part(
-    connection: Connection, space: int, file: BinaryIO, part: Part, progress: Progress | None = None
-) -> Sent:
+    connection: Connection, space: int, file: BinaryIO, part: BundlePart, progress: Progress | None = None
+) -> SentBundle:
     """Write the threads that lead to some turns, with the documents that they refer to, and nothing else."""
     end = find_end(connection, space)
     departing, scanned = Departing(connection, space), _Scanned(progress)
@@ -123,7 +123,7 @@ def write_part(
     for page in scanned.through(departing.leading_to(part.ends)):
         writer.page(page)
     size = writer.end(part.names, part.records)
-    return Sent(writer.turns, writer.receipts, len(part.names), size, end, tuple(scanned.keys), scanned.paths)
+    return SentBundle(writer.turns, writer.receipts, len(part.names), size, end, tuple(scanned.keys), scanned.paths)
 
 
 def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:
@@ -140,7 +140,7 @@ def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> l
     return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
 
 
-class Target(NamedTuple):
+class SyncTarget(NamedTuple):
     """Where a bundle is applied: a space of an open database."""
 
     backend: Backend
@@ -149,22 +149,66 @@ class Target(NamedTuple):
     payload_limit_bytes: int
 
 
-def apply_bundle(target: Target, reader: BundleReader, origin: Origin, progress: Progress | None = None) -> Applied:
+class ErasurePolicy(Protocol):
+    """What is done with the erasures of another store, before anything else of a bundle is."""
+
+    @property
+    def erased(self) -> Mapping[TurnId, TurnId]:
+        """The turns that are erased when they arrive, each with the id of the receipt that says so."""
+        ...
+
+    def take(self, receipts: Sequence[Receipt]) -> None:
+        """Take the receipts of a bundle in."""
+        ...
+
+    def find(self, receipt: TurnId) -> Receipt | None:
+        """A receipt that was taken in, by its id."""
+        ...
+
+
+class _NoErasures:
+    """The receipts of a file say why its turns are erased, and erase nothing here."""
+
+    def __init__(self) -> None:
+        self._receipts: dict[TurnId, Receipt] = {}
+
+    @property
+    def erased(self) -> Mapping[TurnId, TurnId]:
+        return {}
+
+    def take(self, receipts: Sequence[Receipt]) -> None:
+        self._receipts = {each.id: each for each in receipts}
+
+    def find(self, receipt: TurnId) -> Receipt | None:
+        return self._receipts.get(receipt)
+
+
+def apply_bundle(
+    target: SyncTarget,
+    reader: BundleReader,
+    origin: ArrivalOrigin,
+    progress: Progress | None = None,
+    erasures: ErasurePolicy | None = None,
+) -> Applied:
     """Store what a bundle brings, a page in a transaction; then names and what is said of conversations.
 
     A bundle that breaks off leaves the pages before, which are a whole history.
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
     """
     check_required(target, reader)
-    receipts: dict[TurnId, Receipt] = {}
-    sender = Sender(reader.name, origin, receipts.get)
+    taken = erasures or _NoErasures()
+    sender = Sender(reader.name, origin, taken.find, taken.erased)
+    receipts: list[Receipt] = []
     stored = known = records = 0
     names: list[ArrivedName] = []
     for kind, value in reader.parts():
         if kind is BundleKind.RECEIPT:
-            receipt = read_sent_receipt(value, reader.name)
-            receipts[receipt.id] = receipt
-        elif kind is BundleKind.PAGE:
+            receipts.append(read_sent_receipt(value, reader.name))
+            continue
+        if receipts:  # they come first, so all are here
+            taken.take(receipts)
+            receipts = []
+        if kind is BundleKind.PAGE:
             done = _store(target, from_page(value, reader.name), sender)
             stored, known = stored + done.stored, known + done.known
             if progress:
@@ -173,11 +217,13 @@ def apply_bundle(target: Target, reader: BundleReader, origin: Origin, progress:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
             records = write_locked(target, partial(settle_records, space=target.space, records=value))
+    if receipts:
+        taken.take(receipts)
     write_locked(target, partial(begin_latest, space=target.space))
     return Applied(stored, known, tuple(names), records)
 
 
-def check_required(target: Target, reader: BundleReader) -> None:
+def check_required(target: SyncTarget, reader: BundleReader) -> None:
     """Whether all that a bundle continues is here. Raises: MissingParents."""
     requires = [TurnId(each) for each in reader.header.requires]
     missing = target.backend.read(lambda connection: missing_parents(connection, target.space, requires))
@@ -188,12 +234,15 @@ def check_required(target: Target, reader: BundleReader) -> None:
 def read_sent_receipt(data: bytes, file: str) -> Receipt:
     """A receipt of a bundle. Raises: InvalidBundle."""
     try:
-        return decode_receipt(data, 0)
-    except CorruptRecord as error:
+        receipt = decode_receipt(data, 0)
+        if as_turn_id(receipt.id) != receipt.id or any(len(bytes.fromhex(each.hash)) != 32 for each in receipt.barred):
+            raise ValueError("its id or a hash is none")
+    except (CorruptRecord, ValueError) as error:
         raise InvalidBundle(file, f"a receipt of an erasure cannot be read ({error})") from None
+    return receipt
 
 
-def settle_names(target: Target, sent: Sequence[SentName]) -> list[ArrivedName]:
+def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:
     """Move names forward to where they are elsewhere. A transaction for each ``NAMES_AT_ONCE``."""
 
     def settle(connection: Connection, part: Sequence[SentName]) -> list[ArrivedName]:
@@ -203,7 +252,7 @@ def settle_names(target: Target, sent: Sequence[SentName]) -> list[ArrivedName]:
     return [settled for part in parts for settled in write_locked(target, partial(settle, part=part))]
 
 
-def write_locked(target: Target, work: Callable[[Connection], T]) -> T:
+def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:
     """What a piece of work returns that has the space to itself."""
 
     def locked(connection: Connection) -> T:
@@ -213,7 +262,7 @@ def write_locked(target: Target, work: Callable[[Connection], T]) -> T:
     return target.backend.write(locked)
 
 
-def _store(target: Target, turns: Sequence[TurnRecord], sender: Sender) -> PageStored:
+def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> PageStored:
     kept = KeptIds(target.mint)
 
     def work(connection: Connection) -> PageStored:

@@ -19,7 +19,7 @@ from headish.database.query import Connection
 from headish.history.conversations import write_arrived_record
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
-from headish.rows.moves import has_log
+from headish.rows.moves import has_log, past_place
 from headish.rows.remotes import (
     RemoteBookmark,
     bookmarks_of_device,
@@ -30,7 +30,7 @@ from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.naming import compare, count_apart, is_erased_name, record_is_here, settle_name
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
-from headish.values.results.bundles import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, ArrivedName
+from headish.values.results.bundles import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
 from headish.values.results.conversations import Record, read_record
 
 FIELDS = ("title", "archived", "pinned", "key", "app")
@@ -80,9 +80,8 @@ def _meet_name(
     if place is None:
         if is_erased_name(connection, space, sent.name):
             return ArrivedName(shown, TurnId(sent.turn), REFUSED)
-        # Where it was removed here, and not moved there since, it stays so.
-        is_unmoved = before is not None and before.turn == sent.turn and has_log(connection, space, sent.name)
-        if is_unmoved or not fnmatchcase(stored_name(sent.name), met.names):
+        is_allowed = fnmatchcase(stored_name(sent.name), met.names)
+        if not is_allowed or _was_removed_behind(connection, space, sent):
             return ArrivedName(shown, TurnId(sent.turn), AHEAD)
         return replace(settle_name(connection, space, sent), name=shown)
     here, turn = turn_at(connection, space, place), as_turn_id(sent.turn)
@@ -90,14 +89,24 @@ def _meet_name(
     if here is None or there is None:
         return replace(settle_name(connection, space, sent), name=shown)
     outcome = compare(connection, space, here, there)
-    if outcome == DIVERGED and before is not None and before.turn == there.id:
-        outcome = AHEAD  # only this side has moved it
-    sideways = outcome in (DIVERGED, AHEAD) and before is not None and before.turn == here.id and there.id != here.id
-    if outcome == MOVED or sideways:
+    if before is not None and before.turn == there.id:
+        return ArrivedName(shown, there.id, SAME if outcome == SAME else AHEAD)  # only this side has moved it
+    is_unmoved = before is not None and before.turn == here.id
+    if outcome == MOVED or (outcome != SAME and is_unmoved):
         set_bookmark(connection, space, sent.name, there)
         return ArrivedName(shown, there.id, MOVED)
     apart = count_apart(connection, space, here.place, there.place) if outcome == DIVERGED else (0, 0)
     return ArrivedName(shown, there.id, outcome, *apart)
+
+
+def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> bool:
+    """Whether a name was removed here that is no further there than it was here."""
+    if not has_log(connection, space, sent.name):
+        return False
+    place, turn = past_place(connection, space, sent.name, 1), as_turn_id(sent.turn)
+    here = None if place is None else turn_at(connection, space, place)
+    there = None if turn is None else turn_by_id(connection, space, turn)
+    return here is not None and there is not None and compare(connection, space, here, there) in (SAME, AHEAD)
 
 
 def _meet_removed(connection: Connection, space: int, met: Met, before: RemoteBookmark) -> ArrivedName:

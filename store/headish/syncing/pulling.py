@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack
-from headish.rows.arrivals import Origin
-from headish.syncing.bundling import Target, apply_bundle, write_locked
+from headish.rows.arrivals import ArrivalOrigin
+from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
+from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
 from headish.syncing.remotes import OpenRemote, SeenLog, store_remote
@@ -21,7 +22,7 @@ from headish.values.results.remotes import Pulled
 class Pull(NamedTuple):
     """A pull that goes on."""
 
-    target: Target
+    target: SyncTarget
     logs: Logs
     remote: OpenRemote
     accept_rollback: bool
@@ -39,10 +40,13 @@ class _Reading:
         self.unreadable: list[NotADevice] = []
         self.waiting: dict[str, str] = {}
         self.heads: dict[str, LogHead] = {}
+        self.revoked = set(given.remote.state.revoked)
+        self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
 
     def save(self) -> None:
         given = self.given
-        remote = given.remote._replace(state=replace(given.remote.state, seen=dict(self.seen)))
+        state = replace(given.remote.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
+        remote = given.remote._replace(state=state)
         self.given = given._replace(remote=remote)
         write_locked(given.target, lambda connection: store_remote(connection, given.target.space, remote))
 
@@ -57,7 +61,9 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     reading = _Reading(given)
     devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
     for device in devices:
-        _read_head(reading, device)
+        if device not in reading.revoked:
+            _read_head(reading, device)
+    _leave_out_revoked(reading)
     for device in reading.seen.keys() - set(devices):
         _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
     while sum(_advance(reading, device) for device in sorted(reading.heads)):
@@ -66,11 +72,22 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
         if device not in reading.waiting:
             _meet(reading, device, head)
     waiting = tuple(reading.waiting[each] for each in sorted(reading.waiting))
+    if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
+        raise reading.unreadable[0]
     if reading.went_back:
         raise RemoteRolledBack(reading.pulled.remote, reading.went_back)
-    if reading.unreadable:
-        raise reading.unreadable[0]
-    return replace(reading.pulled, waiting=waiting), reading.given.remote
+    return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
+
+
+def _leave_out_revoked(reading: _Reading) -> None:
+    """A device that another one has taken out is none any more; what it said is in the log of that other one."""
+    told = {each for head in reading.heads.values() for each in head.revoked} - reading.revoked
+    reading.revoked |= told
+    for device in told:
+        for listed in (reading.seen, reading.heads, reading.waiting):
+            listed.pop(device, None)
+    if told:
+        reading.save()
 
 
 def _read_head(reading: _Reading, device: str) -> None:
@@ -131,8 +148,9 @@ def _advance(reading: _Reading, device: str) -> bool:
         given = reading.given
         try:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
-            origin = Origin(given.remote.name, seen.label.encode())
-            applied = apply_bundle(given.target, bundle, origin)
+            origin = ArrivalOrigin(given.remote.name, seen.label.encode())
+            reading.erasures.come_from(origin)
+            applied = apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
         except MissingParents as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             return moved

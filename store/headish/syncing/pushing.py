@@ -15,9 +15,9 @@ from headish.database.query import Connection
 from headish.errors import CursorLost, RemoteRolledBack, SecretsFound
 from headish.feeds.cursors import Position, find_end, parse_cursor, position_at, resume
 from headish.remotes.keys import recipient_of
-from headish.rows.upkeep.receipts import all_receipts
-from headish.syncing.bundling import Target, receipts_behind, write_locked
+from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
 from headish.syncing.departing import Departing, Span, all_names, all_records
+from headish.syncing.erasures import ids_of_applied, ids_of_erasures
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, store_remote
 from headish.syncing.scanning import find_keys
@@ -34,13 +34,13 @@ BUNDLES_LIMIT = 200
 class Push(NamedTuple):
     """A push that goes on: where, to which remote, and whether what looks like a key may leave."""
 
-    target: Target
+    target: SyncTarget
     logs: Logs
     remote: OpenRemote
     allow_secrets: bool
 
 
-class _Said(NamedTuple):
+class _Saying(NamedTuple):
     """What this store calls what, for its head, and how far it was."""
 
     names: tuple[SentName, ...]
@@ -62,7 +62,8 @@ class _Written(NamedTuple):
 def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> tuple[Pushed, OpenRemote]:
     """Append all that is new since the last push, then replace the head.
 
-    ``anew`` writes the log again from its beginning, as a generation of its own; the old one is then removed.
+    ``anew`` writes the log again from its beginning, as a generation of its own; the old one is then removed. So it is
+    when the log has grown long, when the key is another one, and when something was erased here.
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
@@ -70,7 +71,8 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     remote = _reconcile(given, head, accept_rollback)
     state = remote.state
     fingerprint = None if given.logs.key is None else given.logs.key.fingerprint
-    if anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and state.key != fingerprint):
+    is_other = state.key != fingerprint or _has_erased(given.target, state.own)
+    if anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
         begun = SeenLog(state.own.label, state.own.generation + 1)
         remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True))
     given = given._replace(remote=remote)
@@ -85,6 +87,12 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
         )  # fmt: skip
     given, put = _put_head(given, head, written)
     return replace(pushed, objects=pushed.objects + put), _tidy(given)
+
+
+def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
+    """Whether something was erased here that may stand in this store's own log."""
+    erased = target.backend.read(lambda connection: ids_of_erasures(connection, target.space))
+    return not set(erased) <= set(own.erased)
 
 
 def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> OpenRemote:
@@ -133,14 +141,14 @@ def _begin_again(given: Push) -> OpenRemote:
     return fresh
 
 
-def _write_next(given: Push) -> _Written | _Said:
+def _write_next(given: Push) -> _Written | _Saying:
     """The next bundle of the log; where nothing is new, what the head says. Both as of one moment: a head never tells
     of what no bundle has."""
     target, remote = given.target, given.remote
     return target.backend.read(lambda connection: _write(connection, target.space, remote, given.logs))
 
 
-def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -> _Written | _Said:
+def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -> _Written | _Saying:
     end = find_end(connection, space)
     cursor = None if remote.state.pushed is None else parse_cursor(remote.state.pushed)
     low, change = (0, 0) if cursor is None else (cursor.seq, cursor.change)
@@ -202,12 +210,13 @@ def _put(given: Push, written: _Written) -> Push:
     return given._replace(remote=given.remote._replace(state=state))
 
 
-def _put_head(given: Push, before: LogHead | None, said: _Said) -> tuple[Push, bool]:
+def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
     """Replace the head if anything that it says is new; whether it was."""
     own, cursor = given.remote.state.own, str(said.end.cursor)
     generation = max(own.generation, 1)
     head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
-    head = replace(head, names=said.names, records=said.records, erased=said.erased)
+    revoked = given.remote.state.revoked
+    head = replace(head, names=said.names, records=said.records, erased=said.erased, revoked=revoked)
     # How far the store is may be new because of what came from there: that is nothing to be told.
     is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor) != head
     if is_new:
@@ -227,9 +236,9 @@ def _head_at(given: Push, generation: int, number: int, hash: bytes, cursor: str
     return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, _now())
 
 
-def _read_said(connection: Connection, space: int, end: Position) -> _Said:
-    erased = tuple(each.id for each in all_receipts(connection, space))
-    return _Said(tuple(all_names(connection, space)), tuple(all_records(connection, space)), erased, end)
+def _read_said(connection: Connection, space: int, end: Position) -> _Saying:
+    erased = (*ids_of_erasures(connection, space), *ids_of_applied(connection, space))
+    return _Saying(tuple(all_names(connection, space)), tuple(all_records(connection, space)), erased, end)
 
 
 def _tidy(given: Push) -> OpenRemote:
@@ -252,7 +261,7 @@ def _handles(given: Push, keys: tuple[TurnId, ...]) -> list[str]:
     return list(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
 
 
-def _save(target: Target, remote: OpenRemote) -> None:
+def _save(target: SyncTarget, remote: OpenRemote) -> None:
     write_locked(target, lambda connection: store_remote(connection, target.space, remote))
 
 

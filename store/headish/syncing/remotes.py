@@ -12,7 +12,7 @@ from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
 from headish.remotes.keys import KeyPair, RemoteKey, load_keys, recipient_of
 from headish.rows.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
-from headish.values.results.remotes import Remote
+from headish.values.results.remotes import RemotePlace
 
 
 class RemoteSettings(Struct, frozen=True, omit_defaults=True):
@@ -50,6 +50,7 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     key: str | None = None
     untidy: bool = False
     seen: dict[str, SeenLog] = {}
+    revoked: tuple[str, ...] = ()
 
 
 class OpenRemote(NamedTuple):
@@ -111,11 +112,11 @@ def key_of(remote: OpenRemote) -> RemoteKey | None:
     return RemoteKey(keys.remote)
 
 
-def describe(remote: OpenRemote) -> Remote:
+def describe(remote: OpenRemote) -> RemotePlace:
     """A remote as callers see it."""
     keys = keys_of(remote)
     has_key = keys is not None and keys.remote is not None
-    return Remote(
+    return RemotePlace(
         name=stored_name(remote.name),
         url=remote.url,
         encrypted=remote.settings.encrypted,

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headish.content.hashes import seal_arrival, seal_remote, seal_remote_bookmark
+from headish.content.hashes import seal_arrival, seal_notice, seal_remote, seal_remote_bookmark
 from headish.database.query import Connection
 from headish.rows.arrivals import StoredArrival, all_arrivals
 from headish.rows.counters import read_counter
+from headish.rows.notices import all_notices
 from headish.rows.remotes import list_remote_bookmarks, list_remotes
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
@@ -43,3 +44,6 @@ def check_remotes(connection: Connection, space: int) -> Iterator[Problem]:
         if seal_remote_bookmark(*each[:-1]) != each.seal:
             told = f"bookmark {stored_name(each.device)}/{stored_name(each.name)}"
             yield Problem(told, "its row was altered: its seal disagrees")
+    for notice in all_notices(connection, space):
+        if seal_notice(*notice[:-1]) != notice.seal:
+            yield Problem(f"erasure {notice.id} of another store", "its row was altered: its seal disagrees")

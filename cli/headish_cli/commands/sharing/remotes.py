@@ -14,7 +14,7 @@ from headish_cli.printing.output import counted, one_line, print_json, print_jso
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.results.remotes import Pulled, Pushed, Remote
+    from headish.values.results.remotes import Pulled, Pushed, RemotePlace
 
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
@@ -242,12 +242,10 @@ def _names(store: Store, name: str | None) -> list[str]:
     return [name] if name is not None else [each.name for each in store.remotes.list()]
 
 
-def _tell(remote: Remote) -> None:
+def _tell(remote: RemotePlace) -> None:
     """A remote in words, and what is to be done next."""
     how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"
-    say(
-        f"{one_line(remote.name, 255)}: {one_line(remote.url, 500)}, {how}; this machine is {one_line(remote.device, 255)}."
-    )
+    say(f"{one_line(remote.name, 255)}: {how}; this machine is {one_line(remote.device, 255)}.")
     if remote.waits:
         say(f"{one_line(remote.waits, 500)}.")
 

@@ -36,6 +36,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "bookmark_log": ("name",),
         "payload": ("size", "data"),
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
+        "notice": ("state", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
         "remote": ("url", "settings", "state", "milliseconds", "seal"),
         "remote_bookmark": ("turn", "record", "milliseconds", "seal"),

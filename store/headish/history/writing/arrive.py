@@ -6,17 +6,18 @@ left as it is, whatever is said of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from headish.bundles.records import TurnRecord
+from headish.content.hashes import hash_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingParents
 from headish.history.tombstones import Tombstones
 from headish.history.writing.arriving import check_payloads, prove_record
-from headish.rows.arrivals import Origin, add_arrival
+from headish.rows.arrivals import ArrivalOrigin, add_arrival
 from headish.rows.counters import take_arrived
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
@@ -25,17 +26,20 @@ from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 from headish.values.results.erasures import Receipt
+from headish.values.turns import OVERLAY
 
 Erasing = TurnId | int
 """Why a turn comes without its payload: the receipt of the sender, or the number of the erasure here that barred it."""
 
 
 class Sender(NamedTuple):
-    """Who brings turns: ``file`` names it in errors; ``find`` gives the receipts that came with them, by id."""
+    """Who brings turns: ``file`` names it in errors; ``find`` gives the receipts that came with them, by id. ``erased``
+    are turns that another store has erased, each with the id of the receipt that says so."""
 
     file: str
-    origin: Origin
+    origin: ArrivalOrigin
     find: Callable[[TurnId], Receipt | None]
+    erased: Mapping[TurnId, TurnId] = {}
 
 
 class PageStored(NamedTuple):
@@ -131,12 +135,22 @@ class _Page:
         self._check_erased(new, proven)
         rows: list[tuple[StoredTurn, bytes | None]] = []
         for record, stored in zip(new, self._shadow(proven), strict=True):
-            erased: Erasing | None = barred.get(record.hash) if record.erased is None else record.erased
+            told = record.erased or self._sender.erased.get(record.id)
+            erased: Erasing | None = barred.get(record.hash) if told is None else told
             if erased is None:
                 rows.append((stored, record.payload))
             else:
-                rows.append((self._tombstones.take(stored, erased), None))
+                rows.append((self._tombstones.take(self._without(record, stored, erased), erased), None))
         return rows
+
+    def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
+        """What an erasure leaves of a turn that comes whole."""
+        receipt = self._find_receipt(erased)
+        if record.erased is not None or receipt is None or not receipt.meta:
+            return stored
+        attributes = stored.attributes if stored.type == OVERLAY else None
+        key = None if stored.key is None else hash_key(stored.key)
+        return stored._replace(attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
 
     def _check_erased(self, new: Sequence[TurnRecord], proven: Sequence[StoredTurn]) -> None:
         for record, stored in zip(new, proven, strict=True):

@@ -16,13 +16,22 @@ from headish.feeds.cursors import Cursor, parse_cursor, resume
 from headish.history.reading.find import find_place
 from headish.history.reading.handles import make_handles
 from headish.history.reading.order import arrange
-from headish.rows.arrivals import Origin
+from headish.rows.arrivals import ArrivalOrigin
 from headish.rows.conversations import find_first, find_records
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_at
 from headish.store.space import Headishes, Space
-from headish.syncing.bundling import Part, Progress, Sent, Target, apply_bundle, check_bundle, write_all, write_part
+from headish.syncing.bundling import (
+    BundlePart,
+    Progress,
+    SentBundle,
+    SyncTarget,
+    apply_bundle,
+    check_bundle,
+    write_all,
+    write_part,
+)
 from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
 from headish.values.grammar import Headish, parse_headishes
@@ -83,10 +92,10 @@ class Bundles:
         Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
         """
         space = self._space
-        target = Target(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+        target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
         with _opened(path) as file:
             reader = BundleReader(file, os.fspath(path))
-            applied = apply_bundle(target, reader, Origin(None, _by(path)), progress)
+            applied = apply_bundle(target, reader, ArrivalOrigin(None, _by(path)), progress)
         space._database.count_written(applied.stored)
         return applied
 
@@ -128,7 +137,7 @@ def _write(
     cursor: Cursor | None,
     asked: Sequence[Headish] | None,
     progress: Progress | None,
-) -> Sent:
+) -> SentBundle:
     file.seek(0)  # the database may ask for it again
     file.truncate()
     if asked is None:
@@ -140,7 +149,7 @@ def _write(
     return write_part(connection, space, file, _part(connection, space, ends), progress)
 
 
-def _part(connection: Connection, space: int, ends: Sequence[Place]) -> Part:
+def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePart:
     """Some threads, with the names that point at their turns, and what is said of their conversations."""
     segments = arrange(ends, read_links_of(connection, space, ends))
     names: list[SentName] = []
@@ -153,4 +162,4 @@ def _part(connection: Connection, space: int, ends: Sequence[Place]) -> Part:
     subjects = [each.name for each in names] + [first.id.encode() for first in firsts if first is not None]
     records = find_records(connection, space, subjects).values() if subjects else ()
     said = [SentRecord(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
-    return Part(ends, sorted(names, key=lambda each: each.name), said)
+    return BundlePart(ends, sorted(names, key=lambda each: each.name), said)

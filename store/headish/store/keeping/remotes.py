@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteTaken, shown
+from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteRolledBack, RemoteTaken, shown
 from headish.remotes.keys import (
     KeyPair,
     RemoteKey,
@@ -31,9 +31,10 @@ from headish.rows.bookmarks import find_bookmark
 from headish.rows.counters import read_counter
 from headish.rows.remotes import forget_device, list_remote_bookmarks, remove_remote
 from headish.rows.turns import turn_at, turn_by_id
-from headish.rows.upkeep.receipts import all_receipts
+from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
-from headish.syncing.bundling import Target
+from headish.syncing.bundling import SyncTarget
+from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
 from headish.syncing.logs import Logs, folder_of, machine_of
 from headish.syncing.naming import compare
 from headish.syncing.pulling import Pull, pull
@@ -53,7 +54,9 @@ from headish.syncing.remotes import (
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.results.bundles import DIVERGED
-from headish.values.results.remotes import Pulled, Pushed, Remote, RemoteDevice, RemoteStatus, Synced
+from headish.values.results.erasures import Receipt
+from headish.values.results.remotes import Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+from headish.values.turns import Bookmark
 
 FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
 ERASURES = ("apply", "ask", "ignore")
@@ -73,7 +76,7 @@ class Remotes:
     @door(plain=FLAG, passphrase=FLAG)
     def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
-    ) -> Remote:
+    ) -> RemotePlace:
         """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``).
 
         ``device`` is what this store is called there, else the machine's name. What is put there is encrypted, unless
@@ -129,7 +132,7 @@ class Remotes:
         return KeyPair(own, unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}").secret)
 
     @door()
-    def list(self) -> builtins.list[Remote]:
+    def list(self) -> builtins.list[RemotePlace]:
         """The remotes, by name."""
         space = self._space
         return [describe(each) for each in space._read(lambda connection: read_remotes(connection, space._number))]
@@ -147,7 +150,7 @@ class Remotes:
     @door()
     def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
-    ) -> Remote:
+    ) -> RemotePlace:
         """Change what is chosen of a remote.
 
         ``key`` confirms the fingerprint of the remote's key, as ``invite`` or ``revoke`` on another machine gave it:
@@ -204,7 +207,8 @@ class Remotes:
         settings = remote.settings
         if keys is not None:
             settings = replace(settings, key=self._change_key(place, folder, remote, keys, lost, others))
-        remote = remote._replace(settings=settings, state=replace(remote.state, seen=others))
+        revoked = tuple(sorted({*remote.state.revoked, gone}))
+        remote = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
         number = self._space._number
         self._space._write(lambda connection: forget_device(connection, number, remote.name, lost.label.encode()))
         self._save(remote)
@@ -235,7 +239,7 @@ class Remotes:
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        wanted = set(space._read(lambda connection: _erasures(connection, space._number)))
+        wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
         keys = keys_of(remote)
         own = replace(remote.state.own, label=remote.settings.label, recipient=keys and recipient_of(keys.own))
         listed = [_device_of(remote.settings.device, own, wanted, own=True)]
@@ -262,8 +266,7 @@ class Remotes:
         Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack.
         """
         remote = self._renew(self._find(name))
-        if remote.settings.encrypted and self._first(remote) not in (None, remote.settings.key):
-            raise self._changed(remote)  # what a device that was taken out could read stays here
+        self._check_key(remote)  # what a device that was taken out could read stays here
         done, _ = push(self._push(remote, allow_secrets), accept_rollback=accept_rollback)
         return done
 
@@ -281,11 +284,14 @@ class Remotes:
         remote, space = self._renew(self._find(name)), self._space
         try:
             done, _ = pull(Pull(self._target(), self._logs(remote), remote, accept_rollback, prune))
-        except NotADevice as error:
-            if remote.settings.encrypted and self._first(remote) != remote.settings.key:
-                raise self._changed(remote) from error
+        except (NotADevice, RemoteRolledBack):
+            self._check_key(remote)  # a key that was changed explains both
             raise
+        if done.waiting:
+            self._check_key(remote)
         space._database.count_written(done.stored)
+        if done.erased:
+            scrub_now(space._database)
         return done
 
     @door(prune=FLAG, accept_rollback=FLAG)
@@ -295,6 +301,44 @@ class Remotes:
         """Pull, then push. Raises: as both."""
         pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
+
+    @door()
+    def bookmarks(self) -> builtins.list[Bookmark]:
+        """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
+        headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
+        space = self._space
+        listed = space._read(lambda connection: list_remote_bookmarks(connection, space._number))
+        return [
+            Bookmark(f"{stored_name(each.device)}/{stored_name(each.name)}", each.turn) for each in listed if each.turn
+        ]
+
+    @door()
+    def not_reached(self) -> dict[str, tuple[str, ...]]:
+        """The erasures that have not reached every device yet: by the id of the receipt, ``2 of 3 devices on NAME`` for
+        each remote. A device has been reached once its log says so: then the bytes are in none of its objects."""
+        space = self._space
+        remotes = space._read(lambda connection: read_remotes(connection, space._number))
+        told: dict[str, tuple[str, ...]] = {}
+        for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
+            lines = tuple(line for each in remotes if (line := _missing(each, receipt)))
+            if lines:
+                told[receipt] = lines
+        return told
+
+    @door()
+    def pending_erasures(self) -> builtins.list[Receipt]:
+        """The erasures of other stores that nobody has confirmed here: of remotes whose ``erasures`` is ask."""
+        space = self._space
+        found = space._read(lambda connection: pending_notices(connection, space._number))
+        return [receipt for _, receipt in found]
+
+    @door()
+    def erase_pending(self) -> int:
+        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
+        erased = apply_pending(self._target())
+        if erased:
+            scrub_now(self._space._database)
+        return erased
 
     def _renew(self, remote: OpenRemote) -> OpenRemote:
         """Take the key that was wrapped for this machine, if it is the one that was confirmed. Raises: NoRemoteKey."""
@@ -311,9 +355,12 @@ class Remotes:
         save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
         return remote
 
-    def _first(self, remote: OpenRemote) -> str | None:
-        data = ObjectPlace(remote.url).get(f"{folder_of(self._space.space)}/{FIRST}")
-        return None if data is None else data.decode(errors="replace")
+    def _check_key(self, remote: OpenRemote) -> None:
+        """Whether the place says that its key is the one that was confirmed. Raises: NoRemoteKey."""
+        if remote.settings.encrypted:
+            data = ObjectPlace(remote.url).get(f"{folder_of(self._space.space)}/{FIRST}")
+            if data is not None and data.decode(errors="replace") != remote.settings.key:
+                raise self._changed(remote)
 
     def _changed(self, remote: OpenRemote) -> NoRemoteKey:
         name = stored_name(remote.name)
@@ -337,9 +384,9 @@ class Remotes:
     def _push(self, remote: OpenRemote, allow_secrets: bool) -> Push:
         return Push(self._target(), self._logs(remote), remote, allow_secrets)
 
-    def _target(self) -> Target:
+    def _target(self) -> SyncTarget:
         space = self._space
-        return Target(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+        return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
 
 
 def _device() -> str:
@@ -353,8 +400,11 @@ def _device_of(device: str, seen: SeenLog, wanted: set[str], *, own: bool = Fals
     return RemoteDevice(seen.label, device, seen.number, time, seen.recipient, own, wanted <= set(seen.erased))
 
 
-def _erasures(connection: Connection, space: int) -> builtins.list[str]:
-    return [each.id for each in all_receipts(connection, space)]
+def _missing(remote: OpenRemote, receipt: str) -> str:
+    """How many devices of a remote an erasure has not reached; empty where it has reached all."""
+    logs = [remote.state.own, *remote.state.seen.values()]
+    missing = sum(receipt not in each.erased for each in logs)
+    return f"{missing} of {len(logs)} devices on {stored_name(remote.name)}" if missing else ""
 
 
 def _count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:

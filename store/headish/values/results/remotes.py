@@ -8,7 +8,7 @@ from headish.values.results.bundles import ArrivedName
 from headish.values.results.plain import PlainResult
 
 
-class Remote(PlainResult, frozen=True):
+class RemotePlace(PlainResult, frozen=True):
     """Another place that holds the same space.
 
     ``encrypted``: nobody reads it without its key, whose ``fingerprint`` is None where this machine does not have it
@@ -44,7 +44,7 @@ class RemoteDevice(PlainResult, frozen=True):
 class RemoteStatus(PlainResult, frozen=True):
     """How a remote stands: the turns that it does not have yet, its devices, and the bookmarks that go apart there."""
 
-    remote: Remote
+    remote: RemotePlace
     unsent: int
     devices: tuple[RemoteDevice, ...]
     diverged: tuple[str, ...]
