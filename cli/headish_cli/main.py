@@ -76,6 +76,7 @@ COMMANDS = {
     "restore": "commands.keeping.backups",
     "retry": "commands.talking.asking",
     "search": "commands.finding.search",
+    "serve": "commands.serving.serve",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
     "spaces": "commands.spaces",

@@ -46,6 +46,11 @@ class Logs:
     def __init__(self, place: ObjectPlace, space: str, key: RemoteKey | None) -> None:
         self.place, self.key, self.folder = place, key, folder_of(space)
 
+    @property
+    def fingerprint(self) -> str | None:
+        """That of the key."""
+        return None if self.key is None else self.key.fingerprint
+
     def devices(self) -> list[str]:
         """The devices that have a log. One request."""
         begins = f"{self.folder}/"

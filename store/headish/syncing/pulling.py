@@ -96,8 +96,9 @@ def _read_head(reading: _Reading, device: str) -> None:
         head = given.logs.head(device)
     except InvalidBundle as error:
         reading.waiting[device] = str(error)
-        # That of a device which was read before: the key is another one now, or somebody wrote in its place.
-        if seen is not None and isinstance(error, NotADevice):
+        # It was read with this key before: the key is another one now, or somebody wrote in its place. A device that
+        # has not confirmed a new key yet is waited for.
+        if seen is not None and isinstance(error, NotADevice) and seen.key == given.logs.fingerprint:
             reading.unreadable.append(error)
         return
     if head is None:
@@ -183,6 +184,7 @@ def _meet(reading: _Reading, device: str, head: LogHead) -> None:
     """Move names, and say of conversations what is said of them there, once all turns of a device are here."""
     given, seen = reading.given, reading.seen[device]
     now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased)
+    now = replace(now, key=given.logs.fingerprint)
     met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)
     target, done = given.target, reading.pulled
     names = write_locked(target, lambda connection: meet_names(connection, target.space, met, head.names))

@@ -67,11 +67,12 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
-    head = given.logs.head(given.remote.settings.device)
-    remote = _reconcile(given, head, accept_rollback)
+    fingerprint = given.logs.fingerprint
+    is_rekeyed = given.remote.state.key != fingerprint  # and the head is one that nobody reads any more
+    head = None if is_rekeyed else given.logs.head(given.remote.settings.device)
+    remote = given.remote if is_rekeyed else _reconcile(given, head, accept_rollback)
     state = remote.state
-    fingerprint = None if given.logs.key is None else given.logs.key.fingerprint
-    is_other = state.key != fingerprint or _has_erased(given.target, state.own)
+    is_other = is_rekeyed or _has_erased(given.target, state.own)
     if anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
         begun = SeenLog(state.own.label, state.own.generation + 1)
         remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True))
@@ -205,7 +206,7 @@ def _put(given: Push, written: _Written) -> Push:
         if not _is_ours(given, _head_at(given, generation, number, hash, cursor)):
             return given._replace(remote=_begin_again(given))
     log = replace(own, generation=generation, number=number, hash=hash.hex())
-    key = None if given.logs.key is None else given.logs.key.fingerprint
+    key = given.logs.fingerprint
     state = replace(given.remote.state, own=log, pushed=cursor, key=key)
     return given._replace(remote=given.remote._replace(state=state))
 
@@ -221,7 +222,7 @@ def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push,
     is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor) != head
     if is_new:
         given.logs.put_head(head)
-    key = None if given.logs.key is None else given.logs.key.fingerprint
+    key = given.logs.fingerprint
     made_at = head.made_at if is_new else own.made_at
     own = replace(own, label=head.label, generation=generation, made_at=made_at, erased=said.erased)
     state = replace(given.remote.state, own=own, pushed=cursor, key=key)

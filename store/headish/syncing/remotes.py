@@ -30,7 +30,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
     """How far a device's log was when it was last read; ``hash`` is that of its last bundle, in hex. ``erased`` are the
-    erasures that it had made or taken over."""
+    erasures that it had made or taken over, ``key`` the fingerprint of the key that it was written with."""
 
     label: str
     generation: int = 0
@@ -39,6 +39,7 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
     made_at: int = 0
     recipient: str | None = None
     erased: tuple[str, ...] = ()
+    key: str | None = None
 
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):

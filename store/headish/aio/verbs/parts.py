@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
     from headish.values.results.quotas import Quota
-    from headish.values.results.remotes import Pulled, Pushed, Remote, RemoteDevice, RemoteStatus, Synced
+    from headish.values.results.remotes import Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
@@ -159,12 +159,12 @@ class AsyncConversations(Front["Conversations"]):
         self, *, limit: int = 50, after: str | None = None, archived: bool | None = False, pinned: bool | None =
         None, since: datetime | str | None = None, until: datetime | str | None = None, names: str | None =
         None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None =
-        None, erased: bool = False
+        None, erased: bool = False, twins: bool = False
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first."""
         return await self._finish(
             self.sync.list, limit=limit, after=after, archived=archived, pinned=pinned, since=since, until=until,
-            names=names, tag=tag, model=model, role=role, tool=tool, erased=erased
+            names=names, tag=tag, model=model, role=role, tool=tool, erased=erased, twins=twins
         )
 
     async def parts(self, key: str, *, limit: int = 100) -> builtins.list[Conversation]:
@@ -277,13 +277,22 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
-    ) -> Remote:
+    ) -> RemotePlace:
         """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``)."""
         return await self._finish(self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase)
+
+    async def bookmarks(self) -> builtins.list[Bookmark]:
+        """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
+        headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
+        return await self._finish(self.sync.bookmarks)
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
         """The stores that sync with a remote, this one first, as they were when they were last read."""
         return await self._finish(self.sync.devices, name=name)
+
+    async def erase_pending(self) -> int:
+        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
+        return await self._finish(self.sync.erase_pending)
 
     async def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
@@ -298,9 +307,18 @@ class AsyncRemotes(Front["Remotes"]):
         of the key, which the other one confirms by ``set(name, key=…)``."""
         return await self._wait(self.sync.invite, name=name, recipient=recipient)
 
-    async def list(self) -> builtins.list[Remote]:
+    async def list(self) -> builtins.list[RemotePlace]:
         """The remotes, by name."""
         return await self._finish(self.sync.list)
+
+    async def not_reached(self) -> dict[str, tuple[str, ...]]:
+        """The erasures that have not reached every device yet: by the id of the receipt, ``2 of 3 devices on NAME`` for
+        each remote. A device has been reached once its log says so: then the bytes are in none of its objects."""
+        return await self._finish(self.sync.not_reached)
+
+    async def pending_erasures(self) -> builtins.list[Receipt]:
+        """The erasures of other stores that nobody has confirmed here: of remotes whose ``erasures`` is ask."""
+        return await self._finish(self.sync.pending_erasures)
 
     async def pull(self, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
         """Read the logs of all other devices there, as far as they have come, and store what is new."""
@@ -321,7 +339,7 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
-    ) -> Remote:
+    ) -> RemotePlace:
         """Change what is chosen of a remote."""
         return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures)
 

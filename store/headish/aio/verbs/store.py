@@ -264,11 +264,13 @@ class StoreVerbs(StoreFront):
 
     async def heads(
         self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
-        erased: bool = False, versions: bool = False
+        erased: bool = False, versions: bool = False, twins: bool = False
     ) -> list[Turn]:
         """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
         ``after``. ``erased`` shows those that were erased, too."""
-        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions)
+        return await self._finish(
+            self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions, twins=twins
+        )
 
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,
@@ -488,12 +490,12 @@ class StoreVerbs(StoreFront):
         self, query: str = '', *, role: str | None = None, model: str | None = None, since: datetime | None =
         None, until: datetime | None = None, name: str | None = None, tag: str | None = None, tool: str | None =
         None, fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit:
-        int = 20, versions: bool = False, progress: IndexProgress | None = None
+        int = 20, versions: bool = False, twins: bool = False, progress: IndexProgress | None = None
     ) -> list[Hit]:
         """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest."""
         return await self._finish(
             self.sync.search, query=query, role=role, model=model, since=since, until=until, name=name, tag=tag,
-            tool=tool, fields=fields, order=order, limit=limit, versions=versions, progress=progress
+            tool=tool, fields=fields, order=order, limit=limit, versions=versions, twins=twins, progress=progress
         )
 
     async def siblings(self, headish: str, *, versions: bool = False) -> Siblings:
