@@ -31,7 +31,8 @@ HOW_TO = (
     "ask-many-at-half-the-price.md", "export-for-others.md",
     "use-any-compatible-server.md",
     "import-from-frameworks-and-services.md", "back-up-and-move.md",
-    "cache-long-prompts.md",
+    "cache-long-prompts.md", "sync-two-machines.md", "sync-through-a-bucket.md", "hand-over-a-conversation.md",
+    "take-out-a-lost-machine.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

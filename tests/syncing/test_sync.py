@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,7 @@ class TestTwoMachines:
             record = each.store.conversations.get("main").record
             assert (record.title, record.pinned, set(record.tags)) == ("two", True, {"b", "c", "d"})
         desk.store.conversations.set("main", title="of the desk")
+        time.sleep(0.002)  # which of the two is later is told in milliseconds
         laptop.store.conversations.set("main", title="of the laptop")
         desk.sync()
         assert laptop.sync().pulled.kept == ("main",)

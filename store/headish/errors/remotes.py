@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from headish.errors.base import HeadishError, InputError
 
 SHOWN = 5
 """How many ids or handles a message lists."""
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
@@ -37,8 +35,8 @@ class ForeignConflict(InputError):
 class MissingParents(InputError):
     """What arrived continues turns that are neither in it nor here. ``turns`` are their ids."""
 
-    def __init__(self, file: str, turns: Sequence[str]) -> None:
-        self.file, self.turns = file, tuple(turns)
+    def __init__(self, file: str, turns: tuple[str, ...]) -> None:
+        self.file, self.turns = file, turns
         super().__init__(
             f"{file} continues turns that are not here: {_listed(self.turns)}; apply the bundle that holds them first"
         )
@@ -47,8 +45,8 @@ class MissingParents(InputError):
 class SecretsFound(InputError):
     """What was to leave this machine looks like keys. ``turns`` are their ids, ``handles`` how lists show them."""
 
-    def __init__(self, turns: Sequence[str], handles: Sequence[str]) -> None:
-        self.turns, self.handles = tuple(turns), tuple(handles)
+    def __init__(self, turns: tuple[str, ...], handles: tuple[str, ...]) -> None:
+        self.turns, self.handles = turns, handles
         super().__init__(
             f"what looks like a key would leave this machine, in {_listed(self.handles)}: "
             f"erase it, or say --allow-secrets (allow_secrets=True)"
@@ -88,8 +86,8 @@ class RemoteRolledBack(HeadishError):
     All other logs were read.
     """
 
-    def __init__(self, name: str, logs: Sequence[str]) -> None:
-        self.name, self.logs = name, tuple(logs)
+    def __init__(self, name: str, logs: tuple[str, ...]) -> None:
+        self.name, self.logs = name, logs
         super().__init__(
             f"remote {name!r} went back: {'; '.join(self.logs)}; somebody put an old state there, or removed what was "
             f"new: --accept-rollback (accept_rollback=True) takes it as it is"

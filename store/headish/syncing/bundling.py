@@ -228,7 +228,7 @@ def check_required(target: SyncTarget, reader: BundleReader) -> None:
     requires = [TurnId(each) for each in reader.header.requires]
     missing = target.backend.read(lambda connection: missing_parents(connection, target.space, requires))
     if missing:
-        raise MissingParents(reader.name, missing)
+        raise MissingParents(reader.name, tuple(missing))
 
 
 def read_sent_receipt(data: bytes, file: str) -> Receipt:

@@ -161,7 +161,9 @@ def _meet_record(
     ours = _decoded(data)
     if ours is None:
         return False, False
-    merged, is_kept = _merge(ours, theirs, base, later=sent.milliseconds > milliseconds)
+    # Of one millisecond the words decide: both sides must come to the same.
+    later = (sent.milliseconds, sent.data) > (milliseconds, data)
+    merged, is_kept = _merge(ours, theirs, base, later=later)
     if merged == ours:
         return False, is_kept
     return write_arrived_record(connection, space, sent.subject, revision + 1, strictjson.encode(merged)), is_kept

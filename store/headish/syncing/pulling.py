@@ -75,7 +75,7 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
         raise reading.unreadable[0]
     if reading.went_back:
-        raise RemoteRolledBack(reading.pulled.remote, reading.went_back)
+        raise RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
     return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
 
 

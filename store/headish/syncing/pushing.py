@@ -105,14 +105,14 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Open
             return remote
         if not accept_rollback:
             name = stored_name(remote.name)
-            raise RemoteRolledBack(name, [f"the log of {remote.settings.label} (this store) is gone"])
+            raise RemoteRolledBack(name, (f"the log of {remote.settings.label} (this store) is gone",))
         return _begin_again(given)
     if not _is_ours(given, head):
         return _begin_again(given)
     at = (head.generation, head.number)
     if at < (own.generation, own.number) and not accept_rollback:
         told = f"the log of {remote.settings.label} (this store) was at bundle {own.number} and is at {head.number}"
-        raise RemoteRolledBack(stored_name(remote.name), [told])
+        raise RemoteRolledBack(stored_name(remote.name), (told,))
     if at < (own.generation, own.number):
         return _begin_again(given)
     if at == (own.generation, own.number) and head.hash.hex() == own.hash:
@@ -255,11 +255,11 @@ def _tidy(given: Push) -> OpenRemote:
     return tidied
 
 
-def _handles(given: Push, keys: tuple[TurnId, ...]) -> list[str]:
+def _handles(given: Push, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
     from headish.history.reading.handles import make_handles
 
     target = given.target
-    return list(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
+    return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
 
 
 def _save(target: SyncTarget, remote: OpenRemote) -> None:

@@ -15,6 +15,14 @@ from headish_cli.printing.progress import counting_turns
 if TYPE_CHECKING:
     from headish.values.results.bundles import ArrivedName
 
+OUTCOMES = {
+    "made": "new here",
+    "moved": "moved on",
+    "removed": "removed there",
+    "refused": "cannot be the name of a bookmark here",
+}
+"""What people are told of a name, by what became of it."""
+
 
 @click.group("bundle", cls=BriefGroup)
 def bundle_command() -> None:
@@ -83,15 +91,16 @@ def apply_command(settings: GlobalOptions, file: str, as_json: bool) -> None:
     tell_names(done.names)
 
 
-def tell_names(names: Sequence[ArrivedName]) -> None:
-    """What became of names that arrived: a line for each that is new, moved or went apart."""
+def tell_names(names: Sequence[ArrivedName], *, of_devices: bool = False) -> None:
+    """What became of names that arrived: a line for each that is new, moved, is gone there or went apart.
+
+    Those of devices are ``laptop/main``.
+    """
     for each in names:
         name = one_line(each.name, 255)
-        if each.outcome == "made":
-            say(f"{name}: new here")
-        elif each.outcome == "moved":
-            say(f"{name}: moved on")
-        elif each.outcome == "diverged":
-            say(f"{name}: {each.here:,} here, {each.there:,} there; headish diff {name}..{each.turn}")
-        elif each.outcome == "refused":
-            say(f"{name}: cannot be the name of a bookmark here")
+        device, _, own = name.partition("/") if of_devices else ("there", "", name)
+        if each.outcome == "diverged":
+            where = name if of_devices else str(each.turn)
+            say(f"{own}: {each.here:,} here, {each.there:,} {'on ' * of_devices}{device}; headish diff {own}..{where}")
+        elif each.outcome in OUTCOMES:
+            say(f"{name}: {OUTCOMES[each.outcome]}")

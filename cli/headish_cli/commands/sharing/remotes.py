@@ -252,7 +252,7 @@ def _tell(remote: RemotePlace) -> None:
 
 def _tell_pulled(done: Pulled) -> None:
     say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
-    tell_names(done.names)
+    tell_names(done.names, of_devices=True)
     for each in done.kept:
         say(f"{one_line(each, 255)}: both sides changed what is said of it; that of here was later and stays")
     for each in done.waiting:

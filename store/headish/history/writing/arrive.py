@@ -98,7 +98,7 @@ class _Page:
         self._known = {each.id: _Placed(each.place, each.digest) for each in here.values()}
         missing = sorted(outside - here.keys())
         if missing:
-            raise MissingParents(self._sender.file, missing)
+            raise MissingParents(self._sender.file, tuple(missing))
         for turn in turns:
             if turn.id in here and here[turn.id].seal != turn.seal:
                 raise ForeignConflict(turn.id)

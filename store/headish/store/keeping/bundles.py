@@ -102,10 +102,10 @@ class Bundles:
     def _secrets(self, keys: Sequence[TurnId]) -> SecretsFound:
         number = self._space._number
 
-        def handles(connection: Connection) -> list[str]:
-            return list(make_handles(connection, number, keys).values())
+        def handles(connection: Connection) -> tuple[str, ...]:
+            return tuple(make_handles(connection, number, keys).values())
 
-        return SecretsFound(keys, self._space._read(handles))
+        return SecretsFound(tuple(keys), self._space._read(handles))
 
 
 @door(path=PATH)
