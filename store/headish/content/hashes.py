@@ -76,7 +76,7 @@ REMOTE_VERSION, REMOTE_BOOKMARK_VERSION = b"headish-remote-1", b"headish-remote-
 NOTICE_VERSION = b"headish-notice-1"
 
 
-class DigestFields(Struct, frozen=True):
+class DigestFields(Struct, frozen=True, gc=False):
     """What enters a digest beside the parents. JSON fields are stored bytes, None where absent."""
 
     role: str

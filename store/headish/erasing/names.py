@@ -9,6 +9,7 @@ import msgspec
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.erasing.erase import ErasureGrounds
+from headish.erasing.places import forget_imports
 from headish.errors import UnknownBookmark
 from headish.history.conversations import ListedConversation, change_record
 from headish.history.tombstones import now
@@ -76,6 +77,7 @@ def erase_name(
     replace_name(connection, space, name, others, became)
     for each in (name, *others):
         forget_name_of_devices(connection, space, each)
+    forget_imports(connection, space)
     seq, change = take_change(connection, space)
     receipt = Receipt(
         number=number + 1,

@@ -40,7 +40,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "object": ("revision", "data", "milliseconds", "seal"),
         "remote": ("url", "settings", "state", "milliseconds", "seal"),
         "remote_bookmark": ("turn", "record", "milliseconds", "seal"),
-        "stream": ("expires", "outcome", "turn"),
+        "stream": ("about", "expires", "outcome", "turn"),
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {
