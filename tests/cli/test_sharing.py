@@ -49,7 +49,7 @@ def test_two_machines_sync_and_go_apart(two: tuple[Command, Command, str]) -> No
     done = laptop.run("sync")
     assert done.code == 1
     assert "headish diff main..desk/main" in done.err
-    assert "of the desk" in laptop("diff", "main..desk/main").out
+    assert "[-laptop-]{+desk+}" in laptop("diff", "main..desk/main").out
     assert laptop("bookmark", "list", "--remotes").out.startswith("desk/main")
     assert "desk/main goes apart from main" in laptop("status").out
     assert [each["label"] for each in laptop("remote", "devices", "box", "--json").json_lines] == ["laptop", "desk"]
