@@ -2,8 +2,8 @@
 
     python -m headish.serve.processes.children
 
-The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives: where it ends,
-the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
+The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives: where it
+ends, the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
 """
 
 from __future__ import annotations

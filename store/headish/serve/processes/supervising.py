@@ -181,15 +181,9 @@ def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say:
     told: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
         told |= {"gateway": settings.gateway}
-    return [
-        Child(
-            ChildTold(
-                name, msgspec.Raw(msgspec.json.encode(each)), listeners[name].fileno() if name in listeners else None
-            ),
-            say,
-        )
-        for name, each in told.items()
-    ]
+    numbers = {name: listener.fileno() for name, listener in listeners.items()}
+    encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in told.items()}
+    return [Child(ChildTold(name, each, numbers.get(name)), say) for name, each in encoded.items()]
 
 
 @contextmanager
