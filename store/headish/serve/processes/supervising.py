@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.errors import InvalidArgument
-from headish.gateway.running import STREAMS_SECONDS
+from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.serve.access.login import login_url
 from headish.serve.access.logins import Logins
 from headish.serve.processes.children import UNFIT, ChildTold
@@ -97,15 +97,16 @@ class Child:
 
     async def _run(self) -> int:
         listener = self._told.listener
-        self._process = process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "headish.serve.processes.children",
-            stdin=asyncio.subprocess.PIPE,
-            pass_fds=() if listener is None else (listener,),
-            env={**os.environ, NAME_VARIABLE: self.name},
-            process_group=0,  # Ctrl-C in a terminal is for the parent, which ends the others in order
-        )
+        with _held_back():
+            self._process = process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "headish.serve.processes.children",
+                stdin=asyncio.subprocess.PIPE,
+                pass_fds=() if listener is None else (listener,),
+                env={**os.environ, NAME_VARIABLE: self.name},
+                process_group=0,  # Ctrl-C in a terminal is for the parent, which ends the others in order
+            )
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(self._told) + b"\n")
         return await process.wait()
@@ -157,7 +158,7 @@ async def _supervise(children: list[Child]) -> bool:
     def end() -> None:
         (hurried if ended.is_set() else ended).set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
     kept = [asyncio.ensure_future(child.keep()) for child in children]
     waiting = asyncio.ensure_future(ended.wait())
@@ -245,6 +246,17 @@ def _read_addresses(lock: int) -> Addresses | None:
 
 def _url(host: str, port: int) -> str:
     return f"http://{host}:{port}"
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """A child that is started in here gets the signals that end it when it is ready for them: one that is told to end
+    while it is still starting would die of it, and leave undone what it was to do at its end."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
 
 
 def _meaning(code: int) -> str:
