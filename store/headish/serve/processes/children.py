@@ -49,6 +49,9 @@ class ChildKind(NamedTuple):
 
 CHILDREN = {
     "web": ChildKind("headish.serve.web.running:run_web", "headish.serve.access.settings:WebSettings"),
+    "recorder": ChildKind(
+        "headish.serve.recorder.following:run_recorder", "headish.serve.processes.settings:RecorderSettings", True
+    ),
     "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings", True),
 }
 

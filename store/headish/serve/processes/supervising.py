@@ -181,7 +181,7 @@ async def _supervise(children: list[Child]) -> bool:
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
     told: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
-        told |= {"gateway": settings.gateway}
+        told |= {"gateway": settings.gateway, "recorder": settings.recorder}
     numbers = {name: listener.fileno() for name, listener in listeners.items()}
     encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in told.items()}
     return [Child(ChildTold(name, each, numbers.get(name)), say) for name, each in encoded.items()]
