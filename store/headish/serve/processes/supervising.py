@@ -34,6 +34,8 @@ LIVED_SECONDS = 60.0
 ENDING_SECONDS = {"gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
 """In this order children are told to end, and how long each may take before it is killed."""
 
+DRAINING = ("recorder",)
+"""What is started at the end even if it has just died: it stores what passed."""
 NAME_VARIABLE = "HEADISH_PROCESS"
 """Says in a child's environment which one it is: whoever looks at processes sees it there."""
 
@@ -55,6 +57,7 @@ class Child:
         self.name = told.name
         self._told, self._say = told, say
         self._process: asyncio.subprocess.Process | None = None
+        self._starting = asyncio.Lock()
         self._is_ending = asyncio.Event()
         self._has_lived = False
 
@@ -62,9 +65,9 @@ class Child:
         """Start it, and again whenever it has died, until it is told to end. False where it cannot do what it was told
         from the first."""
         delay = FIRST_DELAY_SECONDS
-        while not self._is_ending.is_set():
+        while (process := await self._begin()) is not None:
             begun = time.monotonic()
-            code = await self._run()
+            code = await process.wait()
             if self._is_ending.is_set():
                 break
             lived = time.monotonic() - begun
@@ -78,11 +81,15 @@ class Child:
         return True
 
     async def end(self) -> None:
-        """Tell it to end, wait, and kill it if it does not."""
+        """Tell it to end, wait, and kill it if it does not. One that has something to do at its end, and has just died,
+        is started for that."""
         self._is_ending.set()
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
+        async with self._starting:
+            process = self._process
+            if process is None or process.returncode is not None:
+                if self.name not in DRAINING:
+                    return
+                process = await self._start()
         process.terminate()
         try:
             await asyncio.wait_for(process.wait(), ENDING_SECONDS[self.name])
@@ -95,7 +102,12 @@ class Child:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
-    async def _run(self) -> int:
+    async def _begin(self) -> asyncio.subprocess.Process | None:
+        """Start it, unless it is to end."""
+        async with self._starting:
+            return None if self._is_ending.is_set() else await self._start()
+
+    async def _start(self) -> asyncio.subprocess.Process:
         listener = self._told.listener
         with _held_back():
             self._process = process = await asyncio.create_subprocess_exec(
@@ -109,7 +121,7 @@ class Child:
             )
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(self._told) + b"\n")
-        return await process.wait()
+        return process
 
 
 def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], None] | None = None) -> bool:
