@@ -1,16 +1,28 @@
-"""Remotes, where their devices had their bookmarks, and the receipts of erasures that came from there."""
+"""From where turns came; remotes, where their devices had their bookmarks, and erasures that came from there."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "headish_0008_remotes"
-down_revision = "headish_0007_arrivals"
+down_revision = "headish_0007_calls"
 
 Number = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 Id = sa.String(25).with_variant(sa.String(25, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
+    op.create_table(
+        "arrival",
+        sa.Column("space", Number, nullable=False),
+        sa.Column("first", Number, nullable=False),
+        sa.Column("last", Number, nullable=False),
+        sa.Column("remote", sa.LargeBinary),
+        sa.Column("by", sa.LargeBinary),
+        sa.Column("milliseconds", Number, nullable=False),
+        sa.Column("seal", sa.LargeBinary, nullable=False),
+        sa.PrimaryKeyConstraint("space", "first"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "remote",
         sa.Column("space", Number, nullable=False),
@@ -55,3 +67,4 @@ def downgrade() -> None:
     op.drop_table("notice")
     op.drop_table("remote_bookmark")
     op.drop_table("remote")
+    op.drop_table("arrival")

@@ -26,13 +26,14 @@ fixed for good.
 
                 "headish-rest-1", role, type, content type, cache, key, supersedes
 
-``object``, ``record``, ``entry``
-            over a row that no turn covers: an object of a program, what is said of a conversation, and a row of the log
-            that says when something was said: the netstrings of ::
+``object``, ``record``, ``entry``, ``call``
+            over a row that no turn covers: an object of a program, what is said of a conversation, a row of the log
+            that says when something was said, and a call that passed the gateway: the netstrings of ::
 
                 "headish-object-1", kind, key, revision, milliseconds, data
                 "headish-record-1", subject, revision, milliseconds, data
                 "headish-record-log-1", number of the change, commit number, subject, milliseconds
+                "headish-call-1", id, milliseconds, client, session, lane, tip, answer, response, data
 
 ``arrival`` over a row that says which turns came from elsewhere: the netstrings of ::
 
@@ -74,6 +75,7 @@ OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-r
 ARRIVAL_VERSION = b"headish-arrival-1"
 REMOTE_VERSION, REMOTE_BOOKMARK_VERSION = b"headish-remote-1", b"headish-remote-bookmark-1"
 NOTICE_VERSION = b"headish-notice-1"
+CALL_VERSION = b"headish-call-1"
 
 
 class DigestFields(Struct, frozen=True, gc=False):
@@ -185,6 +187,13 @@ def seal_notice(id: str, remote: bytes, device: bytes, receipt: bytes, state: st
     """The seal of an erasure that another store told of, 32 bytes."""
     fields = [NOTICE_VERSION, id.encode(), remote, device, receipt, state.encode(), b"%d" % milliseconds]
     return blake3(_netstrings(fields)).digest()
+
+
+def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:
+    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None where
+    absent."""
+    told = [each or b"" for each in texts]
+    return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *told, data])).digest()
 
 
 def chain_receipt(before: bytes, receipt: bytes) -> bytes:

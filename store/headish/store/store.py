@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headish.store.connections import Isolation
     from headish.store.keeping.bookmarks import Bookmarks
     from headish.store.keeping.bundles import Bundles
+    from headish.store.keeping.calls import Calls
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
@@ -318,6 +319,13 @@ class Store(Space):
         from headish.store.keeping.remotes import Remotes
 
         return Remotes(self)
+
+    @property
+    def calls(self) -> Calls:
+        """The calls that passed the gateway."""
+        from headish.store.keeping.calls import Calls
+
+        return Calls(self)
 
     @property
     def batches(self) -> Batches:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncBundles, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncRemotes, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncBundles, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncRemotes, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import AsyncStream
 
@@ -147,6 +147,11 @@ class StoreVerbs(StoreFront):
     def bundles(self) -> AsyncBundles:
         """Turns as files for other stores."""
         return AsyncBundles(self.sync.bundles)
+
+    @property
+    def calls(self) -> AsyncCalls:
+        """The calls that passed the gateway."""
+        return AsyncCalls(self.sync.calls)
 
     def capture(
         self, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = 30.0

@@ -27,7 +27,7 @@ VERSION, MEMBER = "alembic_version", "member"
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "remote", "remote_bookmark", "stream", "stream_chunk", TEXT),
-    ERASER: ("payload",),
+    ERASER: ("payload", "call"),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
     WRITER: {
@@ -41,6 +41,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "remote": ("url", "settings", "state", "milliseconds", "seal"),
         "remote_bookmark": ("turn", "record", "milliseconds", "seal"),
         "stream": ("about", "expires", "outcome", "turn"),
+        "call": ("data", "seal"),
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {
