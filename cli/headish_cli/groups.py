@@ -22,7 +22,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Name": ("bookmark", "title", "tag", "pin", "archive"),
     "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
-    "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
+    "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "token", "config"),
     "Follow": ("follow", "position", "audit"),
     "Begin": ("demo", "completion"),
 }

@@ -79,6 +79,7 @@ COMMANDS = {
     "summarize": "commands.changing.overlays",
     "tag": "commands.conversing",
     "title": "commands.conversing",
+    "token": "commands.keeping.tokens",
     "tokens": "commands.changing.budgets",
     "tools": "commands.talking.toolsets",
     "tree": "commands.drawing",

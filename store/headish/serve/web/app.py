@@ -31,29 +31,32 @@ from headish.serve.access.logins import Logins
 from headish.serve.access.problems import answer_error
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import WebState
-from headish.values.access.tokens import Token
+from headish.serve.access.token_book import TokenBook
+from headish.serve.api.routes import LARGE, api_routes
 from headish.values.access.trying import WrongTries
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes,)
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, api_routes)
 """Where the routes come from, in the order in which they are tried."""
 
 
 def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     """The application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
     settings.check()
-    logins, tries = Logins(Path(settings.folder), time.time), WrongTries()
+    logins, tokens, tries = Logins(Path(settings.folder), time.time), TokenBook(database), WrongTries()
     app = Starlette(
         routes=[route for mounted in MOUNTED for route in mounted(settings)],
         exception_handlers={HeadishError: answer_error, HTTPException: answer_error, Exception: answer_error},
         middleware=[
-            Middleware(Admission, settings=settings, logins=logins, find=_no_token, tries=tries),
-            Middleware(BodyLimit, limit_of=lambda path: BODY_LIMIT_BYTES),
+            Middleware(Admission, settings=settings, logins=logins, find=tokens.find, tries=tries),
+            Middleware(BodyLimit, limit_of=_limit_of),
         ],
     )
-    app.state.web = WebState(database, settings, logins, tries)
+    app.state.web = WebState(database, settings, logins, tokens, tries)
     # Outside of all that Starlette adds itself: an answer to a failure has its headers, too.
     return Guard(app, settings)
 
 
-async def _no_token(text: str) -> Token | None:
-    return None
+def _limit_of(path: str) -> int:
+    """How large the body of a request to a path may be."""
+    return PAYLOAD_LIMIT_BYTES if path in LARGE else BODY_LIMIT_BYTES
