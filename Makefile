@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick pythons tests-quick soak mutants bench bench-peers docs site aio fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs site aio fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -34,6 +34,7 @@ help:
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
+	@echo "make fuzz   feeds each parser what a fuzzer thinks of, for SECONDS=600 each"
 	@echo "make site   the pages of docs/ as a site in build/site, every link checked"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
@@ -103,6 +104,12 @@ MUTANTS ?= 20
 mutants: $(VENV)/.dev .venv-mutants/.installed
 	.venv-mutants/bin/python tests/mutants/run.py --pytest $(BIN)/pytest --places $(MUTANTS) $(FLOORS)
 
+# Each parser is fed what a fuzzer thinks of, for SECONDS, from what build/fuzz keeps of earlier runs. FUZZ='json events': some.
+SECONDS ?= 600
+fuzz: $(VENV)/.dev .venv-fuzz/.installed
+	$(BIN)/python tests/fuzz/seeds.py build/fuzz
+	.venv-fuzz/bin/python tests/fuzz/run.py --corpus build/fuzz --seconds $(SECONDS) $(FUZZ)
+
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/throughput.py $(BENCH)
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
@@ -170,6 +177,7 @@ lock: $(VENV)/.dev
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
 	$(LOCK_ONE) --output-file requirements/site.txt --constraint requirements/run.txt requirements/site.in
 	$(LOCK_ONE) --output-file requirements/mutants.txt requirements/mutants.in
+	$(LOCK_ONE) --output-file requirements/fuzz.txt --constraint requirements/run.txt requirements/fuzz.in
 	for peer in $(PEERS); do $(LOCK_ONE) --output-file requirements/peers-$$peer.txt \
 		--constraint requirements/run.txt requirements/peers-$$peer.in || exit 1; done
 
@@ -192,6 +200,12 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 .venv-site/.installed: requirements/site.txt | $(BIN)/python
 	$(BIN)/python -m venv .venv-site
 	.venv-site/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/site.txt
+	@touch $@
+
+.venv-fuzz/.installed: requirements/fuzz.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/fuzz.txt
+	.venv-fuzz/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv-mutants/.installed: requirements/mutants.txt | $(BIN)/python

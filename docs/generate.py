@@ -70,6 +70,7 @@ from headish.values.results.exports import Exported, Folder
 from headish.values.results.objects import Object
 from headish.values.results.reports import Problem, Report, Stats
 from headish.values.results.searches import Hit
+from headish.values.results.threads import Stretch
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
 from headish_cli.main import main as command
 
@@ -86,7 +87,7 @@ VALUES = (
     Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange,
     DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn,
     Barred, Collected, Hit, Batch, BatchEntry, BatchStatus, CollectedBatch, Backup, Restored, *KINDS.values(), Erased,
-    Exported, Folder,
+    Exported, Folder, Stretch,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)

@@ -31,6 +31,7 @@ OTHERS = {
     "docs",
     "emission",
     "migrations",
+    "fuzz",
     "mutants",
     "soak",
     "support",

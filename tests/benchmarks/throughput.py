@@ -17,6 +17,8 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     pages_per_append   pages that an append writes to the log
     load_N             a thread of N turns, contents read, opened anew
     read_N             the same with an object that is open; also beside reading its rows and decoding the bytes
+    page_50            50 turns in the middle of a thread of 10,000 as a page has them; the limit reads and parses them
+    page_10000         the whole page of such a thread in pieces; the limit is its turns and their Markdown parsed
     resolve_N          a thread by name, where the process has read it before
     resolve_first_N    the same, the very first one in the process: statements are compiled, modules loaded
     verify             per turn of a store; the limit reads the rows and makes the three hashes of each
@@ -66,6 +68,7 @@ DIMENSIONS = {
     "load": "reading",
     "resolve": "reading",
     "verify": "reading",
+    "showing": "showing",
     "replies": "growing",
     "record": "growing",
     "large": "growing",
@@ -81,7 +84,7 @@ DIMENSIONS = {
 ON_CPU = [
     name
     for name, module in DIMENSIONS.items()
-    if module in ("appending", "reading", "growing", "starting", "searching")
+    if module in ("appending", "reading", "showing", "growing", "starting", "searching")
 ]
 """The groups in which one process works at a time: those whose processor's time says something."""
 

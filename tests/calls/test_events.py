@@ -402,6 +402,7 @@ class TestProperties:
     @given(st.lists(st.sampled_from(TOKENS) | st.binary(max_size=3), max_size=30).map(b"".join), CUTS)
     @example(b'{"a":"\\', [7])
     @example(b"data:\r", [5, 1])
+    @example(b"\r\1\0\0\0\0\0\0", [1])
     def test_any_cutting_of_any_bytes_gives_the_same_events_and_the_same_error(
         self, text: bytes, sizes: list[int]
     ) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import headish
 from headish import Store
 from headish.database.file import wal
+from headish.database.file.holding import look_into
 from headish.database.file.wal import lock_of
 from support.places import FilePlace
 
@@ -70,6 +75,45 @@ class TestTheLog:
             for number in range(40):
                 store.add_turn(f"{LINE} after {number}")
         assert log_bytes(file_place) < wal.TOO_LONG_BYTES
+
+
+def store_elsewhere(place: FilePlace) -> None:
+    """Another program stores a turn; when it closes the database it removes the log, unless it sees that it is open."""
+    script = "import sys; from headish import Store; Store.open(sys.argv[1]).add_turn('elsewhere')"
+    subprocess.run([sys.executable, "-c", script, place.target], check=True, timeout=60)
+
+
+class TestTheLogOfAFileThatIsOpen:
+    """A process that closes any descriptor of a file loses its locks on it, and then others take the log away."""
+
+    @pytest.mark.slow
+    def test_no_other_program_removes_it_whatever_this_one_opens_besides(
+        self, file_place: FilePlace, tmp_path: Path
+    ) -> None:
+        store = file_place.open()
+        store.add_turn("first", bookmark="main")
+        besides: list[Callable[[], object]] = [
+            lambda: Store.open(file_place.target).close(),
+            lambda: Store.open(file_place.target, read_only=True).close(),
+            lambda: Store.open(file_place.target, space="another").add_turn("another"),
+            lambda: headish.restore(file_place.target, tmp_path / "restored.db"),
+        ]
+        for number, open_besides in enumerate(besides):
+            open_besides()
+            store_elsewhere(file_place)
+            store.add_turn(f"after {number}", continues="main")
+        script = "import sys; from headish import Store; print(len(Store.open(sys.argv[1]).log('main')))"
+        seen = subprocess.run(
+            [sys.executable, "-c", script, file_place.target], check=True, timeout=60, capture_output=True, text=True
+        )
+        assert int(seen.stdout) == len(besides) + 1
+        assert store.verify().problems == ()
+
+    def test_a_file_that_was_closed_is_looked_into_again(self, file_place: FilePlace) -> None:
+        with Store.open(file_place.target) as store:
+            store.add_turn("first")
+            assert look_into(file_place.target) is None
+        assert (look_into(file_place.target) or b"").startswith(b"SQLite format 3")
 
 
 class TestTheLock:

@@ -269,6 +269,34 @@ class TestReceiptsOfARestore:
             with pytest.raises(BarredContent):
                 again.add_turn(f"{SECRET} 1")
 
+    def test_what_was_said_of_an_erased_conversation_goes_too(self, before: Store, tmp_path: Path) -> None:
+        """Its name, title, tags and key, also if it has no name; and a title that repeats what a turn said."""
+        words = {"title": f"{SECRET} title", "tags": [f"{SECRET}-tag"], "app": {"words": f"{SECRET} app"}}
+        before.add_turn("a", bookmark=f"{SECRET}-name")
+        before.conversations.set(f"{SECRET}-name", key=f"{SECRET}-key", **words)
+        nameless = before.add_turn("b").id
+        before.conversations.set(nameless, key=f"{SECRET}-other", **words)
+        repeated = before.add_turn(f"{SECRET} said", bookmark="repeated").id
+        before.conversations.set("repeated", title=f"{SECRET} said", tags=["stays"])
+        before.conversations.set("main", title="stays", key="stays")
+        before.backup(tmp_path / "titled.hbackup")
+        before.erase(f"{SECRET}-name", scope="thread", meta=True, reason="asked for")
+        before.erase(nameless, scope="thread", meta=True, reason="asked for")
+        before.erase(repeated, repeats=True, meta=True, reason="asked for")
+        before.erase(["main~2", "main~1"], meta=True, reason="asked for")
+        receipts = self.export(before, tmp_path / "receipts.jsonl")
+        assert SECRET.encode() not in receipts.read_bytes()
+        done = restore(tmp_path / "titled.hbackup", tmp_path / "again.db", erasures=receipts)
+        assert (done.erased, done.unscrubbed) == (6, "")
+        assert SECRET.encode() not in (tmp_path / "again.db").read_bytes()
+        with Store.open(tmp_path / "again.db", space=before.space) as again:
+            assert list(again.bookmarks) == list(before.bookmarks) == ["main", "repeated"]
+            assert [again.conversations.get(name) for name in again.bookmarks] == [
+                before.conversations.get(name) for name in before.bookmarks
+            ]
+            assert again.conversations.get("main").record.title == "stays"
+            assert again.verify().problems == ()
+
     def test_receipts_that_the_backup_has_or_that_are_of_another_space_take_nothing(
         self, before: Store, tmp_path: Path
     ) -> None:

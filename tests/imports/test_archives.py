@@ -61,3 +61,10 @@ def test_a_format_is_told_in_one_look_however_many_blanks_there_are() -> None:
     """By a mark that shares blanks in every way this would take hours."""
     assert detection.detect_beginning(b"[" + b" " * 1_000_000 + b"]") is None
     assert detection.detect_beginning(b"[" + b" " * 100_000 + b'{"mapping": {}}]') == "chatgpt"
+
+
+@pytest.mark.parametrize("lost", [20, 60, 100])
+def test_an_archive_that_lost_some_of_its_beginning_is_refused(memory: Store, lost: int) -> None:
+    whole = archive(("conversations.json", export("a", "one"))).getvalue()
+    with pytest.raises(InvalidImport):
+        memory.import_file(io.BytesIO(whole[:4] + whole[4 + lost :]), "chatgpt")

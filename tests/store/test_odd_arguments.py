@@ -18,6 +18,7 @@ import pytest
 
 import headish
 from headish import Database, Store, providers, transcripts
+from headish.calls import open_call
 from headish.content.drafts import DocumentOptions, TurnOptions
 from headish.errors import (
     DatabaseError,
@@ -25,6 +26,7 @@ from headish.errors import (
     InputError,
     InvalidArgument,
     InvalidBackup,
+    InvalidHeadish,
     MissingKey,
     NotIsolated,
     TooDeep,
@@ -262,6 +264,7 @@ class Verb(NamedTuple):
     find: Callable[[Store], Callable[..., Any]]
     usual: dict[str, Any]
     takes: list[str]
+    annotations: list[str]
 
 
 def make_verb(name: str, function: Callable[..., Any], find: Callable[[Store], Callable[..., Any]]) -> Verb:
@@ -280,7 +283,7 @@ def make_verb(name: str, function: Callable[..., Any], find: Callable[[Store], C
     needed = [each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
     usual = {key: given[key] for key in needed}
     usual |= {key: value for key, value in OWN.get(name, {}).items() if key in takes}
-    return Verb(name, find, usual, list(dict.fromkeys(takes)))
+    return Verb(name, find, usual, list(dict.fromkeys(takes)), [str(each.annotation) for each in parameters])
 
 
 def find_verbs() -> Iterator[Verb]:
@@ -404,9 +407,49 @@ def test_an_odd_argument_is_taken_or_refused_by_name(part: int) -> None:
     assert not raw, "\n".join(raw)
 
 
-def test_the_kinds_of_all_arguments_are_those_of_their_names() -> None:
-    """A door looks at an argument by its name: none of its kinds belongs to a parameter that nobody has."""
-    assert doors.KINDS.keys() <= {parameter for verb in VERBS for parameter in verb.takes}
+def test_a_door_knows_no_annotation_and_no_word_that_no_verb_has() -> None:
+    """Else a kind would stay behind when the last parameter of its kind goes."""
+    options = [each.__forward_arg__ for each in CallOptions.__annotations__.values()]
+    taken = [str(each.annotation) for each in inspect.signature(open_call).parameters.values()]
+    said = {each.removesuffix(" | None") for verb in VERBS for each in [*verb.annotations, *options, *taken]}
+    heads = {annotation.partition("[")[0] for annotation in said if annotation.endswith("]")}
+    assert set(doors.KINDS) - {"bool | None"} <= said | heads
+    assert doors.GRAMMARS.keys() <= {parameter for verb in VERBS for parameter in verb.takes}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kind"),
+    [
+        ("int", doors.COUNT),
+        ("int | None", doors.COUNT),
+        ("bool | None", doors.CHOICE),
+        ("Collection[str] | None", doors.WORDS),
+        ("Collection[int]", None),
+        ("Iterable[Mapping[str, Any] | Content]", doors.LIST),
+        ("Callable[[Note, dict[str, int]], None] | None", doors.CALLABLE),
+        ("Iterable[str] | UnsetType", None),
+        ("Iterable[str] | Mapping[str, Any]", None),
+        ("str | UnsetType | None", None),
+        ("datetime", None),
+    ],
+)
+def test_an_annotation_says_the_kind_of_a_parameter(annotation: str, kind: doors.Kind | None) -> None:
+    assert doors.kind_of("given", annotation) is kind
+
+
+def test_a_word_with_a_grammar_of_its_own_is_checked_where_it_is_read() -> None:
+    assert doors.kind_of("headish", "str") is None
+    with open_store() as store, pytest.raises(InvalidHeadish):
+        store.get(cast(Any, 5))
+
+
+def test_what_a_verb_takes_behind_its_keywords_is_refused_before_anything_is_stored() -> None:
+    with open_store() as store:
+        for name, value in {"attempts": 0, "timeouts": "long", "budget": -1, "headers": {"a": 5}, "count": 5}.items():
+            before = store.stats()
+            with pytest.raises(InvalidArgument, match=f"^{name} is "):
+                store.ask("hello", to="openai", model="gpt-5", **cast(Any, {name: value}))
+            assert store.stats() == before
 
 
 @pytest.mark.parametrize("limit", [-1, math.nan, 2**64, "3", True, 1.0])

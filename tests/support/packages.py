@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 Bring = Callable[..., None]
-"""Called with the package, the text of its module, and the functions of the module by the names of their entry points."""
+"""Takes the package, the text of its module, and the functions of the module by the names of their entry points."""
 
 
 def bringing(group: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:

@@ -130,7 +130,8 @@ def _print_one(store: Store, headish: str, target: str, notes: Notes, shown: dic
     from headish.errors import UnknownFormat
 
     if target in PAGES:
-        write(store.render(headish, target, **shown))
+        for piece in store.render_pieces(headish, target, **shown):
+            write(piece)
         return
     try:
         text = store.export(headish, target, told=lambda note: notes.add(headish, note), **shown)

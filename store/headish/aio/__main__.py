@@ -43,7 +43,7 @@ ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 """Verbs that ask a model, and take ``stop=``."""
 WAITING = {
     "ask_title", "run_tools", "import_file", "backup", "verify", "gc", "reindex", "search_index", "distribute",
-    "copy_to", "move", "erase", "export", "render",
+    "copy_to", "move", "erase", "export", "render", "render_pieces",
     "create", "status", "collect",
 }  # fmt: skip
 """Verbs that may take long, and would hold up others."""

@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from headish.database.file.files import identity
+from headish.database.file.holding import identity
 from headish.errors import Closed, ReadOnly
 from headish.values.forking import PerProcess
 

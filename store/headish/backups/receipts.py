@@ -91,11 +91,17 @@ def _apply(
     connection: Connection, space: int, name: str, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
     said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
-    names = erase_marked(connection, space, receipt.names, said, mint) if receipt.names else 0
+    names = erase_marked(connection, space, receipt, said, mint) if receipt.names else 0
     ends = _places(connection, space, name, receipt)
     if not ends:
         return names
-    wish = Wish(meta=receipt.meta, content=receipt.content)
+    # A receipt holds no titles and no names: that it counts some says what to look for around its turns.
+    wish = Wish(
+        meta=receipt.meta,
+        content=receipt.content,
+        repeats="titles" in receipt.counts,
+        names="records" in receipt.counts,
+    )
     found, _ = erase(connection, space, ends, wish, said, mint)
     return names + len(found.turns)
 

@@ -33,7 +33,7 @@ from headish.errors import (
 )
 from headish.providers.clouds import Cloud
 from headish.values.checks.addresses import Address
-from headish.values.checks.doors import an, door
+from headish.values.checks.doors import POSITIVE, an, door
 from headish.values.limits import RETRY_AFTER_LIMIT_SECONDS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ LONGEST_DELAY_SECONDS = 8.0
 """The waits double from the first to the longest. Source: anthropic 2.12.0 and openai 3.54.0, ``_constants.py``."""
 
 
-@door(cloud=an(Cloud))
+@door(cloud=an(Cloud), attempts=POSITIVE)
 def open_call(
     provider: str,
     body: Mapping[str, Any],

@@ -29,9 +29,9 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         given = {str(secret) for secret in secrets if secret}
-        self._spellings = _sorted(spelling for secret in given for spelling in _spellings(secret))
+        self._spellings = _sorted(spelling for secret in given for spelling in spellings_of(secret))
         long = [secret for secret in given if len(secret) >= SHORTEST_SECRET]
-        self._in_events = _sorted(spelling for secret in long for spelling in _spellings(secret))
+        self._in_events = _sorted(spelling for secret in long for spelling in spellings_of(secret))
         # In an encoded event a quotation mark or a backslash of a secret is escaped.
         self._encoded = [msgspec.json.encode(spelling)[1:-1] for spelling in self._in_events]
 
@@ -92,7 +92,7 @@ def _sorted(spellings: Iterable[str]) -> list[str]:
     return sorted(set(spellings), key=len, reverse=True)
 
 
-def _spellings(secret: str) -> Iterator[str]:
+def spellings_of(secret: str) -> Iterator[str]:
     """A secret as it is, in a URL, and as base64 has it wherever it begins in what was encoded."""
     quoted = quote(secret, safe="")
     yield from (secret, quoted, quote(quoted, safe=""), quote(secret))

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
-from headish.database.file.files import Location, as_read_only, check_file, file_state, identity, is_writable
+from headish.database.file.files import Location, as_read_only, check_file, file_state, is_writable
 from headish.database.file.forking import FORKS
+from headish.database.file.holding import Holding, hold, identity
 from headish.database.file.sharing import SharedCommits
 from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
@@ -137,15 +138,20 @@ class SQLiteBackend:
         return before
 
     def _connect(self) -> _Driver:
-        connection = sqlite3.connect(
-            self._opened, uri=self._is_uri, timeout=0, isolation_level=None, check_same_thread=False, factory=_Driver
-        )
+        # What is read without locks has none to lose.
+        has_locks = self._is_file and self._state is None
+        connection = hold(self.target, self._opened_anew) if has_locks else self._opened_anew()
         try:
             self._set_pragmas(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _opened_anew(self) -> _Driver:
+        return sqlite3.connect(
+            self._opened, uri=self._is_uri, timeout=0, isolation_level=None, check_same_thread=False, factory=_Driver
+        )
 
     def within(self, space: int) -> Self:
         return self
@@ -426,6 +432,12 @@ class SQLiteBackend:
 
 class _Driver(sqlite3.Connection):
     """A connection that a pool can refer to weakly."""
+
+    holding: Holding | None = None
+
+    def close(self) -> None:
+        super().close()
+        self.holding = None  # whoever keeps a closed connection holds nothing: its file's number may be another's next
 
 
 def _primary_code(error: Exception) -> int:

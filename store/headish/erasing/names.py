@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -33,6 +33,10 @@ from headish.values.names import stored_name
 from headish.values.results.conversations import Record
 from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
 
+NOTHING_ELSE: Mapping[str, int] = {}
+GONE_WITH_IT = {"bookmarks", "records"}
+"""What a receipt counts where a name went with its conversation: the bookmark itself, and what was said of it."""
+
 
 def find_name(connection: Connection, space: int, name: bytes) -> Found:
     """What the erasure of a name takes, and what still says it. Cost: reads the space once for each name that it had.
@@ -50,11 +54,17 @@ def find_name(connection: Connection, space: int, name: bytes) -> Found:
 
 
 def erase_name(
-    connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint
+    connection: Connection,
+    space: int,
+    name: bytes,
+    said: ErasureGrounds,
+    mint: Mint,
+    taken: Mapping[str, int] = NOTHING_ELSE,
 ) -> tuple[Found, Receipt, str]:
     """Take a name, and those that the bookmark had before, out of everything but turns. The space is locked.
 
-    Returns its name from now on. Cost: that of ``find_name``, and about fifteen statements.
+    ``taken`` is what went with it, for the receipt. Returns its name from now on.
+    Cost: that of ``find_name``, and about fifteen statements.
     Raises: UnknownBookmark.
     """
     found = find_name(connection, space, name)
@@ -73,7 +83,7 @@ def erase_name(
         scope=BOOKMARK,
         reason=said.reason,
         by=said.by,
-        counts={"moves": found.counts["moves"]},
+        counts={"moves": found.counts["moves"], **taken},
         stays={"turns": found.counts["turns"]} if found.counts["turns"] else {},
         not_reached=said.not_reached,
         names=(ErasedName(became.decode(), marks),),
@@ -84,25 +94,28 @@ def erase_name(
 
 def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint) -> Receipt:
     """Remove a name, if it is not yet, with what is said of its conversation; then as ``erase_name``."""
+    taken = {}
     if find_record(connection, space, name) is not None:
+        taken["records"] = 1
         blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
         change_record(connection, space, ListedConversation(name, None, TurnId("")), blank, None)
     if find_bookmark(connection, space, name) is not None:
+        taken["bookmarks"] = 1
         remove_name(connection, space, name, None)
-    return erase_name(connection, space, name, said, mint)[1]
+    return erase_name(connection, space, name, said, mint, taken)[1]
 
 
-def erase_marked(
-    connection: Connection, space: int, names: Sequence[ErasedName], said: ErasureGrounds, mint: Mint
-) -> int:
+def erase_marked(connection: Connection, space: int, receipt: Receipt, said: ErasureGrounds, mint: Mint) -> int:
     """Erase in a space that was put back what the receipt of another erasure marked; how many names that were.
 
+    A bookmark that went with its conversation goes again, with what is said of it; the others are renamed.
     Cost: reads the first move of every bookmark, and for each that is marked that of ``erase_name``.
     """
-    marks = {mark for each in names for mark in each.marks}
+    marks = {mark for each in receipt.names for mark in each.marks}
+    take = forget_name if receipt.counts.keys() & GONE_WITH_IT else erase_name
     found = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
     for name in found:
-        erase_name(connection, space, name, said, mint)
+        take(connection, space, name, said, mint)
     return len(found)
 
 

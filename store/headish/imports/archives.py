@@ -49,6 +49,9 @@ class Archive:
             raise InvalidImport(name, None, f"it has more than {MEMBERS_LIMIT:,} members")
         self._safe: dict[str, zipfile.ZipInfo] = {}
         for each in self._zip.infolist():
+            if each.header_offset < 0:  # the list of a file that was cut says so
+                reason = f"it is damaged: {each.filename[:200]!r} begins before the archive does"
+                raise InvalidImport(name, None, reason)
             known = self._safe.setdefault(each.filename, each) if _is_safe(each.filename) else each
             # Programs disagree which of two members of one name they read, so headish does not choose.
             if (known.CRC, known.file_size) != (each.CRC, each.file_size):

@@ -17,7 +17,7 @@ from headish.providers.shared.copies import owned, prove
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.values import Finding, Request, Settings
 from headish.values.caches import plausible_cache
-from headish.values.checks.doors import door
+from headish.values.checks.doors import TEXT, door
 from headish.values.messages import ContextWindow, Message
 
 Window = ContextWindow | Mapping[str, Any]
@@ -25,7 +25,7 @@ Window = ContextWindow | Mapping[str, Any]
 Tools = Sequence[Mapping[str, Any]] | None
 
 
-@door()
+@door(dialect=TEXT)
 def prepare_request(
     provider: str, window: Window, *, tools: Tools = None, model: str | None = None, **settings: Any
 ) -> Request:
@@ -45,7 +45,7 @@ def prepare_request(
     return replace(request, body=_own(request.body, writer.list_name))
 
 
-@door()
+@door(dialect=TEXT, model=TEXT)
 def lint(provider: str, window: Window, tools: Tools = None, **settings: Any) -> list[Finding]:
     """What a request would repair, leave out or refuse, all of it; what it refuses first. Empty: sent as it is stored.
 

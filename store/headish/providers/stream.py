@@ -9,7 +9,7 @@ from headish.errors import InvalidArgument
 from headish.providers.registry import find_provider
 from headish.providers.shared.reply import ReplyReader
 from headish.providers.shared.values import Delta, Reply
-from headish.values.checks.doors import door
+from headish.values.checks.doors import RECORD, door
 
 
 class Stream:
@@ -70,7 +70,7 @@ class Stream:
         return self._reader.finish()
 
 
-@door()
+@door(tool_names=RECORD)
 def parse_response(
     provider: str,
     response: Mapping[str, Any] | Any,

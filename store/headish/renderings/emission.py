@@ -14,7 +14,7 @@ from headish.values.messages import ContextWindow, TranscriptMessage
 Written = str | dict[str, Any]
 
 
-@door(window=an(ContextWindow), target=TEXT)
+@door(window=an(ContextWindow), target=TEXT, model=TEXT)
 def emit(window: ContextWindow, target: str, **settings: Any) -> Written:
     """A window as a transcript (text), as the messages of an API (JSON text), or as a provider's request body (data).
 

@@ -37,6 +37,8 @@ BOUNDARY = "boundary"
 """The role of an entry that tells of an overlay."""
 EDITED = "edited"
 """What a page says beside the model of a reply whose words somebody changed."""
+FIRST_SECTION = "b0"
+"""The anchor of the thread's own section."""
 INCOMPLETE = "This reply is incomplete."
 """What a page says below a reply that was cut off."""
 
@@ -112,16 +114,41 @@ def make_page(
     turns = {turn.id: turn for turn in tree}
     builder = _PageBuilder(turns, debug, faces or {})
     sections = builder.build([each for each in thread if each in turns])
-    asked = [part for each in sections for entry in each.entries if entry.role == "user" for part in entry.parts]
-    named = title or _words_of(asked) or "A conversation"
+    named = title or find_title(entry for each in sections for entry in each.entries)
     return ThreadPage(named, thread[-1], tuple(sections), debug, model)
+
+
+def find_title(entries: Iterable[PageMessage]) -> str:
+    """What a page is called that has no title: the first words of the user. It reads no further than to them."""
+    asked = (part for entry in entries if entry.role == "user" for part in entry.parts)
+    return _words_of(asked) or "A conversation"
+
+
+def read_entries(turns: Iterable[TreeTurn], faces: Mapping[TurnId, Face], debug: bool) -> Iterator[PageMessage]:
+    """The entries of turns that follow one another, without branches."""
+    for turn in turns:
+        yield from _entries_of(turn, faces.get(turn.id), debug)
+
+
+def _entries_of(turn: TreeTurn, face: Face | None, debug: bool) -> Iterator[PageMessage]:
+    """The lines that stand above a turn, and its own entry, if anything of it is shown."""
+    if face is not None:
+        yield from (_boundary(turn, words) for words in face.boundaries)
+        turn = _as_seen(turn, face, debug)
+    parts = tuple(_debug_parts(turn.content) if debug else _visible_parts(turn))
+    if parts or _is_empty_answer(turn):
+        yield _entry(turn, parts)
 
 
 def _words_of(parts: Iterable[Part], limit: int = 80) -> str:
     """The first words among parts; where there are none, what the first document is called."""
-    shown = [part for part in parts if part.kind != "erased"]
-    first = next((part.body for part in shown if part.kind != "document"), None)
-    return one_line(first, limit) if first is not None else next((one_line(part.title, limit) for part in shown), "")
+    document = ""
+    for part in parts:
+        if part.kind == "document":
+            document = document or one_line(part.title, limit)
+        elif part.kind != "erased":
+            return one_line(part.body, limit)
+    return document
 
 
 def one_line(text: str, limit: int = 80) -> str:
@@ -146,7 +173,7 @@ class _PageBuilder:
             entries, leaving = self._read(path)
             if not entries and sections:
                 continue
-            anchor = f"b{len(sections)}"
+            anchor = f"b{len(sections)}" if sections else FIRST_SECTION
             title = _words_of((part for entry in entries for part in entry.parts), 60)
             if origin is not None:
                 origin.branches.append(Branch(anchor, title))
@@ -159,13 +186,8 @@ class _PageBuilder:
         entries: list[PageMessage] = []
         leaving: list[tuple[list[TurnId], PageMessage | None]] = []
         for turn_id in path:
-            turn, face = self._turns[turn_id], self._faces.get(turn_id)
-            if face is not None:
-                entries += [_boundary(turn, words) for words in face.boundaries]
-                turn = _as_seen(turn, face, self._debug)
-            parts = tuple(_debug_parts(turn.content) if self._debug else _visible_parts(turn))
-            if parts or _is_empty_answer(turn):
-                entries.append(_entry(turn, parts))
+            turn = self._turns[turn_id]
+            entries += _entries_of(turn, self._faces.get(turn_id), self._debug)
             others = [child for child in turn.children if child not in self._placed]
             origin = next((entry for entry in reversed(entries) if entry.role != BOUNDARY), None)
             leaving += [(self._follow(child), origin) for child in others]

@@ -15,7 +15,7 @@ from headish.store.connections import Connections, Isolation
 from headish.store.keeping.spaces import Spaces
 from headish.store.space import Headishes
 from headish.store.store import Store
-from headish.values.checks.doors import CHOICE, FLAG, PATH, WORDS, door
+from headish.values.checks.doors import WORDS, door
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Database:
         """
         return self.store(space, create=False).copy_to(to, headish, keep=keep)
 
-    @door(dest=PATH)
+    @door()
     def backup(
         self,
         dest: str | os.PathLike[str],
@@ -145,7 +145,7 @@ class Database:
 
         return back_up(self._connections, os.fspath(dest), None, verify, progress)
 
-    @door(on=CHOICE)
+    @door()
     def search_index(self, on: bool | None = None) -> bool:
         """Whether the database keeps a search index; ``on`` switches it, for all spaces.
 
@@ -187,7 +187,7 @@ class Database:
 
         return distribute(self.backend, dry_run=dry_run)
 
-    @door(apps=WORDS, check=FLAG)
+    @door(apps=WORDS)
     def secure(self, *, apps: Sequence[str] = (), check: bool = False) -> Secured:
         """Have a PostgreSQL server keep the spaces apart: make the roles, grants, functions and policies that it lacks.
 
@@ -203,7 +203,7 @@ class Database:
 
         return secure(self.backend, [apps] if isinstance(apps, str) else list(apps), check=check)
 
-    @door(dry_run=FLAG, scrub=FLAG)
+    @door()
     def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:
         """Remove what nothing names: large payloads, streams that ended a day ago, parts of unfinished copies.
 

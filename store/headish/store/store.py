@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
@@ -13,7 +13,7 @@ from headish.rows.streams import has_open_streams
 from headish.rows.upkeep.receipts import has_erasures
 from headish.store.connections import Connections
 from headish.store.space import Space
-from headish.values.checks.doors import PATH, door
+from headish.values.checks.doors import door
 from headish.values.later import Later
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
@@ -31,51 +31,14 @@ if TYPE_CHECKING:
     from headish.store.transactions.writing import WriteTransaction
     from headish.values.results.backups import Backup
     from headish.values.turns import Turn
+    from headish.verify.space import Progress
 
 if TYPE_CHECKING:
-    import headish.store.asking.ask as asking
-    import headish.store.reading.resolve as resolving
-    import headish.store.reading.tokens as counting
-    from headish.store.asking import reply as replies
-    from headish.store.asking import request as requests
-    from headish.store.asking import title as titles
-    from headish.store.asking import tool_calls as calls
-    from headish.store.keeping import erase as erasing
-    from headish.store.keeping import export_all as exporting
-    from headish.store.reading import audit as auditing
-    from headish.store.reading import compare as comparing
-    from headish.store.reading import export as exports
-    from headish.store.reading import follow as feeding
-    from headish.store.reading import read, reports
-    from headish.store.reading import search as finding
-    from headish.store.writing import add as write
-    from headish.store.writing import copy as copying
-    from headish.store.writing import edit as changing
-    from headish.store.writing import imports
-    from headish.store.writing import overlays as overlaying
+    from headish.store import asking, keeping, reading, writing
 else:
-    # A command reads or writes: it does not wait for what it does not need.
-    asking = Later("headish.store.asking.ask")
-    auditing = Later("headish.store.reading.audit")
-    calls = Later("headish.store.asking.tool_calls")
-    changing = Later("headish.store.writing.edit")
-    comparing = Later("headish.store.reading.compare")
-    copying = Later("headish.store.writing.copy")
-    erasing = Later("headish.store.keeping.erase")
-    exporting = Later("headish.store.keeping.export_all")
-    exports = Later("headish.store.reading.export")
-    feeding = Later("headish.store.reading.follow")
-    finding = Later("headish.store.reading.search")
-    imports = Later("headish.store.writing.imports")
-    overlaying = Later("headish.store.writing.overlays")
-    read = Later("headish.store.reading.read")
-    replies = Later("headish.store.asking.reply")
-    reports = Later("headish.store.reading.reports")
-    requests = Later("headish.store.asking.request")
-    titles = Later("headish.store.asking.title")
-    write = Later("headish.store.writing.add")
-    counting = Later("headish.store.reading.tokens")
-    resolving = Later("headish.store.reading.resolve")
+    # A command reads or writes: it does not wait for the import of what it does not need.
+    asking, keeping = Later("headish.store.asking"), Later("headish.store.keeping")
+    reading, writing = Later("headish.store.reading"), Later("headish.store.writing")
 
 T = TypeVar("T")
 
@@ -93,87 +56,89 @@ class Store(Space):
     """The turns that ``Store.open`` made of answers which dead processes had left behind."""
 
     # Write
-    add_turn = write.add_turn
-    add_document = write.add_document
-    add_turns = write.add_turns
-    record = write.record
-    import_file = imports.import_file
-    import_changed = imports.import_changed
+    add_turn = writing.add.add_turn
+    add_document = writing.add.add_document
+    add_turns = writing.add.add_turns
+    record = writing.add.record
+    import_file = writing.imports.import_file
+    import_changed = writing.imports.import_changed
 
     # Read
-    get = read.get
-    find = read.find
-    payload = read.payload
-    blocks = read.blocks
-    text = read.text
-    abbreviate = read.abbreviate
-    children = read.children
-    heads = read.heads
-    log = read.log
-    messages = read.messages
-    turns = read.turns
-    thread = read.thread
-    tree = read.tree
-    resolve = resolving.resolve
-    options = resolving.options
-    render = exports.render
-    export = exports.export
-    export_each = exporting.export_each
-    export_folder = exporting.export_folder
+    get = reading.read.get
+    find = reading.read.find
+    payload = reading.read.payload
+    blocks = reading.read.blocks
+    text = reading.read.text
+    abbreviate = reading.read.abbreviate
+    children = reading.read.children
+    heads = reading.read.heads
+    log = reading.read.log
+    messages = reading.read.messages
+    turns = reading.read.turns
+    thread = reading.read.thread
+    tree = reading.read.tree
+    resolve = reading.resolve.resolve
+    options = reading.resolve.options
+    stretch = reading.pages.stretch
+    render = reading.pages.render
+    render_pieces = reading.pages.render_pieces
+    export = reading.export.export
+    export_each = keeping.export_all.export_each
+    export_folder = keeping.export_all.export_folder
 
     # Find
-    search = finding.search
-    reindex = finding.reindex
+    search = reading.search.search
+    reindex = reading.search.reindex
 
     # Ask
-    request = requests.request
-    lint = requests.lint
-    reply = replies.reply
-    capture = replies.capture
-    ask = asking.ask
-    say = asking.say
-    open_answer = asking.open_answer
-    retry = asking.retry
-    ask_title = titles.ask_title
-    open_retry = asking.open_retry
-    open_calls = calls.open_calls
-    run_tools = calls.run_tools
+    request = asking.request.request
+    lint = asking.request.lint
+    reply = asking.reply.reply
+    capture = asking.reply.capture
+    ask = asking.ask.ask
+    say = asking.ask.say
+    open_answer = asking.ask.open_answer
+    retry = asking.ask.retry
+    ask_title = asking.title.ask_title
+    open_retry = asking.ask.open_retry
+    open_calls = asking.tool_calls.open_calls
+    run_tools = asking.tool_calls.run_tools
 
     # Follow
-    follow = feeding.follow
-    position = feeding.position
-    at_least = feeding.at_least
-    audit = auditing.audit
+    follow = reading.follow.follow
+    position = reading.follow.position
+    at_least = reading.follow.at_least
+    audit = reading.audit.audit
 
     # Change
-    edit = changing.edit
+    edit = writing.edit.edit
 
     # Compare
-    siblings = comparing.siblings
-    versions = comparing.versions
-    diff = comparing.diff
+    siblings = reading.compare.siblings
+    versions = reading.compare.versions
+    diff = reading.compare.diff
 
     # See otherwise
-    summarize = overlaying.summarize
-    hide = overlaying.hide
-    replace = overlaying.replace
-    keep = overlaying.keep
-    unhide = overlaying.unhide
-    original = overlaying.original
-    compact = overlaying.compact
-    tokens = counting.tokens
+    summarize = writing.overlays.summarize
+    hide = writing.overlays.hide
+    replace = writing.overlays.replace
+    keep = writing.overlays.keep
+    unhide = writing.overlays.unhide
+    original = writing.overlays.original
+    compact = writing.overlays.compact
+    tokens = reading.tokens.tokens
 
     # Copy
-    copy_to = copying.copy_to
+    copy_to = writing.copy.copy_to
 
     # Erase
-    erase = erasing.erase
+    erase = keeping.erase.erase
 
     # Report
-    usage = reports.usage
-    cost = reports.cost
-    stats = reports.stats
-    verify = reports.verify
+    usage = reading.reports.usage
+    cost = reading.reports.cost
+    stats = reading.reports.stats
+    verify = reading.reports.verify
 
     @classmethod
     @door()
@@ -251,9 +216,13 @@ class Store(Space):
 
             warn_unscrubbed(self)
 
-    @door(dest=PATH)
+    @door()
     def backup(
-        self, dest: str | os.PathLike[str], *, verify: Literal["full", "quick"] = "full", progress: Any = None
+        self,
+        dest: str | os.PathLike[str],
+        *,
+        verify: Literal["full", "quick"] = "full",
+        progress: Progress | None = None,
     ) -> Backup:
         """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces.
 

@@ -27,7 +27,7 @@ from headish.transcripts.lints import lint
 from headish.transcripts.shared.transcript import Transcript
 from headish.transcripts.stream import Event, TranscriptStream
 from headish.transcripts.views import for_completion, resample, show, visible
-from headish.values.checks.doors import TEXT_OR_BYTES, an, door
+from headish.values.checks.doors import an, door
 
 __all__ = [
     "FORMATS",
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 
-@door(data=TEXT_OR_BYTES)
+@door()
 def parse(
     data: str | bytes,
     format: str | None = None,

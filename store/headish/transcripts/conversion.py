@@ -38,7 +38,7 @@ _OWN: dict[type, tuple[str, str]] = {Mark: ("mark", "a mark"), ToolDefinitions: 
 """What only OpenChatML 0.1 has, with the word that gives it up."""
 
 
-@door(transcript=an(Transcript), source=TEXT, target=TEXT)
+@door(transcript=an(Transcript), target=TEXT)
 def convert(
     transcript: Transcript, source: str, target: str, *, drop: Collection[str] = (), tight: bool = False
 ) -> Transcript:
@@ -72,7 +72,7 @@ def convert_messages(messages: Sequence[Message], source: str, target: str, drop
     return list(converted.messages)
 
 
-@door(transcript=an(Transcript), source=TEXT)
+@door(transcript=an(Transcript))
 def convert_to_api(
     transcript: Transcript, source: str, write: Callable[[Transcript], T], *, drop: Collection[str] = ()
 ) -> T:

@@ -12,7 +12,7 @@ from headish.transcripts.chatml01.blocks import BODY_TOKEN
 from headish.transcripts.formats import FORMATS
 from headish.transcripts.openchatml.forms import form_of_version
 from headish.transcripts.shared.source import BLANKS
-from headish.values.checks.doors import TEXT_OR_BYTES, door
+from headish.values.checks.doors import door
 from headish.values.limits import MESSAGE_HEADER_LIMIT
 
 _OPENINGS = {
@@ -26,7 +26,7 @@ NAME_IT = f"{{}}; name it with --from (format= in Python): {', '.join(FORMATS)}"
 """What to do about a text whose format is not recognised; the reason comes first."""
 
 
-@door(data=TEXT_OR_BYTES)
+@door()
 def detect(data: str | bytes) -> str:
     """The format of a text: ``2.0`` or ``2.2`` by a 2.x file's header, ``v0.1`` or ``rwkv``.
 

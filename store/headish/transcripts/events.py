@@ -16,7 +16,7 @@ from headish.errors import InvalidInterchange, shown
 from headish.transcripts.shared.transcript import make_message
 from headish.transcripts.stream import Event
 from headish.values.blocks import Text, Thinking
-from headish.values.checks.doors import LIST, door
+from headish.values.checks.doors import door
 from headish.values.messages import Message
 
 TARGET = "stream of events"
@@ -35,7 +35,7 @@ class _Open(Struct):
     stop: str | None = None
 
 
-@door(events=LIST)
+@door()
 def from_events(events: Iterable[Event | Mapping[str, Any]]) -> tuple[Message, ...]:
     """The assistant's messages that events tell of, in order; one without text is left out.
 

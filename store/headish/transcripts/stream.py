@@ -20,7 +20,7 @@ from headish.transcripts.openchatml.frames import is_call
 from headish.transcripts.shared.parser import MessageClosed, MessageOpened, MessagePiece, ParserEvent
 from headish.transcripts.shared.transcript import KINDS, Transcript, stop_of
 from headish.transcripts.views import may_be_seen, visible_text
-from headish.values.checks.doors import TEXT_OR_BYTES, door
+from headish.values.checks.doors import door
 
 _STARTS = {f"<|start_{kind}|>": f"<|end_{kind}|>" for kind in KINDS}
 _LONGEST = max(len(marker) for marker in (*_STARTS, *_STARTS.values()))
@@ -52,8 +52,8 @@ class TranscriptStream:
         self._kind = "response.delta"
         self.rest: list[Event] = []
 
-    @door(chunk=TEXT_OR_BYTES)
-    def feed(self, chunk: bytes | str) -> list[Event]:
+    @door()
+    def feed(self, chunk: str | bytes) -> list[Event]:
         """More of the text, and what may be shown of it. Raises: InvalidTranscript."""
         if self._is_cancelled:
             return []

@@ -24,9 +24,10 @@ from headish.transcripts.shared.transcript import (
     stop_of,
 )
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
-from headish.values.checks.doors import an, door
+from headish.values.checks.doors import COUNT_LIMIT, Kind, an, door
 from headish.values.messages import Message
 
+INDEX = Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message")
 _SPAN = re.compile(r"<\|start_(reflect|introspect|reason)\|>(?:(?!<\|end_\1\|>).)*+(?:<\|end_\1\|>)?", re.DOTALL)
 POLICIES = ("ocm", "harmony")
 
@@ -60,7 +61,7 @@ def cut_reasoning(text: str) -> str:
     return _SPAN.sub("", text) if "<|start_" in text else text
 
 
-@door(transcript=an(Transcript))
+@door(transcript=an(Transcript), index=INDEX)
 def show(transcript: Transcript, index: int, debug: bool = False) -> str:
     """The text of one message for an end user; with ``debug`` of any, calls and results too.
 

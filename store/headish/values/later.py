@@ -14,23 +14,22 @@ IMPORT_SECONDS = 5.0
 
 
 class Later:
-    """Stands for a module in the body of a class: an attribute of it becomes a method that imports the module."""
+    """Stands for a package in the body of a class: ``package.module.function`` becomes a method there, and its module
+    is imported when the method is first looked up. From then on the function itself stands in the class.
 
-    def __init__(self, module: str) -> None:
-        self._module = module
+    A type checker must see the package itself under the same name.
+    """
 
-    def __getattr__(self, name: str) -> Any:
-        return _Function(self._module, name)
-
-
-class _Function:
-    """Takes itself out of its class when it is first looked up: from then on the function itself stands there."""
-
-    def __init__(self, module: str, name: str) -> None:
+    def __init__(self, module: str, name: str = "") -> None:
         self._module, self._name = module, name
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner, self._method = owner, name
+    def __getattr__(self, name: str) -> Later:
+        if name.startswith("_"):  # what Python and its tools ask every object for is no module
+            raise AttributeError(name)
+        return Later(f"{self._module}.{self._name}" if self._name else self._module, name)
+
+    def __set_name__(self, owner: type, method: str) -> None:
+        self._owner, self._method = owner, method
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         function = getattr(import_module(self._module), self._name)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headish.history.writing.copies import Copied
     from headish.imports.imported import Imported
     from headish.imports.notes import NoteListener
-    from headish.imports.source_files import Progress
+    from headish.imports.source_files import Progress as SourceFilesProgress
     from headish.imports.storing import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from headish.values.results.exports import Exported, Folder
     from headish.values.results.reports import Report, Stats
     from headish.values.results.searches import Hit
-    from headish.values.results.threads import Thread, Tree
+    from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
-    from headish.verify.space import Progress as SpaceProgress
+    from headish.verify.space import Progress
     from os import PathLike
     from typing import Any, BinaryIO, Literal, Unpack
     from headish.aio.answers import AsyncAnswer, AsyncCapture
@@ -123,7 +123,8 @@ class StoreVerbs(StoreFront):
         return self._stream(self.sync.audit, after=after, since=since, until=until, author=author, kinds=kinds)
 
     async def backup(
-        self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Any = None
+        self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Progress |
+        None = None
     ) -> Backup:
         """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces."""
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
@@ -275,8 +276,8 @@ class StoreVerbs(StoreFront):
         )
 
     async def import_changed(
-        self, source: str | os.PathLike[str], format: str | None = None, *, progress: Progress | None = None,
-        told: NoteListener | None = None
+        self, source: str | os.PathLike[str], format: str | None = None, *, progress: SourceFilesProgress | None
+        = None, told: NoteListener | None = None
     ) -> Imported:
         """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
         ``format``: ``claude-code``, ``codex``, ``gemini-cli``)."""
@@ -286,7 +287,7 @@ class StoreVerbs(StoreFront):
         self, source: str | os.PathLike[str] | BinaryIO, format: str | None = None, *, bookmark: str | None =
         None, force: bool = False, continues: str | None = None, partial: bool = False, strict: bool = True,
         start_role: str | None = None, bos: str = '[BOS]', eos: str = '[EOS]', keep_raw: bool = False, dry_run:
-        bool | Preview = False, progress: Progress | None = None, told: NoteListener | None = None
+        bool | Preview = False, progress: SourceFilesProgress | None = None, told: NoteListener | None = None
     ) -> Imported:
         """Import a file (a path, or one open for reading bytes); its format is detected when not given."""
         return await self._wait(
@@ -412,6 +413,16 @@ class StoreVerbs(StoreFront):
             self.sync.render, headish=headish, format=format, branches=branches, debug=debug, title=title
         )
 
+    def render_pieces(
+        self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:
+        str | None = None
+    ) -> AsyncStream[str]:
+        """``render`` in pieces, each when it is reached: an HTML page without ``branches`` is never in memory as a
+        whole."""
+        return self._stream(
+            self.sync.render_pieces, headish=headish, format=format, branches=branches, debug=debug, title=title
+        )
+
     async def replace(
         self, headish: str, content: Content, *, continues: str | None = None, expect: Any = None
     ) -> Turn:
@@ -488,6 +499,16 @@ class StoreVerbs(StoreFront):
         """The answers that are arriving."""
         return AsyncStreams(self.sync.streams)
 
+    async def stretch(
+        self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
+        onward: bool = False
+    ) -> Stretch:
+        """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
+        one."""
+        return await self._finish(
+            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward
+        )
+
     async def summarize(
         self, first: str, last: str | None = None, content: Content | None = None, *, ptr: str | None = None,
         continues: str | None = None, expect: Any = None, **call: Unpack[CallOptions]
@@ -537,7 +558,7 @@ class StoreVerbs(StoreFront):
         """The tokens of the replies on the way to a headish, or to several; None: of the whole space."""
         return await self._finish(self.sync.usage, headish=headish, by=by)
 
-    async def verify(self, progress: SpaceProgress | None = None) -> Report:
+    async def verify(self, progress: Progress | None = None) -> Report:
         """Derive every hash, digest and seal again, check links, chains and bookmarks, and say what disagrees."""
         return await self._wait(self.sync.verify, progress=progress)
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from headish.database.file.holding import look_into
 from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
-from headish.values.checks.files import Unfit, check_target, open_regular
+from headish.values.checks.files import Unfit, check_target
 
 if TYPE_CHECKING:
     from headish.database.urls import URL
@@ -90,7 +91,7 @@ def check_file(target: str, create: bool) -> None:
         except OSError as error:
             raise DatabaseUnavailable(target, f"its folder cannot be made ({error.strerror})") from None
         return
-    beginning = _beginning(target)
+    beginning = look_into(target)
     if beginning and beginning[: len(_MAGIC)] != _MAGIC:
         raise NotADatabase(target, "the file is not a SQLite database")
     _check_names(target)
@@ -135,7 +136,8 @@ def as_read_only(target: str) -> ReadOnlyFile:
     Raises: DatabaseUnavailable where the log beside it holds turns that cannot be read from where it lies.
     """
     state, query = None, {"mode": "ro"}
-    if _beginning(target)[_VERSIONS] == b"\2\2" and not _can_share(target):
+    beginning = look_into(target)  # where it is open, its readers and writers share what stands beside it
+    if beginning is not None and beginning[_VERSIONS] == b"\2\2" and not _can_share(target):
         # ``immutable`` does not look at the log: without this, the turns in it would be missing, and nobody told.
         if _size(target + "-wal"):
             raise DatabaseUnavailable(
@@ -153,28 +155,11 @@ def file_state(target: str) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, _size(target + "-wal")
 
 
-def identity(target: str) -> tuple[int, int] | None:
-    """Which file a path names now: its device and inode; None where there is none."""
-    try:
-        found = os.stat(target)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def as_uri(target: str) -> str:
     """The path as a URI, to which SQLite's options can be added."""
     from pathlib import Path  # late: most databases are opened by their path
 
     return Path(target).absolute().as_uri()
-
-
-def _beginning(target: str) -> bytes:
-    try:
-        with open_regular(target) as file:
-            return file.read(100)
-    except OSError as error:
-        raise DatabaseUnavailable(target, f"it cannot be read ({error.strerror})") from None
 
 
 def _can_share(target: str) -> bool:

@@ -1,11 +1,13 @@
-"""Trees: a thread with all its branches, as values that can be drawn."""
+"""Trees: a thread with all its branches, as values that can be drawn; and stretches of a thread alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from headish.database.query import Connection
+from headish.errors import UnknownTurn
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
+from headish.history.reading.order import arrange
 from headish.history.reading.versions import (
     Version,
     VersionLink,
@@ -15,15 +17,19 @@ from headish.history.reading.versions import (
     outgrown_among,
     outgrown_by,
 )
-from headish.history.reading.walk import superseded_of, walk_part, walk_tree
+from headish.history.reading.walk import missing, prove_turn, read_checked, superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
-from headish.rows.threads.places import count_continuing, parents_of_turns
-from headish.rows.threads.walks import Walked
+from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, parents_of_turns
+from headish.rows.threads.walks import Walked, read_links
+from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.results.threads import Stretch
 from headish.values.turns import TreeTurn, reply_of, said_of
 
+GROWN_LIMIT = 2000
+"""How many chains are followed behind a turn."""
 Names = dict[Place, list[bytes]]
 """The names at each place."""
 
@@ -49,14 +55,29 @@ def read_whole_tree(connection: Connection, space: int, place: Place, *, halves:
 def read_part(connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False) -> list[TreeTurn]:
     """A part of a tree as ``walk_part`` cuts it, with the names of its turns, in commit order.
 
-    Cost: that of ``walk_part``, three statements for each ``LOOKED_UP`` turns, and that of ``number_versions``.
-    Raises: CorruptTurn.
+    Cost: that of ``walk_part`` and ``draw_part``, and a statement for each ``LOOKED_UP`` turns. Raises: CorruptTurn.
     """
     walked = walk_part(connection, space, place, limit)
-    places = [each.place for each in walked]
-    parents, counts = parents_of_turns(connection, space, places), count_continuing(connection, space, places)
-    names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
+    parents = parents_of_turns(connection, space, [each.place for each in walked])
     continues = {each.id: whole_parents(each.id, parents.get(each.place, ())) for each in walked}
+    return draw_part(connection, space, walked, continues, halves=halves)
+
+
+def draw_part(
+    connection: Connection,
+    space: int,
+    walked: Sequence[Walked],
+    continues: dict[TurnId, tuple[TurnId, ...]],
+    *,
+    halves: bool = False,
+) -> list[TreeTurn]:
+    """Some turns as a part of a tree, with their names, in the order that is given.
+
+    Cost: two statements for each ``LOOKED_UP`` turns, and that of ``number_versions``. Raises: CorruptTurn.
+    """
+    places = [each.place for each in walked]
+    counts = count_continuing(connection, space, places)
+    names = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
     outgrown = set() if halves else outgrown_among(connection, space, continues)
     shown = _without_halves(walked, continues, outgrown)
     places_of = {each.id: each.place for each in shown}
@@ -64,6 +85,85 @@ def read_part(connection: Connection, space: int, place: Place, limit: int, *, h
         for parent in (places_of[each] for each in continues[left_out] if each in places_of):
             counts[parent] -= 1
     return _build(shown, continues, names, counts, _number(connection, space, shown))
+
+
+def read_stretch(
+    connection: Connection,
+    space: int,
+    end: Place,
+    limit: int,
+    *,
+    around: tuple[TurnId, Place] | None = None,
+    start: int | None = None,
+) -> Stretch:
+    """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones.
+
+    Order: that of the walk. Every payload, and every digest, is compared with what was stored.
+    Cost: a statement or two for the links, and about ten for each ``LOOKED_UP`` turns, however long the thread.
+    Raises: UnknownTurn where ``around`` is not in the thread; CorruptTurn.
+    """
+    links = read_links(connection, space, end)
+    segments = arrange([end], links)
+    total = sum(high - low + 1 for _, low, high in segments)
+    first = min(total, start) if start is not None else max(0, total - limit)
+    if around is not None:
+        first = min(first, max(0, _index_of(segments, *around) - limit // 2))
+    places = _places_of(segments, first, limit)
+    parents = {place: _parents(place, links) for place in places}
+    found = _read_proven(connection, space, parents)
+    continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
+    drawn = draw_part(connection, space, [found[place] for place in places], continues, halves=True)
+    return Stretch(tuple(drawn), first, total)
+
+
+def newest_end(connection: Connection, space: int, place: Place) -> Place:
+    """The end of the branch behind a place that was begun last; the place itself where nothing continues it.
+
+    Cost: two statements, which take a step for each fork behind the place and look at every bookmark of the space.
+    """
+    lows = {chain: low for _, chain, low in grown_chains(connection, space, [place], GROWN_LIMIT)}
+    ends = [each for each in ends_of_chains(connection, space, list(lows)) if each.id is not None]
+    later = [(each.id, Place(each.chain, each.pos)) for each in ends if each.pos >= lows[each.chain]]
+    return max(later)[1] if later else place
+
+
+def _index_of(segments: Iterable[Segment], turn_id: TurnId, place: Place) -> int:
+    before = 0
+    for chain, low, high in segments:
+        if chain == place.chain and low <= place.pos <= high:
+            return before + place.pos - low
+        before += high - low + 1
+    raise UnknownTurn(turn_id, "it is not in this thread")
+
+
+def _places_of(segments: Iterable[Segment], start: int, limit: int) -> list[Place]:
+    """The places of a walk from an index on."""
+    places: list[Place] = []
+    for chain, low, high in segments:
+        length = high - low + 1
+        if start < length and len(places) < limit:
+            last = min(high, low + start + limit - len(places) - 1)
+            places += [Place(chain, pos) for pos in range(low + start, last + 1)]
+        start = max(0, start - length)
+    return places
+
+
+def _read_proven(connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]) -> dict[Place, Walked]:
+    """The turns at places and those that they continue. Raises: CorruptTurn."""
+    needed = dict.fromkeys(each for place, listed in parents.items() for each in (place, *listed))
+    found = {each.place: each for each in read_checked(connection, space, needed)}
+    for place in needed:
+        if place not in found:
+            raise missing(place)
+    for place, listed in parents.items():
+        # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
+        if not isinstance(found[place].payload, Erased):
+            prove_turn(found[place], tuple(found[each].digest for each in listed))
+    return found
+
+
+def _parents(place: Place, links: Mapping[int, Sequence[Place]]) -> Sequence[Place]:
+    return [Place(place.chain, place.pos - 1)] if place.pos else links.get(place.chain, ())
 
 
 def build_thread(

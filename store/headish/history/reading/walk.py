@@ -96,14 +96,15 @@ def prove(
                 is_known = PROVEN.get(turn.digest) == (turn, parents)
             # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
             if not is_known and not isinstance(turn.payload, Erased):
-                _prove_turn(turn, parents)
+                prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
                 size_bytes += len(turn.payload)
             parents = (turn.digest,)
     PROVEN.put_all(proven, size_bytes)
 
 
-def _prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:
+def prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:
+    """Compare a turn's payload with its hash, and its digest with what it covers. Raises: CorruptTurn."""
     _, _, _, _, role, type, content_type, _, attributes, _, _, digest, hash, payload = turn
     if hash_payload(payload) != hash:  # type: ignore[arg-type]  # nothing was erased of it
         raise CorruptTurn(turn.id, "its payload disagrees with its hash")
@@ -229,8 +230,13 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
     """
     leading = [each.place for each in islice(walk_backwards(connection, space, [place]), max(1, limit // 2))]
     grown = grown_from(connection, space, place, limit - len(leading) + 1)
-    walked = _checked(connection, space, read_places(connection, space, [*leading, *grown]))
-    return sorted(walked, key=lambda each: each.seq)
+    return sorted(read_checked(connection, space, [*leading, *grown]), key=lambda each: each.seq)
+
+
+def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
+    """The turns at places, in no order, payloads compared with their addresses. Cost: one statement for each
+    ``LOOKED_UP`` places. Raises: CorruptTurn."""
+    return _checked(connection, space, read_places(connection, space, places))
 
 
 def walk_first_parents(connection: Connection, space: int, place: Place) -> Iterator[StoredTurn]:
@@ -286,7 +292,11 @@ def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:
 
 
 def _missing(segment: Segment) -> CorruptTurn:
-    return CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+    return missing(Place(segment.chain, segment.high))
+
+
+def missing(place: Place) -> CorruptTurn:
+    return CorruptTurn(f"{place.chain}/{place.pos}", "it or one before it in its chain is missing")
 
 
 def _checked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:

@@ -40,7 +40,7 @@ class EventReader:
         self._what, self._limit_bytes = what, event_limit_bytes
         self._form: ServerSentEvents | JsonText | EventStream | None = None
         self._head = b""
-        self._begun = False
+        self._begun = self._blank = False
         self.failure: InvalidReply | None = None
 
     def feed(self, chunk: bytes) -> list[dict[str, Any]]:
@@ -85,9 +85,11 @@ class EventReader:
                 self._head = head
                 return b""
             head, self._begun = head.removeprefix(BYTE_ORDER_MARK), True
-        if head.startswith(FIRST_BYTES):
+        # Behind a blank there are no frames, also where the blank came in a piece of its own.
+        if not self._blank and head.startswith(FIRST_BYTES):
             self._form, self._head = EventStream(self._limit_bytes), b""
             return head
+        self._blank |= head != head.lstrip(BLANKS)
         head = head.lstrip(BLANKS)
         if head.startswith((b"{", b"[")):
             self._form = JsonText(self._limit_bytes)

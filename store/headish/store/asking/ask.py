@@ -23,7 +23,7 @@ from headish.store.reading.tokens import ToolList
 from headish.store.space import Headishes, Space
 from headish.store.writing.add import add_turn, add_turns
 from headish.store.writing.overlays import compact_when_full
-from headish.values.checks.doors import LIST, door
+from headish.values.checks.doors import POSITIVE, door
 from headish.values.ids import TurnId
 from headish.values.messages import Note
 from headish.values.names import check_name, stored_name
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OnDelta = Callable[[Delta], object]
 
 
-@door()
+@door(request, CallOptions, attempts=POSITIVE)
 def ask(
     space: Space,
     content: Content | None = None,
@@ -74,7 +74,7 @@ def ask(
     return _listen(open_answer(space, *said, ptr=ptr, to=to, model=model, tools=tools, **options), on_delta)
 
 
-@door(servers=LIST)
+@door()
 def say(
     space: Space,
     content: Content | None,
@@ -119,7 +119,7 @@ def say(
     return turn.id, turn.meta.bookmark
 
 
-@door()
+@door(request, CallOptions, attempts=POSITIVE)
 def open_answer(
     space: Space,
     headish: Headishes = "@",
@@ -145,10 +145,10 @@ def open_answer(
     call, settings = _split(options)
     asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, base_url=call.get("base_url"), **settings)
     asked = replace(asked, bookmark=bookmark or asked.bookmark)
-    return _open(space, asked, None, settings.get("stream", True), call)
+    return _open(space, asked, None, settings.get("stream") is not False, call)
 
 
-@door()
+@door(request, CallOptions, attempts=POSITIVE)
 def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
     """Ask for another reply in place of a turn: the new one stands beside it, and its bookmark moves over.
 
@@ -159,7 +159,7 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
     return _listen(open_retry(space, headish, **options), on_delta)
 
 
-@door()
+@door(request, CallOptions, attempts=POSITIVE)
 def open_retry(space: Space, headish: str = "@", *, stream: bool = True, **options: Any) -> Answer:
     """``retry``, step by step, as ``open_answer`` asks."""
     space._check_writable()

@@ -54,7 +54,7 @@ from headish.rows.objects import Put, find_object, put_object
 from headish.store.asking.request import request
 from headish.store.keeping.objects import Objects
 from headish.store.space import Space
-from headish.values.checks.doors import LIST, TEXT, door
+from headish.values.checks.doors import TEXT, door
 from headish.values.checks.headers import lower_names
 from headish.values.ids import Mint, TurnId
 from headish.values.names import ABSENT
@@ -72,7 +72,7 @@ class Batches:
         self._space = space
         self._objects = Objects(space)
 
-    @door(heads=LIST, name=TEXT, to=TEXT, ptr=TEXT)
+    @door(request, name=TEXT, to=TEXT, ptr=TEXT)
     def create(
         self,
         heads: Iterable[str],

@@ -25,7 +25,7 @@ from headish.rows.definitions import (
     set_definition,
 )
 from headish.store.space import Space
-from headish.values.checks.doors import RECORD, TEXT, door
+from headish.values.checks.doors import door
 from headish.values.names import check_name
 
 KIND = "provider pointer"
@@ -55,7 +55,7 @@ class Pointers(Mapping[str, Pointer]):
             lambda connection: [read_named_pointer(row) for row in list_definitions(connection, space._number, POINTER)]
         )
 
-    @door(cloud=TEXT, region=TEXT, project=TEXT, profile=TEXT, resource=TEXT, api_version=TEXT, timeouts=RECORD)
+    @door()
     def set(
         self,
         name: str,

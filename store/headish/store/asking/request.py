@@ -28,7 +28,7 @@ from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
 from headish.store.reading.tokens import Budget, Count, ToolList, fill_documents, max_tokens_of, room_for_request
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import door
+from headish.values.checks.doors import TEXT, door
 from headish.values.grammar import parse_headishes
 from headish.values.ids import TurnId
 from headish.values.limits import MAPPING_LIMIT_BYTES
@@ -115,7 +115,7 @@ def request(
     )
 
 
-@door()
+@door(model=TEXT)
 def lint(
     space: Space, headish: Headishes = "@", to: str | None = None, *, ptr: str | None = None,
     tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None,

@@ -19,6 +19,7 @@ from headish.backups.receipts import read_receipts
 from headish.backups.restoring import Receipts, restore_file
 from headish.backups.writing import write_spaces
 from headish.database.backend import Backend
+from headish.database.file.holding import is_held
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.rows.counters import read_counter
@@ -49,7 +50,7 @@ class _Chosen(NamedTuple):
     progress: Progress | None
 
 
-@door(file=PATH, target=PATH, only=PATH, to=PATH, erasures=PATH)
+@door(target=PATH, only=PATH, to=PATH)
 def restore(
     file: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -185,15 +186,16 @@ def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -
 
 def _opened(source: str) -> BinaryIO:
     """The frames of a backup; those of a SQLite database are written first, into a file that nobody else sees."""
-    try:
-        file = open_regular(source)
-        beginning = file.read(len(MAGIC))
-        file.seek(0)
-    except OSError as error:
-        raise UnknownDatabase(source, f"it cannot be read ({error.strerror})") from None
-    if not beginning.startswith(_SQLITE):
-        return file
-    file.close()
+    if not is_held(source):
+        try:
+            file = open_regular(source)
+            beginning = file.read(len(MAGIC))
+            file.seek(0)
+        except OSError as error:
+            raise UnknownDatabase(source, f"it cannot be read ({error.strerror})") from None
+        if not beginning.startswith(_SQLITE):
+            return file
+        file.close()
     frames = tempfile.TemporaryFile()  # noqa: SIM115 - returned
     try:
         with closing(Connections.open(source, create=False, read_only=True)) as connections:

@@ -17,7 +17,7 @@ from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import parent_at
 from headish.store.paging import check_limit, check_order
 from headish.store.space import Space
-from headish.values.checks.doors import FLAG, LIST, door
+from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import Absent, check_name, read_expect, refusal, stored_name
@@ -92,7 +92,7 @@ class Bookmarks(Mapping[str, TurnId]):
         )
         return [Bookmark(stored_name(name), turn_id) for name, turn_id, _, _ in page]
 
-    @door(ids=LIST)
+    @door()
     def at(self, ids: Iterable[TurnId]) -> dict[TurnId, builtins.list[str]]:
         """The names at each of these turns, in their order; a turn without a name is left out.
 
@@ -156,7 +156,7 @@ class Bookmarks(Mapping[str, TurnId]):
 
         return space._write(work, settle)[1]
 
-    @door(dry_run=FLAG, scrub=FLAG)
+    @door()
     def erase(
         self, name: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:

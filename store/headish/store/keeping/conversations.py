@@ -26,7 +26,7 @@ from headish.history.conversations import (
 )
 from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
 from headish.store.space import Space
-from headish.values.checks.doors import ANYTHING, CHOICE, COUNT_LIMIT, FLAG, TEXT, door
+from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.grammar import parse_headish
 from headish.values.names import Absent
 from headish.values.results.conversations import Conversation, Entry, Filter, Page
@@ -86,7 +86,7 @@ class Conversations:
 
         return space._read(work)
 
-    @door(title=ANYTHING)
+    @door()
     def set(
         self,
         subject: str,
@@ -127,7 +127,7 @@ class Conversations:
 
         return space._write(work, settle)
 
-    @door(archived=CHOICE, pinned=CHOICE, names=TEXT, tag=TEXT, role=TEXT, tool=TEXT, erased=FLAG)
+    @door()
     def list(
         self,
         *,

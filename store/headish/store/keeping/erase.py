@@ -31,7 +31,7 @@ from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
 from headish.store.connections import Connections
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import COUNT_LIMIT, FLAG, door
+from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import KeptIds
 from headish.values.limits import REASON_LIMIT_BYTES
@@ -43,7 +43,7 @@ from headish.values.times import milliseconds_of
 log = logging.getLogger("headish")
 
 
-@door(meta=FLAG, content=FLAG, repeats=FLAG, keep_name=FLAG, dry_run=FLAG, scrub=FLAG)
+@door()
 def erase(
     space: Space,
     headish: Headishes,

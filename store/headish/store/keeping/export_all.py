@@ -26,12 +26,13 @@ from headish.errors import (
 )
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
-from headish.store.reading.export import NO_ANSWER, export, render
+from headish.store.reading.export import NO_ANSWER, export
+from headish.store.reading.pages import render
 from headish.store.reading.read import get, tree
 from headish.store.space import Space
 from headish.transcripts.datasets.rows import ROWS, as_line
 from headish.transcripts.threads import TARGETS
-from headish.values.checks.doors import FLAG, LIST, PATH, door
+from headish.values.checks.doors import door
 from headish.values.ids import as_turn_id
 from headish.values.messages import Note
 from headish.values.results.exports import Exported, Folder
@@ -71,7 +72,7 @@ class ExportOptions(TypedDict, total=False):
     debug: bool
 
 
-@door(headishes=LIST)
+@door(ExportOptions)
 def export_each(
     space: Space, headishes: Iterable[str] | None = None, format: str = "chat", **settings: Unpack[ExportOptions]
 ) -> Iterator[Exported]:
@@ -97,7 +98,7 @@ def export_each(
     return _export_each(space, subjects, format, dict(settings))
 
 
-@door(folder=PATH, headishes=LIST, overwrite=FLAG)
+@door(ExportOptions)
 def export_folder(
     space: Space,
     folder: str | os.PathLike[str],

@@ -12,7 +12,7 @@ from headish.rows.counters import lock_space, read_quota, set_quota
 from headish.rows.spaces import add_space, count_spaces, find_space, list_spaces, remove_space, rename_space
 from headish.store.connections import Connections
 from headish.store.paging import check_limit
-from headish.values.checks.doors import FLAG, LIMIT, TEXT, door
+from headish.values.checks.doors import COUNT, TEXT, Kind, door
 from headish.values.names import check_name, refusal, stored_name
 from headish.values.results.quotas import Quota
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 PAGE = 500
 """Iteration over spaces reads so many names at a time."""
+
+
+LIMIT = Kind(
+    lambda value: value == "none" if isinstance(value, str) else COUNT.fits(value), "a number from 0 on, or 'none'"
+)
 
 
 class Spaces:
@@ -127,7 +132,7 @@ class Spaces:
             return self._backend.read(lambda connection: read_quota(connection, find(connection)))
         return self._backend.write(work)
 
-    @door(dry_run=FLAG, scrub=FLAG)
+    @door()
     def erase(
         self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
@@ -143,7 +148,7 @@ class Spaces:
 
         return erase_whole(self._connections, space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
-    @door(login=TEXT, role=TEXT)
+    @door(role=TEXT)
     def grant(self, space: str, login: str, *, role: Literal["reader", "writer", "eraser"] = "writer") -> None:
         """Open a space of a secured database to a login of the server, and give that the role if it has none.
 
@@ -156,7 +161,7 @@ class Spaces:
 
         grant(self._backend, check_name(space, "space"), login, role)
 
-    @door(login=TEXT)
+    @door()
     def revoke(self, space: str, login: str) -> None:
         """Close a space to a login: what it has open fails from its next transaction on. The role goes with the last.
 

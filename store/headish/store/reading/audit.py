@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from headish.errors import InvalidArgument, shown
 from headish.store.reading.follow import follow
 from headish.store.space import Space
-from headish.values.checks.doors import TEXT, WORDS, Kind, door
+from headish.values.checks.doors import TEXT, Kind, door
 from headish.values.results.audits import Audited, Authored
 from headish.values.results.changes import (
     Change,
@@ -23,7 +23,7 @@ from headish.values.results.erasures import SCRUB
 MOMENT = Kind(lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a datetime with a zone")
 
 
-@door(since=MOMENT, until=MOMENT, author=TEXT, kinds=WORDS)
+@door(since=MOMENT, until=MOMENT, author=TEXT)
 def audit(
     space: Space,
     *,

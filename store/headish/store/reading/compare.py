@@ -12,7 +12,7 @@ from headish.history.reading.versions import Siblings, Version, VersionLink, fin
 from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
 from headish.store.space import Space
-from headish.values.checks.doors import LIST, door
+from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
 
@@ -38,7 +38,7 @@ def siblings(space: Space, headish: str, *, versions: bool = False) -> Siblings:
     return space._read_at(headish, work)
 
 
-@door(ids=LIST)
+@door()
 def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
     """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists.
 

@@ -1,4 +1,4 @@
-"""Verbs that write a thread for the outside: a page for people, a transcript."""
+"""``store.export``: a thread as a transcript, for other programs."""
 
 from __future__ import annotations
 
@@ -8,97 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.query import Connection
 from headish.errors import (
-    Ambiguous,
     InvalidArgument,
     InvalidName,
-    UnknownConversation,
     UnknownFormat,
     UnknownPointer,
     UnknownServer,
-    UnknownTurn,
     Unmappable,
 )
-from headish.history.conversations import find_conversation, read_conversation
 from headish.history.definitions import find_pointer, pointer_named, tools_served
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.documents import with_documents
 from headish.history.reading.options import resolve_options
-from headish.history.reading.trees import build_thread, read_whole_tree
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.transcripts import kept_thread
-from headish.rows.threads.walks import Walked, read_links
-from headish.rows.turns import StoredTurn, turn_by_id
+from headish.rows.threads.walks import Walked
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import door
-from headish.values.grammar import parse_headish
+from headish.values.checks.doors import TEXT, door
 from headish.values.ids import TurnId
-from headish.values.messages import Face, Note, TranscriptMessage
+from headish.values.messages import Note, TranscriptMessage
 from headish.values.places import Place
-from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:
     from headish.content.forms.parts import Form
     from headish.transcripts.threads import Ending
 
 Definition = Mapping[str, Any]
-Drawn = tuple[list[TurnId], list[TreeTurn], str | None, dict[TurnId, Face], str | None]
-"""What a page is made of: the thread, its tree, the model that it asks, how people see its turns, and its title."""
 NO_ANSWER = "a thread without an answer that a trainer may see"
 
 
-@door()
-def render(
-    space: Space,
-    headish: str = "@",
-    format: str = "html",
-    *,
-    branches: bool = False,
-    debug: bool = False,
-    title: str | None = None,
-) -> str:
-    """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
-
-    The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
-    other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
-    reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the conversation's
-    title; without one of these either, the first words of the user. The head of a page says
-    which model the thread asks, each reply which one answered. Turns that are hidden from people are left out, others
-    stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
-    Raises: UnknownFormat; CorruptTurn.
-    """
-    from headish.renderings.formats import render  # late, as below
-    from headish.renderings.pages import make_page
-
-    def work(connection: Connection, stored: StoredTurn) -> Drawn:
-        named = title or _title(connection, space, headish)
-        walked = walk(connection, space._number, [stored.place])
-        thread = [each.id for each in walked]
-        model = _model(connection, space, resolve_options(walked))
-        if branches:
-            tree = read_whole_tree(connection, space._number, stored.place)
-            return thread, tree, model, _faces_of_tree(connection, space, walked, tree), named
-        links = read_links(connection, space._number, stored.place)
-        # A name may tell of a branch that does not leave with the page.
-        tree = build_thread(connection, space._number, walked, links, named=debug)
-        return thread, tree, model, _faces(walked), named
-
-    thread, tree, model, faces, named = space._read_at(headish, work)
-    return render(make_page(thread, tree, title=named, debug=debug, model=model, faces=faces), format)
-
-
-def _title(connection: Connection, space: Space, headish: str) -> str | None:
-    """The title of the conversation that a headish is of; None where it has none, or is not the only one."""
-    parsed = parse_headish(headish)
-    named = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
-    try:
-        found = find_conversation(connection, space._number, named)
-        return read_conversation(connection, space._number, found).record.title
-    except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
-        return None
-
-
-@door()
+@door(bos=TEXT, eos=TEXT)
 def export(
     space: Space,
     headish: Headishes = "@",
@@ -254,42 +193,15 @@ def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[Transcrip
     return [kept._replace(message=message) for kept, message in zip(thread, messages, strict=True)]
 
 
-def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
-    """How people see the turns of a thread, as far as its overlays say."""
-    if not is_overlaid(walked):
-        return {}
-    from headish.history.windows.faces import see_faces  # late: few threads need it
-
-    return see_faces(walked, read_all_blocks(walked))
-
-
-def _faces_of_tree(
-    connection: Connection, space: Space, walked: Sequence[Walked], tree: Sequence[TreeTurn]
-) -> dict[TurnId, Face]:
-    """Those of the thread; of the turns beside it, what the branches that they are on say of them.
-
-    Cost: a walk for each other branch, if there is anything hidden or covered on one.
-    """
-    thread = {each.id for each in walked}
-    others = [turn for turn in tree if turn.id not in thread]
-    if not any(turn.attributes.overlay or turn.attributes.hidden for turn in others):
-        return _faces(walked)
-    from headish.history.windows.faces import strictest
-
-    ends = [turn_by_id(connection, space._number, turn.id) for turn in others if not turn.children]
-    faces = [_faces(walk(connection, space._number, [end.place])) for end in ends if end is not None]
-    return {turn: face for turn, face in strictest(faces).items() if turn not in thread} | _faces(walked)
-
-
 def _with_model(connection: Connection, space: Space, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options, with the model of the thread's pointer where ``params`` name none."""
-    model, params = _model(connection, space, options), options.get("params")
+    model, params = model_of(connection, space, options), options.get("params")
     if model is None or not isinstance(params or {}, Mapping):
         return dict(options)
     return {**options, "params": {**(params or {}), "model": model}}
 
 
-def _model(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
+def model_of(connection: Connection, space: Space, options: Mapping[str, Any]) -> str | None:
     """The model that a thread asks: what its ``params`` name, else that of its pointer, if there is one."""
     params = options.get("params")
     named = params.get("model") if isinstance(params, Mapping) else None

@@ -128,7 +128,7 @@ def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
             yield each
 
 
-@door(timeout=SECONDS)
+@door()
 def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     """The same space for reads that must see what a cursor has seen: each waits until the database is as far.
 

@@ -24,7 +24,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.paging import check_limit, check_order, position
 from headish.store.space import Headishes, Space
 from headish.values.blocks import ContentBlock, join_texts
-from headish.values.checks.doors import LIST, TEXT, door
+from headish.values.checks.doors import door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES, Message, TranscriptMessage
 from headish.values.results.threads import Thread, Tree
@@ -77,7 +77,7 @@ def text(space: Space, headish: str) -> str:
     return join_texts(blocks(space, headish))
 
 
-@door(ids=LIST)
+@door()
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     """The handle of each turn: the shortest that names it alone, at this moment; for lists that a person reads.
 
@@ -145,7 +145,7 @@ def heads(
     return space._read(work)
 
 
-@door(role=TEXT, grep=TEXT)
+@door()
 def log(
     space: Space,
     headish: str = "@",

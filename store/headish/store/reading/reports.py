@@ -15,7 +15,7 @@ from headish.history.reading.versions import outgrown_in_space
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.store.space import Headishes, Space
-from headish.values.checks.doors import ANYTHING, door
+from headish.values.checks.doors import door
 from headish.values.results.reports import Problem, Report, Stats
 from headish.values.times import read_moment
 from headish.verify.space import Progress, verify_space
@@ -41,7 +41,7 @@ def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = Non
     return count_usage(replies, by)
 
 
-@door(prices=ANYTHING)
+@door()
 def cost(
     space: Space,
     headish: Headishes | None = "@",

@@ -20,7 +20,7 @@ from headish.searching.reaching import Reached, reach
 from headish.searching.scopes import of_names, of_tag
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
-from headish.values.checks.doors import ANYTHING, KINDS, TEXT, door
+from headish.values.checks.doors import TEXT, door
 from headish.values.messages import ROLES
 from headish.values.results.searches import Hit
 from headish.values.times import milliseconds_of
@@ -30,10 +30,7 @@ LIMIT = 1000
 _NOWHERE = Reached((), ())
 
 
-@door(
-    query=TEXT, role=TEXT, name=TEXT, tag=TEXT, tool=TEXT, order=TEXT, since=ANYTHING, until=ANYTHING,
-    fields=KINDS["drop"],
-)  # fmt: skip
+@door(name=TEXT)
 def search(
     space: Space,
     query: str = "",

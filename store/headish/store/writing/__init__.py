@@ -1,1 +1,10 @@
 """Verbs that store turns: added, imported, copied, edited, and seen otherwise by overlays."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # a store imports them when one of their verbs is first called
+    from headish.store.writing import add as add
+    from headish.store.writing import copy as copy
+    from headish.store.writing import edit as edit
+    from headish.store.writing import imports as imports
+    from headish.store.writing import overlays as overlays

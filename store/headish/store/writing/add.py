@@ -102,7 +102,7 @@ def add_document(
     return _add(space, draft)
 
 
-@door(items=LIST, objects=LIST)
+@door()
 def add_turns(
     space: Space,
     items: Iterable[Mapping[str, Any] | Content],

@@ -31,13 +31,13 @@ from headish.imports.storing import Preview, in_tree_batches, preview_trees, sto
 from headish.rows.objects import object_is, put_object
 from headish.store.reading.search import bring_up_to_date_quietly
 from headish.store.space import Space
-from headish.values.checks.doors import FILE, PATH, Kind, door
+from headish.values.checks.doors import Kind, door
 from headish.values.grammar import parse_headish
 
 _COUNTED = Kind(lambda value: isinstance(value, bool | Preview), "True, False or a Preview")
 
 
-@door(source=FILE, dry_run=_COUNTED)
+@door(dry_run=_COUNTED)
 def import_file(
     space: Space,
     source: str | os.PathLike[str] | BinaryIO,
@@ -116,7 +116,7 @@ def import_file(
         return done
 
 
-@door(source=PATH)
+@door()
 def import_changed(
     space: Space,
     source: str | os.PathLike[str],

@@ -20,10 +20,11 @@ from headish.history.reading.decode import complete_turn
 from headish.history.windows.states import HIDE, KEEP, ORIGINAL, REPLACE, SUMMARIZE, UNHIDE
 from headish.history.windows.view import SeenThread
 from headish.rows.turns import StoredTurn
+from headish.store.call_options import CallOptions
 from headish.store.reading.tokens import Count, max_tokens_of, measure_thread, room_for_request
 from headish.store.space import Space
 from headish.values.blocks import Text
-from headish.values.checks.doors import Kind, door
+from headish.values.checks.doors import POSITIVE, Kind, door
 from headish.values.grammar import parse_headish
 from headish.values.messages import VIEWERS, Note
 from headish.values.names import check_name
@@ -31,7 +32,6 @@ from headish.values.turns import Turn
 
 if TYPE_CHECKING:
     from headish.providers.pointers import Pointer
-    from headish.store.call_options import CallOptions
 
 COMPACT_TO = 0.4
 """How much of a thread is left when it is compacted."""
@@ -45,7 +45,7 @@ SIZE = Kind(
 VIEWER = Kind(lambda value: isinstance(value, str) and value in VIEWERS, "model, people or both")
 
 
-@door()
+@door(CallOptions, attempts=POSITIVE)
 def summarize(
     space: Space,
     first: str,
@@ -150,7 +150,7 @@ def original(
     return _lay(space, _wanted(space, ORIGINAL, first, last, continues, expect), _nothing)
 
 
-@door(to=SIZE, over=SIZE)
+@door(CallOptions, attempts=POSITIVE, to=SIZE, over=SIZE)
 def compact(
     space: Space,
     headish: str = "@",

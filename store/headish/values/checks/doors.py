@@ -1,7 +1,8 @@
 """Check the arguments of public functions: refuse one of the wrong kind, by name, before anything is done.
 
-The name of a parameter tells its kind, because one word means one thing everywhere: ``limit`` is a count, ``drop`` a
-list of words. What has a grammar of its own is checked by that (a headish, a name, content), not here.
+The annotation of a parameter tells its kind: an ``int`` is a count, a ``Collection[str]`` a list of words. Text is
+checked here only if nothing else checks it: a headish, a name or a key has a grammar of its own. What an annotation
+does not say (a count from 1 on) stands in the decorator.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from math import isfinite
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, ForwardRef, NamedTuple, TypeVar, cast
 
 from headish.errors import InvalidArgument, shown
 
@@ -20,7 +21,6 @@ COUNT_LIMIT = 2**63 - 1
 """The largest count: databases and iterators take no larger one."""
 SECONDS_LIMIT = 10**9
 """The longest time: thirty years."""
-_TAKES_FURTHER = 0x08  # CO_VARKEYWORDS
 _Scalar = str | bytes | bytearray | memoryview
 
 
@@ -36,36 +36,66 @@ def an(kind: type) -> Kind:
     return Kind(lambda value: isinstance(value, kind), f"of the class {kind.__name__}")
 
 
-def door(**own: Kind) -> Callable[[F], F]:
-    """Refuse arguments of the wrong kind; None is taken where it is the default. ``own`` are kinds beside ``KINDS``.
+def door(*further: Any, **own: Kind) -> Callable[[F], F]:
+    """Refuse arguments of the wrong kind; None is taken where it is the default, or the annotation says it.
 
+    ``own`` are the kinds of parameters whose annotation does not say them. ``further`` are the functions, or classes
+    with annotated fields, whose parameters a function takes behind ``**``.
+    Cost: the annotations are read at the first call of each function, so that an import pays nothing for them.
     Raises, on each call: InvalidArgument with the parameter and what it takes.
     """
 
     def decorate(function: F) -> F:
         code = function.__code__
         places = code.co_varnames[: code.co_argcount]
-        named_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-        kinds = {name: kind for name in (*places, *named_only) if (kind := own.get(name) or KINDS.get(name))}
-        further = KINDS if code.co_flags & _TAKES_FURTHER else {}
-        defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
-        optional = {name for name, default in (defaults | (function.__kwdefaults__ or {})).items() if default is None}
+        kinds: dict[str, tuple[Kind, bool]] = {}
+        is_read = False
 
         @wraps(function)
         def checked(*arguments: Any, **named: Any) -> Any:
-            for name, value in zip(places, arguments, strict=False):
-                if name in kinds and not (value is None and name in optional):
-                    check(name, value, kinds[name])
-            for name, value in named.items():
-                kind = kinds.get(name) or further.get(name)
-                may_be_none = name in optional or name not in kinds
-                if kind is not None and not (value is None and may_be_none):
-                    check(name, value, kind)
+            nonlocal is_read
+            if not is_read:
+                kinds.update(_kinds_of(function, further, own))
+                is_read = True
+            for name, value in (*zip(places, arguments, strict=False), *named.items()):
+                if name in kinds:
+                    kind, may_be_none = kinds[name]
+                    if not (value is None and may_be_none):
+                        check(name, value, kind)
             return function(*arguments, **named)
 
         return cast(F, checked)
 
     return decorate
+
+
+def _kinds_of(
+    function: Callable[..., Any], further: Iterable[Any], own: dict[str, Kind]
+) -> dict[str, tuple[Kind, bool]]:
+    """The kinds of the parameters that a door checks, and whether each may be None."""
+    taken = {name: kind_of(name, said) for each in further for name, said in each.__annotations__.items()}
+    found = {name: (kind, True) for name, kind in (taken | own).items() if kind}
+    places = function.__code__.co_varnames[: function.__code__.co_argcount]
+    defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
+    defaults |= function.__kwdefaults__ or {}
+    for name, annotation in function.__annotations__.items():
+        kind = own.get(name) or kind_of(name, annotation)
+        if kind:
+            found[name] = (kind, defaults.get(name, kind) is None or annotation.endswith(" | None"))
+    return found
+
+
+def kind_of(name: str, annotation: str | ForwardRef) -> Kind | None:
+    """The kind that an annotation says; None where nothing is checked here."""
+    if name in GRAMMARS:
+        return GRAMMARS[name]
+    text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+    kind = KINDS.get(text) or KINDS.get(text := text.removesuffix(" | None"))
+    while kind is None and "[" in text:
+        head, _, rest = text.rpartition("[")  # the last bracket to open holds no other
+        text = head + rest.partition("]")[2]
+        kind = KINDS.get(text)
+    return kind
 
 
 def check(name: str, value: object, kind: Kind) -> None:
@@ -125,8 +155,6 @@ def _is_record(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-ANYTHING = Kind(lambda _: True, "anything")
-"""For a parameter that is checked further in."""
 CHOICE = Kind(lambda value: value is None or isinstance(value, bool), "True, False or None")
 FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
 TEXT = Kind(_is_text, "text that has UTF-8")
@@ -141,40 +169,48 @@ LIST = Kind(_is_list, "a list, or another iterable")
 LIST_OR_BODY = Kind(
     lambda value: _is_list(value) or isinstance(value, Mapping), "a list, or another iterable, or a body that holds one"
 )
-LIMIT = Kind(
-    lambda value: value == "none" if isinstance(value, str) else _is_count(value), "a number from 0 on, or 'none'"
-)
 FILE = Kind(
     lambda value: is_path(value) or isinstance(value, io.IOBase) or hasattr(value, "read"),
     "a path, or a file that is open for reading bytes",
 )
+POSITIVE = Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on")
+HEADERS = Kind(
+    lambda value: _is_record(value) and all(_is_text(each) for pair in value.items() for each in pair),
+    "a mapping of names to texts",
+)
+_STRING = Kind(lambda value: isinstance(value, str), "text")
+_TIMEOUTS = Kind(
+    lambda value: _is_seconds(value) or _is_record(value) or hasattr(value, "silence_seconds"),
+    "a number of seconds above 0, a mapping of limits to seconds, or Timeouts",
+)
 KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("format", "policy", "bos", "eos", "model", "base_url", "key_env", "title", "by", "dialect"), TEXT),
-    **dict.fromkeys(("provider", "seed", "durability", "start_role"), TEXT),
-    **dict.fromkeys(("limit", "n", "payload_limit_bytes", "context_window"), COUNT),
-    "budget": Kind(lambda value: value == "auto" or (_is_count(value) and value > 0), "a number of tokens, or auto"),
-    "count": CALLABLE,
-    **dict.fromkeys(("params", "tool_names"), RECORD),
-    "after": Kind(lambda value: isinstance(value, str), "text"),
-    "prefix": Kind(lambda value: isinstance(value, str), "text"),
-    **dict.fromkeys(
-        ("read_only", "prepared", "keep", "dry_run", "raw"),
-        Kind(lambda value: isinstance(value, bool), "True or False"),
-    ),
-    "index": Kind(lambda value: isinstance(value, int) and abs(value) <= COUNT_LIMIT, "the number of a message"),
-    "timeouts": Kind(
-        lambda value: _is_seconds(value) or _is_record(value) or hasattr(value, "silence_seconds"),
-        "a number of seconds above 0, a mapping of limits to seconds, or Timeouts",
-    ),
-    **dict.fromkeys(("progress", "on_delta", "told", "warn", "run", "approve", "write", "work"), CALLABLE),
-    "tools": Kind(_is_records, "a list of definitions"),
-    "drop": WORDS,
-    "lease_seconds": SECONDS,
-    "stop": Kind(lambda value: hasattr(value, "now") and hasattr(value, "asked"), "a headish.calls.Stop"),
-    "attempts": Kind(lambda value: value is not True and _is_count(value) and bool(value), "a number from 1 on"),
-    "headers": Kind(
-        lambda value: _is_record(value) and all(_is_text(each) for pair in value.items() for each in pair),
-        "a mapping of names to texts",
-    ),
+    "bool": FLAG,
+    "bool | None": CHOICE,
+    "int": COUNT,
+    "float": SECONDS,
+    "str": TEXT,
+    "Durability": TEXT,
+    "str | bytes": TEXT_OR_BYTES,
+    "str | os.PathLike[str]": PATH,
+    "str | os.PathLike[str] | BinaryIO": FILE,
+    "Collection[str]": WORDS,
+    "Iterable": LIST,
+    "Sequence": LIST,
+    "Mapping": RECORD,
+    "Mapping[str, str]": HEADERS,
+    **dict.fromkeys(("ToolList", "Tools"), Kind(_is_records, "a list of definitions")),
+    "Budget": Kind(lambda value: value == "auto" or (_is_count(value) and value > 0), "a number of tokens, or auto"),
+    **dict.fromkeys(("Timeouts", "Timeouts | float", "Timeouts | Mapping[str, float] | float"), _TIMEOUTS),
+    "Stop": Kind(lambda value: hasattr(value, "now") and hasattr(value, "asked"), "a headish.calls.Stop"),
+    "Callable": CALLABLE,
+    **dict.fromkeys(("Approve", "Count", "NoteListener", "OnDelta", "Progress", "Run", "Told"), CALLABLE),
 }
-"""The kinds of parameters, by their names."""
+"""The kinds that annotations say: the whole annotation, without ``| None``, or without what is in brackets."""
+GRAMMARS: dict[str, Kind | None] = {
+    **dict.fromkeys(("author", "bookmark", "continues", "cursor", "first", "form", "headish", "inherited", "key")),
+    **dict.fromkeys(("kind", "last", "name", "new", "old", "ptr", "reason", "space", "subject", "system", "target")),
+    "to": None,
+    "after": _STRING,
+    "prefix": _STRING,
+}
+"""Words that are checked where they are read: they have a grammar of their own, and errors that quote it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from headish.values.messages import ThreadRecord
 from headish.values.turns import TreeTurn
 
@@ -19,6 +21,22 @@ class Thread(list[ThreadRecord]):
         from headish.values.notebook import NotebookEntry, html_of  # late: only a notebook needs it
 
         return html_of([NotebookEntry(each.role, [each.id], each.content) for each in self])
+
+
+class Stretch(Struct, frozen=True):
+    """Some turns of a thread that follow one another, in its order.
+
+    ``start`` counts the turns before them, ``total`` all of the thread. Of each turn, ``children`` are those of the
+    stretch and ``more`` counts the others.
+    """
+
+    turns: tuple[TreeTurn, ...]
+    start: int
+    total: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{turns, start, total}``."""
+        return {"turns": [each.to_dict() for each in self.turns], "start": self.start, "total": self.total}
 
 
 class Tree(list[TreeTurn]):

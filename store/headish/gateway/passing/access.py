@@ -1,0 +1,122 @@
+"""Who may send calls, and into which space they are written: a file that another process keeps, and the rules.
+
+The gateway opens no database. Whoever does writes what it needs to know to a file, and writes it anew when something
+changes; the gateway looks at the file's date before each call. So a token that is revoked stops within the time that
+the writer takes to notice.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from headish.gateway.passing.headers import KEY_HEADERS, TOKEN_HEADER, Pairs
+from headish.gateway.passing.upstreams import SHAPES, UPSTREAMS, Shape, Target, Upstream
+from headish.values.access.tokens import PREFIX, Token, find_token
+
+RIGHT = "gateway"
+
+
+class PointerPlace(Struct, frozen=True, omit_defaults=True):
+    """What the gateway knows of a provider pointer: ``base_url`` None for the provider's own."""
+
+    provider: str
+    base_url: str
+    is_own: bool = False
+    key_env: str | None = None
+
+
+class Access(Struct, frozen=True, omit_defaults=True):
+    """All tokens of a database, and the pointers of each space by name. ``space`` is whose pointers a call without a
+    token means."""
+
+    tokens: tuple[Token, ...] = ()
+    pointers: Mapping[str, Mapping[str, PointerPlace]] = {}
+    space: str = "default"
+
+
+class AccessFile:
+    """Reads what another process wrote. A missing or a broken file knows no token."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._read = Access()
+
+    def now(self) -> Access:
+        """What holds now. Cost: a look at the file's date."""
+        try:
+            found = os.stat(self._path)
+            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if stamp != self._stamp:
+                self._read = msgspec.json.decode(self._path.read_bytes(), type=Access)
+                self._stamp = stamp
+        except (OSError, msgspec.MsgspecError):
+            self._read, self._stamp = Access(), None
+        return self._read
+
+
+def write_access(path: Path, access: Access) -> None:
+    """Put a file there, for its owner alone, in one step. Raises: OSError."""
+    new = path.with_name(f"{path.name}.new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(access))
+    os.replace(new, path)
+
+
+class Shown(Struct, frozen=True):
+    """The token that a request shows, and in which header of keys it stands: that of ``x-headish-token`` and of
+    ``/t/`` stands in none."""
+
+    text: str
+    header: str | None = None
+
+
+def shown_token(target: Target, headers: Pairs) -> Shown | None:
+    """The token that a request shows; None where it shows none."""
+    lowered = {name.lower(): value for name, value in headers}
+    if target.token is not None:
+        return Shown(target.token)
+    if TOKEN_HEADER in lowered:
+        return Shown(lowered[TOKEN_HEADER])
+    for header in KEY_HEADERS:
+        text = lowered.get(header, "").rpartition(" ")[2]
+        if text.startswith(PREFIX):
+            return Shown(text, header)
+    return None
+
+
+def find_admitted(access: Access, shown: Shown) -> Token | None:
+    """What is known of a token that may send calls; None for any other."""
+    token = find_token(access.tokens, shown.text, time.time_ns() // 1_000_000)
+    return token if token is not None and RIGHT in token.rights else None
+
+
+def find_upstream(
+    access: Access, upstreams: Mapping[str, Upstream], target: Target, space: str | None
+) -> Upstream | None:
+    """Where a call goes: the table's place, or that of a pointer of the space; None for an unknown pointer."""
+    if target.pointer is None:
+        return upstreams[target.api or ""]
+    place = access.pointers.get(space or access.space, {}).get(target.pointer)
+    if place is None:
+        return None
+    return Upstream(
+        api=target.pointer,
+        shape=SHAPES.get(place.provider, "openai"),
+        provider=place.provider,
+        base_url=place.base_url,
+        is_own=place.is_own,
+        key_env=place.key_env,
+    )
+
+
+def shape_of(target: Target) -> Shape:
+    """How what was asked words its errors, where nothing more is known."""
+    return UPSTREAMS[target.api].shape if target.api else "openai"

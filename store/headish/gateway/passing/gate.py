@@ -1,0 +1,160 @@
+"""Whether a call may pass, into which space it is written, and with whose key it goes on.
+
+The order is that in which an attacker would try: the host that a request names, the page that sent it, its token. Only
+then the place that it asks for is looked up, and nothing was forwarded before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from headish.calls.endpoints import find_endpoint
+from headish.calls.keys import find_key
+from headish.errors import HeadishError
+from headish.gateway.passing.access import (
+    AccessFile,
+    Shown,
+    find_admitted,
+    find_upstream,
+    shape_of,
+    shown_token,
+)
+from headish.gateway.passing.headers import Pairs, find_secrets, pairs_of, pass_headers, set_header
+from headish.gateway.passing.proxy import Passage, refuse
+from headish.gateway.passing.refusals import Cause
+from headish.gateway.passing.upstreams import Shape, Target, Upstream, read_target
+from headish.values.access.hosts import is_from, own_origin, sender_of
+from headish.values.access.tokens import PREFIX, Token
+from headish.values.access.trying import WrongTries
+
+KEPT_SECONDS = 60.0
+"""How long a key that was found is not looked for again: a keyring takes its time."""
+
+
+class Refused(Exception):
+    """A call that does not pass, with the answer to it."""
+
+    def __init__(self, cause: Cause, shape: Shape, message: str) -> None:
+        super().__init__(message)
+        self.response = refuse(cause, shape, message)
+
+
+class Gate:
+    """Decides about calls.
+
+    ``upstreams`` are by the first word of the path, ``hosts`` those of ``known_hosts``, ``origins`` the pages that are
+    trusted, ``peers`` the networks that may connect. ``needs_token`` where others than the owner of this machine can.
+    """
+
+    def __init__(
+        self,
+        access: AccessFile,
+        *,
+        upstreams: Mapping[str, Upstream],
+        hosts: Mapping[str, str],
+        origins: tuple[str, ...],
+        peers: tuple[str, ...],
+        needs_token: bool,
+    ) -> None:
+        self._access, self._upstreams = access, upstreams
+        self._hosts, self._origins = hosts, origins
+        self._peers, self._needs_token = peers, needs_token
+        self._tries = WrongTries()
+        self._keys: dict[Upstream, tuple[float, str | None]] = {}
+
+    def check_sender(self, request: web.Request, shape: Shape = "openai") -> None:
+        """Refuse what names another host, and what a page of another site sent. Raises: Refused."""
+        headers = [(name.lower(), value) for name, value in request.raw_headers]
+        if own_origin(headers, self._hosts) is None:
+            told = (
+                "the gateway does not answer to that host name; start headish serve with --public-url for another one"
+            )
+            raise Refused("host", shape, told)
+        if not is_from(request.remote or "", self._peers):
+            raise Refused("site", shape, "calls come from this machine or its proxy alone")
+        if sender_of(headers, self._origins) == "other":
+            told = "a page of another site sent this; start headish serve with --allow-origin for an app of your own"
+            raise Refused("site", shape, told)
+
+    async def admit(self, request: web.Request) -> Passage:
+        """How a call passes. Raises: Refused."""
+        target = read_target(request.raw_path)
+        shape: Shape = "openai" if target is None else shape_of(target)
+        self.check_sender(request, shape)
+        if target is None:
+            told = "the path begins with /anthropic, /openai/v1, /gemini, /ollama or /to/POINTER"
+            raise Refused("unknown", shape, told)
+        headers = pairs_of(request.raw_headers)
+        shown = shown_token(target, headers)
+        token = self._find_token(request, shape, shown)
+        space = None if token is None else token.space
+        upstream = find_upstream(self._access.now(), self._upstreams, target, space)
+        if upstream is None:
+            raise Refused(
+                "unknown", shape, f"there is no pointer {(target.pointer or '')[:80]!r}: see headish ptr list"
+            )
+        return await self._dress(target, upstream, headers, shown, token)
+
+    def _find_token(self, request: web.Request, shape: Shape, shown: Shown | None) -> Token | None:
+        """What is known of the token that a call shows; None where it shows none and needs none. Raises: Refused."""
+        if PREFIX in request.query_string:
+            raise Refused("token", shape, "a token of headish goes into a header or behind /t/, not into the query")
+        if shown is None:
+            if self._needs_token:
+                raise Refused("token", shape, "calls need a token of headish: headish token add LABEL --right gateway")
+            return None
+        token = find_admitted(self._access.now(), shown)
+        if token is not None:
+            return token
+        peer, at = request.remote or "", time.monotonic()
+        if self._tries.wait_seconds(peer, at):
+            raise Refused("tries", shape, "too many wrong tokens came from this address; wait a minute")
+        self._tries.add(peer, at)
+        raise Refused("token", shape, "headish knows no such token with the right gateway: headish token list")
+
+    async def _dress(
+        self, target: Target, upstream: Upstream, headers: Pairs, shown: Shown | None, token: Token | None
+    ) -> Passage:
+        """The headers as they go on: a token of headish is replaced by the upstream's key. Raises: Refused."""
+        secrets = find_secrets(headers) + ([] if shown is None else [shown.text])
+        sent = pass_headers(headers)
+        if shown is not None and shown.header is not None:
+            sent = set_header(sent, shown.header, None)
+            key = await self._key_of(upstream)
+            if key is not None:
+                endpoint = find_endpoint(upstream.provider or "openai")
+                sent = set_header(sent, endpoint.key_header, endpoint.key_prefix + key)
+                secrets.append(key)
+        if any(PREFIX in value for _, value in sent):  # a second one: no token goes to a provider
+            raise Refused("token", upstream.shape, "a call shows one token of headish")
+        return Passage(
+            target=target,
+            upstream=upstream,
+            headers=sent,
+            secrets=secrets,
+            space=None if token is None else token.space,
+            token=None if token is None else token.label,
+        )
+
+    async def _key_of(self, upstream: Upstream) -> str | None:
+        """The key of a place, from the environment or a keyring; None for a place that takes none. Raises: Refused."""
+        found_at, key = self._keys.get(upstream, (float("-inf"), None))
+        if time.monotonic() - found_at > KEPT_SECONDS:
+            try:
+                key = await asyncio.to_thread(_find_key, upstream)
+            except HeadishError as error:
+                raise Refused("key", upstream.shape, str(error)) from None
+            self._keys[upstream] = (time.monotonic(), key)
+        return key
+
+
+def _find_key(upstream: Upstream) -> str | None:
+    """A provider's usual key goes to its own address alone; any other address gets the one that was named for it."""
+    if upstream.provider is None or not (upstream.is_own or upstream.key_env):
+        return None
+    base_url = None if upstream.is_own else upstream.base_url
+    return find_key(upstream.provider, base_url=base_url, key_env=upstream.key_env)

@@ -1,0 +1,95 @@
+"""Headers: which go on, and which are written down.
+
+All go on but those of one hop, of one host, and headish's own. A cookie belongs to the host that set it: one for
+127.0.0.1 would go to every server on this machine, so neither direction passes one. Of those that are written down
+there is a list, and a key stands in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headish.gateway.recording.redacting import KeyFilter
+
+Pairs = list[tuple[str, str]]
+"""Headers in order, as they were spelled."""
+
+_HOP = frozenset({
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+})  # fmt: skip
+"""Source: RFC 9110 §7.6.1."""
+_DROPPED = _HOP | {"host", "cookie", "set-cookie", "expect"}
+_OWN_PREFIX = "x-headish-"
+TOKEN_HEADER = "x-headish-token"  # noqa: S105, the name of one
+KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
+"""Where clients send keys."""
+
+_KEPT = frozenset({
+    "content-type", "content-encoding", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "x-app",
+    "x-headish-conversation", "x-claude-code-session-id", "session_id", "session-id", "conversation_id",
+    "x-session-id", "x-client-request-id", "x-request-id", "request-id", "retry-after", "openai-version",
+    "openai-processing-ms", "x-gemini-service-tier",
+})  # fmt: skip
+_KEPT_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
+_VALUE_LIMIT = 1000
+
+
+def pairs_of(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """Headers as they were spelled, which aiohttp's own mapping changes. One that is no UTF-8 is left out: aiohttp
+    cannot send it on."""
+    pairs = []
+    for name, value in raw:
+        try:
+            pairs.append((name.decode(), value.decode()))
+        except UnicodeDecodeError:
+            continue
+    return pairs
+
+
+def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
+    """The headers that go on."""
+    listed = list(headers)
+    named = {name.strip().lower() for key, value in listed if key.lower() == "connection" for name in value.split(",")}
+    return [
+        (name, value)
+        for name, value in listed
+        if (key := name.lower()) not in _DROPPED and key not in named and not key.startswith(_OWN_PREFIX)
+    ]
+
+
+def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[str, str]:
+    """The headers that are written down, names in lower case; of several of one name, the last."""
+    return {
+        key: keys.clean(value[:_VALUE_LIMIT])
+        for name, value in headers
+        if (key := name.lower()) in _KEPT or key.startswith(_KEPT_PREFIXES)
+    }
+
+
+def find_secrets(headers: Iterable[tuple[str, str]]) -> list[str]:
+    """The keys that a call carries in its headers: each value, and the word behind a scheme such as Bearer."""
+    secret = (*KEY_HEADERS, "proxy-authorization", "cookie", TOKEN_HEADER)
+    values = [value for name, value in headers if name.lower() in secret]
+    return [each for value in values for each in (value, value.rpartition(" ")[2]) if each]
+
+
+def set_header(headers: Pairs, name: str, value: str | None) -> Pairs:
+    """The headers with one in place of all that are called so; without them, for None."""
+    kept = [each for each in headers if each[0].lower() != name.lower()]
+    return kept if value is None else [*kept, (name, value)]
+
+
+_SECRET_NAMES = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "signature"})
+
+
+def split_query(query: str) -> tuple[str, list[str]]:
+    """A query as it is written down, and the keys that it held."""
+    kept, secrets = [], []
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name.lower() in _SECRET_NAMES:
+            secrets += [value] if value else []
+        else:
+            kept.append(part)
+    return "&".join(kept), secrets

@@ -1,0 +1,253 @@
+"""A call passes: its bytes go to the upstream and back as they are, and a copy of them is handed to the recording.
+
+Each chunk is written on before it is recorded. Nothing is tried again: a client's SDK does that, and knows what it may.
+Whoever goes away ends the other side at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from aiohttp import web
+from msgspec import Struct
+from multidict import CIMultiDict
+from yarl import URL
+
+from headish.gateway.passing.headers import Pairs, keep_headers, pairs_of, pass_headers, split_query
+from headish.gateway.passing.refusals import Cause, write_refusal
+from headish.gateway.passing.upstreams import Shape, Target, Upstream
+from headish.gateway.recording.redacting import KeyFilter
+from headish.gateway.recording.spooling import Recording, Spooler
+from headish.gateway.spool import CallBegin, CallEnd, Outcome, ResponseHead, SpoolKind
+from headish.values.checks.addresses import Address
+from headish.values.ids import IdMint
+
+AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+"""Headers that aiohttp would add where the client sent none."""
+
+
+class Passage(NamedTuple):
+    """What was decided of a call before it passes. ``headers`` go to the upstream; ``secrets`` stand nowhere."""
+
+    target: Target
+    upstream: Upstream
+    headers: Pairs
+    secrets: list[str]
+    space: str | None
+    token: str | None
+
+
+class Passed(web.StreamResponse):
+    """An answer of the upstream. ``own`` are the names of its headers: it gets no others."""
+
+    own: frozenset[str] = frozenset()
+
+
+class _Counts(Struct):
+    request_bytes: int = 0
+    response_bytes: int = 0
+    first_byte_at: int | None = None
+
+
+class _ClientGone(Exception):
+    """The client does not take the answer any more."""
+
+
+class Proxy:
+    """Passes calls. ``is_stopping`` is set once the gateway ends: what breaks then was not the client's doing."""
+
+    def __init__(self, session: aiohttp.ClientSession, spooler: Spooler, *, require_record: bool) -> None:
+        self._session, self._spooler, self._require_record = session, spooler, require_record
+        self._mint = IdMint()
+        self.is_stopping = False
+
+    async def pass_on(self, request: web.Request, passage: Passage) -> web.StreamResponse:
+        """Pass a call, and the answer to it."""
+        query, hidden = split_query(passage.target.query)
+        keys = KeyFilter([*passage.secrets, *hidden])
+        recording = Recording(self._spooler, self._mint.mint(), [*passage.secrets, *hidden])
+        begun = recording.begin(
+            CallBegin(
+                at=now(),
+                api=passage.upstream.api,
+                method=request.method,
+                path=keys.clean(passage.target.path),
+                query=keys.clean(query),
+                headers=keep_headers(request.headers.items(), keys),
+                space=passage.space,
+                token=passage.token,
+            )
+        )
+        if self._require_record:
+            if not await self._spooler.confirm(begun):
+                recording.end(CallEnd(outcome="unrecorded", at=now()))
+                told = "this call cannot be recorded, and headish serve was started with --require-record"
+                return refuse("unrecordable", passage.upstream.shape, told)
+        else:
+            recording.start(begun)
+        return await _Exchange(self, request, passage, recording, keys).run()
+
+    def open(
+        self, request: web.Request, passage: Passage, body: AsyncIterator[bytes] | None
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """The request to the upstream, not sent yet."""
+        address = passage.upstream.address
+        query = f"?{passage.target.query}" if passage.target.query else ""
+        return self._session.request(
+            request.method,
+            URL(f"{address.origin}{address.path}{passage.target.path}{query}", encoded=True),
+            headers=CIMultiDict(passage.headers),
+            skip_auto_headers=AUTOMATIC,
+            data=body,
+            allow_redirects=False,
+            proxy=find_proxy(address),
+        )
+
+
+def find_proxy(address: Address) -> str | None:
+    """The proxy that the environment names for an address; none for this machine itself.
+
+    aiohttp would read the environment too, and ``~/.netrc`` with it: a password from there has no place in a call.
+    """
+    if address.is_loopback or proxy_bypass(address.host):
+        return None
+    named = getproxies().get(address.scheme)
+    return named if named is not None and named.startswith("http") else None
+
+
+class _Exchange:
+    """One call while it passes."""
+
+    def __init__(
+        self, proxy: Proxy, request: web.Request, passage: Passage, recording: Recording, keys: KeyFilter
+    ) -> None:
+        self._proxy, self._request, self._passage = proxy, request, passage
+        self._recording, self._keys = recording, keys
+        self._counts = _Counts()
+        self._response: Passed | None = None
+
+    async def run(self) -> web.StreamResponse:
+        try:
+            await self._pass()
+        except asyncio.CancelledError:
+            if self._proxy.is_stopping:
+                self._end("broken", "the gateway was stopped")
+            else:
+                self._end("client gone")
+            raise
+        except _ClientGone:
+            self._end("client gone")
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            return self._break_off(error)
+        else:
+            self._end("ok")
+        assert self._response is not None
+        return self._response
+
+    async def _pass(self) -> None:
+        request = self._request
+        body = self._send() if request.body_exists else None
+        if body is None:
+            self._recording.sent()
+        async with self._proxy.open(request, self._passage, body) as answer:
+            self._response = response = dress(answer)
+            self._recording.head(
+                ResponseHead(status=answer.status, at=now(), headers=keep_headers(answer.headers.items(), self._keys))
+            )
+            self._recording.expect(
+                SpoolKind.RESPONSE,
+                answer.headers.get("Content-Type", ""),
+                answer.headers.get("Content-Encoding", ""),
+                is_refusal=answer.status >= 400,
+            )
+            await _to_client(response.prepare(request))
+            async for chunk in answer.content.iter_any():
+                await _to_client(response.write(chunk))
+                self._count(chunk)
+                self._recording.chunk(SpoolKind.RESPONSE, chunk)
+            await _to_client(response.write_eof())
+
+    def _count(self, chunk: bytes) -> None:
+        if self._counts.first_byte_at is None:
+            self._counts.first_byte_at = now()
+        self._counts.response_bytes += len(chunk)
+
+    async def _send(self) -> AsyncIterator[bytes]:
+        """The body of the request, chunk by chunk; one is recorded when the upstream's connection has taken it."""
+        headers = self._request.headers
+        self._recording.expect(SpoolKind.REQUEST, headers.get("Content-Type", ""), headers.get("Content-Encoding", ""))
+        async for chunk in self._request.content.iter_any():
+            yield chunk
+            self._counts.request_bytes += len(chunk)
+            self._recording.chunk(SpoolKind.REQUEST, chunk)
+        self._recording.sent()
+
+    def _break_off(self, error: Exception) -> web.StreamResponse:
+        """The upstream has failed: say so if no answer has begun, else break off as it did."""
+        told = self._keys.clean(str(error)) or type(error).__name__
+        if self._response is None:
+            self._end("unreachable", told)
+            origin = self._passage.upstream.address.origin
+            return refuse("unreachable", self._passage.upstream.shape, f"headish cannot reach {origin}: {told}")
+        self._end("broken", told)
+        if self._request.transport is not None:
+            self._request.transport.close()  # what was written goes out, and then no end of the body
+        return self._response
+
+    def _end(self, outcome: Outcome, error: str | None = None) -> None:
+        counts = self._counts
+        self._recording.end(
+            CallEnd(
+                outcome=outcome,
+                at=now(),
+                first_byte_at=counts.first_byte_at,
+                request_bytes=counts.request_bytes,
+                response_bytes=counts.response_bytes,
+                error=error,
+            )
+        )
+
+
+async def _to_client(writing: Awaitable[object]) -> None:
+    try:
+        await writing
+    except (ConnectionError, aiohttp.ClientConnectionError):
+        raise _ClientGone from None
+
+
+def dress(answer: aiohttp.ClientResponse) -> Passed:
+    """The answer's head as the client gets it."""
+    response = Passed(status=answer.status, reason=answer.reason)
+    for name, value in pass_headers(pairs_of(answer.raw_headers)):
+        response.headers.add(name, value)
+    response.own = frozenset(name.lower() for name in response.headers)
+    if answer.content_type == "text/event-stream":
+        response.headers.setdefault("X-Accel-Buffering", "no")  # nginx in front would gather events
+    return response
+
+
+def refuse(cause: Cause, shape: Shape, message: str) -> web.Response:
+    """An answer of the gateway's own."""
+    status, body = write_refusal(cause, shape, message)
+    return web.Response(status=status, body=body, content_type="application/json")
+
+
+async def undress(_request: web.Request, response: web.StreamResponse) -> None:
+    """Take from an answer what aiohttp adds by itself; to be called before a head is sent."""
+    if isinstance(response, Passed):
+        for name in ("Server", "Date", "Content-Type"):
+            if name.lower() not in response.own:
+                response.headers.popall(name, None)
+    else:
+        response.headers.popall("Server", None)
+
+
+def now() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,41 @@
+"""What the gateway says itself, in the shape in which the API that was asked words its errors.
+
+A client's SDK then shows the sentence, and takes the status for what it is. Sources: Anthropic's and OpenAI's error
+pages, Google's ``google.rpc.Status``, ollama 0.6.3 ``_types.ResponseError``; read on 2026-11-25.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from headish.gateway.passing.upstreams import Shape
+
+Cause = Literal["unreachable", "unrecordable", "token", "key", "site", "host", "tries", "unknown", "malformed"]
+
+
+def write_refusal(cause: Cause, shape: Shape, message: str) -> tuple[int, bytes]:
+    """The status and the JSON of a refusal."""
+    status, anthropic, code, google = _WORDS[cause]
+    bodies: dict[Shape, Any] = {
+        "anthropic": {"type": "error", "error": {"type": anthropic, "message": message}},
+        "openai": {"error": {"message": message, "type": anthropic, "param": None, "code": code}},
+        "gemini": {"error": {"code": status, "message": message, "status": google}},
+        "ollama": {"error": message},
+    }
+    return status, msgspec.json.encode(bodies[shape])
+
+
+_WORDS: dict[Cause, tuple[int, str, str, str]] = {
+    "unreachable": (502, "api_error", "upstream_unreachable", "UNAVAILABLE"),
+    "unrecordable": (503, "api_error", "not_recorded", "UNAVAILABLE"),
+    "token": (401, "authentication_error", "invalid_api_key", "UNAUTHENTICATED"),
+    "key": (401, "authentication_error", "missing_api_key", "UNAUTHENTICATED"),
+    "site": (403, "permission_error", "cross_site", "PERMISSION_DENIED"),
+    "host": (421, "invalid_request_error", "unknown_host", "INVALID_ARGUMENT"),
+    "tries": (429, "rate_limit_error", "too_many_tries", "RESOURCE_EXHAUSTED"),
+    "unknown": (404, "not_found_error", "not_found", "NOT_FOUND"),
+    "malformed": (400, "invalid_request_error", "malformed_request", "INVALID_ARGUMENT"),
+}
+"""For each cause the status, and the words of Anthropic (OpenAI's ``type``), OpenAI and Google."""

@@ -1,0 +1,98 @@
+"""Where calls go: a table of providers by the first word of the path, and the pointers behind ``/to/``.
+
+/anthropic/v1/messages             https://api.anthropic.com/v1/messages
+/openai/v1/responses               https://api.openai.com/v1/responses
+/gemini/v1beta/models/…            https://generativelanguage.googleapis.com/v1beta/models/…
+/ollama/api/chat                   http://127.0.0.1:11434/api/chat
+/to/POINTER/chat/completions       the base URL of the pointer, and /chat/completions
+/t/TOKEN/anthropic/v1/messages     as without /t/TOKEN, for a client that can set nothing but a base URL
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from headish.values.checks.addresses import Address, parse_address
+
+Shape = Literal["anthropic", "openai", "gemini", "ollama"]
+"""How an API words its errors."""
+
+
+class Upstream(Struct, frozen=True, kw_only=True):
+    """A server that calls go to.
+
+    ``api`` is the word in the path; ``shape`` how its errors look; ``provider`` whose key it takes, None for none;
+    ``base_url`` where it is. ``is_own`` says that it is the provider's own address, so that the provider's usual key
+    may go there; otherwise only the one that ``key_env`` names.
+    """
+
+    api: str
+    shape: Shape
+    base_url: str
+    provider: str | None = None
+    is_own: bool = False
+    key_env: str | None = None
+
+    @property
+    def address(self) -> Address:
+        """The base URL, checked. Raises: InvalidAddress."""
+        return parse_address(self.base_url)
+
+    def moved(self, base_url: str) -> Upstream:
+        """The same API at another address, to which the provider's usual key does not go. Raises: InvalidAddress."""
+        parse_address(base_url)
+        return Upstream(api=self.api, shape=self.shape, provider=self.provider, base_url=base_url)
+
+
+class Target(Struct, frozen=True):
+    """What a path of the gateway asks for. ``api`` is a word of ``UPSTREAMS``, or None for the pointer ``pointer``;
+    ``path`` begins with a slash or is empty; ``query`` has no question mark."""
+
+    api: str | None
+    pointer: str | None
+    path: str
+    query: str
+    token: str | None = None
+
+
+def read_target(raw_path: str) -> Target | None:
+    """What the target of a request asks for, as it was sent; None for what nobody answers."""
+    path, _, query = raw_path.partition("?")
+    token = None
+    if path.startswith("/t/"):
+        token, slash, rest = path[len("/t/") :].partition("/")
+        path = slash + rest
+    first, slash, rest = path[1:].partition("/")
+    if first == "to":
+        pointer, slash, rest = rest.partition("/")
+        return Target(None, pointer, slash + rest, query, token) if pointer else None
+    return Target(first, None, slash + rest, query, token) if first in UPSTREAMS else None
+
+
+UPSTREAMS: dict[str, Upstream] = {
+    upstream.api: upstream
+    for upstream in (
+        # The base URLs of the SDKs lack /v1 for Anthropic and Gemini: it stands in the path that they ask for.
+        Upstream(
+            api="anthropic",
+            shape="anthropic",
+            provider="anthropic",
+            base_url="https://api.anthropic.com",
+            is_own=True,
+        ),
+        Upstream(api="openai", shape="openai", provider="openai", base_url="https://api.openai.com", is_own=True),
+        Upstream(
+            api="gemini",
+            shape="gemini",
+            provider="gemini",
+            base_url="https://generativelanguage.googleapis.com",
+            is_own=True,
+        ),
+        # ollama 0.6.3, _client.py: OLLAMA_HOST, else this; read on 2026-11-25.
+        Upstream(api="ollama", shape="ollama", base_url="http://127.0.0.1:11434"),
+    )
+}
+SHAPES: dict[str, Shape] = {"anthropic": "anthropic", "gemini": "gemini"}
+"""The shape of a provider's errors; all others follow OpenAI's."""

@@ -1,0 +1,113 @@
+"""Bodies are compressed as they pass, and decompressed where they are written down: a key cannot be found in gzip.
+
+A decoder takes chunks however they were cut. Whatever is broken or unknown ends the record of that body and says why;
+what came before stays.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+PIECE_BYTES = 256
+"""zstd has no bound of its own: so many bytes become 8 MB at most."""
+OUTPUT_BYTES = 1024 * 1024
+"""The most that one step of a decoder gives."""
+
+
+class Undecodable(Exception):
+    """A body that cannot be decompressed; the message says why, in words for people."""
+
+
+class Decoder(Protocol):
+    """Gives what chunks hold."""
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        """What a further chunk holds, in pieces that are not large. Raises: Undecodable."""
+        ...
+
+
+def find_decoder(encoding: str) -> Decoder:
+    """The decoder of a ``Content-Encoding``. Raises: Undecodable."""
+    made = _DECODERS.get(encoding.strip().lower())
+    if made is None:
+        raise Undecodable(f"its encoding is {encoding[:40]!r}, which headish does not read")
+    return made()
+
+
+class _Plain:
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        yield data
+
+
+class _Zlib:
+    """gzip, of one member or several, and deflate, with and without zlib's frame."""
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self._stream = zlib.decompressobj(bits)
+        self._begun = False
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._stream.eof:
+                self._stream = zlib.decompressobj(self._bits)
+            try:
+                yield self._stream.decompress(data, OUTPUT_BYTES)
+            except zlib.error as error:
+                if self._begun or self._bits != zlib.MAX_WBITS:
+                    raise Undecodable(f"it cannot be decompressed ({error})") from None
+                self._bits = -zlib.MAX_WBITS  # what some servers call deflate
+                self._stream = zlib.decompressobj(self._bits)
+                continue
+            finally:
+                self._begun = True
+            data = self._stream.unused_data or self._stream.unconsumed_tail
+
+
+class _Brotli:
+    def __init__(self) -> None:
+        import brotli
+
+        self._stream, self._error = brotli.Decompressor(), brotli.error
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        try:
+            yield self._stream.process(data, output_buffer_limit=OUTPUT_BYTES)
+            while not self._stream.can_accept_more_data():
+                yield self._stream.process(b"", output_buffer_limit=OUTPUT_BYTES)
+        except self._error:
+            raise Undecodable("it cannot be decompressed (brotli)") from None
+
+
+class _Zstandard:
+    def __init__(self) -> None:
+        import zstandard
+
+        self._make: Callable[[], Any] = lambda: zstandard.ZstdDecompressor().decompressobj()
+        self._error: type[Exception] = zstandard.ZstdError
+        self._stream = self._make()
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        try:
+            for at in range(0, len(data), PIECE_BYTES):
+                piece = data[at : at + PIECE_BYTES]
+                while piece:
+                    if self._stream.eof:  # a body may be several frames
+                        self._stream = self._make()
+                    yield self._stream.decompress(piece)
+                    piece = self._stream.unused_data
+        except self._error as error:
+            raise Undecodable(f"it cannot be decompressed ({error})") from None
+
+
+_DECODERS: dict[str, Callable[[], Decoder]] = {
+    "": _Plain,
+    "identity": _Plain,
+    "gzip": lambda: _Zlib(zlib.MAX_WBITS + 16),
+    "x-gzip": lambda: _Zlib(zlib.MAX_WBITS + 16),
+    "deflate": lambda: _Zlib(zlib.MAX_WBITS),
+    "br": _Brotli,
+    "zstd": _Zstandard,
+}

@@ -1,0 +1,202 @@
+"""Takes what passes off the event loop's hands: a call hands over its chunks, and a thread writes them down.
+
+Nothing here waits for the disk. Chunks are gathered for a moment and written together by one thread, which also
+decompresses and takes keys out. Where the thread does not keep up, because a disk hangs, calls are dropped and counted;
+what passes does not notice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from headish.gateway.recording.bodies import RecordedBody
+from headish.gateway.spool import (
+    CallBegin,
+    CallEnd,
+    ResponseHead,
+    SpoolFrame,
+    SpoolKind,
+    SpoolWriter,
+    begin,
+    end,
+    head,
+)
+
+GATHERED_SECONDS = 0.01
+"""So long chunks are gathered: what a killed gateway loses at most."""
+SEALED_SECONDS = 1.0
+"""After so long without a call the segment is sealed, so that the reader can remove it."""
+WAITING_LIMIT_BYTES = 64 * 1024 * 1024
+"""The most bytes that wait for the thread."""
+CONFIRMED_SECONDS = 2.0
+"""How long a call that has to be recorded waits for its beginning to be written."""
+
+_Job = Callable[[], Iterable[SpoolFrame]]
+
+
+class Spooler:
+    """Writes the frames of all calls, in the order in which they were handed over. For one event loop."""
+
+    def __init__(self, writer: SpoolWriter) -> None:
+        self._writer = writer
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="headish-spool")
+        self._jobs: list[_Job] = []
+        self._bytes = 0
+        self._is_busy = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._sealing: asyncio.TimerHandle | None = None
+        self._dropped = 0
+        self.open_calls = 0
+
+    @property
+    def unrecorded(self) -> int:
+        """How many calls passed of which something is not in the spool."""
+        return self._writer.unrecorded + self._dropped
+
+    @property
+    def failure(self) -> str | None:
+        """Why the last attempt to write failed; None where it went well."""
+        return self._writer.failure
+
+    def put(self, job: _Job, size: int = 0) -> bool:
+        """Hand over what makes frames, in the thread; False where too much waits already. Never waits."""
+        if size and self._bytes + size > WAITING_LIMIT_BYTES:
+            return False
+        self._jobs.append(job)
+        self._bytes += size
+        if self._timer is None and not self._is_busy:
+            self._timer = asyncio.get_running_loop().call_later(GATHERED_SECONDS, self._flush)
+        return True
+
+    def drop(self) -> None:
+        """Count a call of which something is not in the spool, because the thread does not keep up."""
+        self._dropped += 1
+
+    async def confirm(self, frame: SpoolFrame) -> bool:
+        """Write the beginning of a call now; whether it is in the spool."""
+        written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, frame)
+        try:
+            return await asyncio.wait_for(asyncio.shield(written), CONFIRMED_SECONDS)
+        except TimeoutError:
+            return False
+
+    async def close(self, seconds: float) -> None:
+        """Write what waits and seal the segment, within a time: a disk may hang."""
+        for timer in filter(None, (self._timer, self._sealing)):
+            timer.cancel()
+        jobs, self._jobs = self._jobs, []
+        work = asyncio.get_running_loop().run_in_executor(self._thread, self._finish, jobs)
+        await asyncio.wait([work], timeout=seconds)
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _confirm(self, frame: SpoolFrame) -> bool:
+        before = self._writer.unrecorded
+        self._writer.write([frame])
+        return self._writer.unrecorded == before
+
+    def _finish(self, jobs: list[_Job]) -> None:
+        self._writer.write(_frames(jobs))
+        self._writer.seal()
+
+    def _flush(self) -> None:
+        self._timer = None
+        jobs, self._jobs, self._bytes = self._jobs, [], 0
+        self._run(lambda: self._writer.write(_frames(jobs)), self._written)
+
+    def _written(self) -> None:
+        if self._sealing is not None:
+            self._sealing.cancel()
+        self._sealing = asyncio.get_running_loop().call_later(SEALED_SECONDS, self._seal)
+        self._go_on()
+
+    def _seal(self) -> None:
+        if not (self.open_calls or self._jobs or self._is_busy):
+            self._run(self._writer.seal, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._jobs and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(GATHERED_SECONDS, self._flush)
+
+    def _run(self, work: Callable[[], None], then: Callable[[], None]) -> None:
+        self._is_busy = True
+
+        def ended(_: object) -> None:
+            self._is_busy = False
+            then()
+
+        asyncio.get_running_loop().run_in_executor(self._thread, work).add_done_callback(ended)
+
+
+def _frames(jobs: list[_Job]) -> Iterator[SpoolFrame]:
+    for job in jobs:
+        yield from job()
+
+
+class Recording:
+    """What is written down of one call. Each method returns at once."""
+
+    def __init__(self, spooler: Spooler, call: str, secrets: Iterable[str]) -> None:
+        self.call = call
+        self._spooler, self._secrets = spooler, list(secrets)
+        self._bodies: dict[SpoolKind, RecordedBody] = {}
+        self._is_dropped = False
+        spooler.open_calls += 1
+
+    def begin(self, value: CallBegin) -> SpoolFrame:
+        """The frame that begins the call: hand it to ``start``, or to the spooler's ``confirm``."""
+        return begin(self.call, value)
+
+    def start(self, frame: SpoolFrame) -> None:
+        """Write the beginning with what comes next."""
+        self._put(lambda: [frame])
+
+    def expect(self, kind: SpoolKind, content_type: str, encoding: str, *, is_refusal: bool = False) -> None:
+        """Say what a body will be, before its first chunk."""
+        self._bodies[kind] = RecordedBody(self._secrets, content_type, encoding, is_refusal=is_refusal)
+
+    def chunk(self, kind: SpoolKind, data: bytes) -> None:
+        """Write a chunk of a body."""
+        body = self._bodies[kind]
+        self._put(lambda: [SpoolFrame(kind, self.call, piece) for piece in body.feed(data)], len(data))
+
+    def sent(self) -> None:
+        """The body of the request is whole."""
+        self._put(lambda: [*self._rest(SpoolKind.REQUEST), SpoolFrame(SpoolKind.SENT, self.call, b"")])
+
+    def head(self, value: ResponseHead) -> None:
+        """The answer has begun."""
+        self._put(lambda: [head(self.call, value)])
+
+    def end(self, value: CallEnd) -> None:
+        """The call has ended."""
+        self._spooler.open_calls -= 1
+        self._spooler.put(lambda: self._ending(value))
+
+    def _ending(self, value: CallEnd) -> Iterator[SpoolFrame]:
+        for kind in (SpoolKind.REQUEST, SpoolKind.RESPONSE):
+            yield from self._rest(kind)
+        left_out = next((body.left_out for body in self._bodies.values() if body.left_out), None)
+        outcome = "unrecorded" if self._is_dropped else value.outcome
+        yield end(
+            self.call,
+            CallEnd(
+                outcome=outcome,
+                at=value.at,
+                first_byte_at=value.first_byte_at,
+                request_bytes=value.request_bytes,
+                response_bytes=value.response_bytes,
+                error=value.error,
+                left_out=left_out,
+            ),
+        )
+
+    def _rest(self, kind: SpoolKind) -> list[SpoolFrame]:
+        body = self._bodies.get(kind)
+        return [] if body is None else [SpoolFrame(kind, self.call, piece) for piece in body.finish()]
+
+    def _put(self, job: _Job, size: int = 0) -> None:
+        if not self._is_dropped and not self._spooler.put(job, size):
+            self._is_dropped = True
+            self._spooler.drop()

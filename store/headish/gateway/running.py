@@ -1,0 +1,190 @@
+"""Run the gateway: an HTTP server in front of the proxy, and ``/healthz``.
+
+listener = socket.create_server(("127.0.0.1", 8322))
+run_gateway(GatewaySettings(folder="…", port=8322), listener)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import msgspec
+from aiohttp import web
+from msgspec import Struct
+
+from headish.gateway.passing.access import AccessFile
+from headish.gateway.passing.gate import Gate, Refused
+from headish.gateway.passing.proxy import Proxy, undress
+from headish.gateway.passing.upstreams import UPSTREAMS
+from headish.gateway.recording.spooling import Spooler
+from headish.gateway.spool import SpoolWriter
+from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
+from headish.values.access.hosts import LOOPBACK_NETWORKS, known_hosts
+
+STREAMS_SECONDS = 30.0
+"""How long calls that have begun may go on once the gateway was told to end."""
+CLOSE_SECONDS = 5.0
+"""How long the last frames may take to be written then."""
+TOLD_SECONDS = 60.0
+"""How often the gateway says that calls are not recorded, while they are not."""
+CONNECT_SECONDS = 30.0
+HEAD_BYTES = 64 * 1024
+"""The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
+
+SPOOL_FOLDER, ACCESS_FILE = "spool", "access.json"
+
+
+class GatewaySettings(Struct, frozen=True):
+    """How the gateway runs. It is plain data, so that it passes from process to process.
+
+    ``folder`` holds the spool and the file of tokens. ``origins`` are pages and apps that may send calls.
+    ``base_urls`` sends a word of the path to another place than the table's.
+    """
+
+    folder: str
+    host: str = "127.0.0.1"
+    port: int = 8322
+    public_urls: tuple[str, ...] = ()
+    behind_proxy: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    require_record: bool = False
+    spool_limit_bytes: int = SPOOL_LIMIT_BYTES
+    base_urls: Mapping[str, str] = {}
+
+
+class Health(Struct, frozen=True, kw_only=True):
+    """What ``/healthz`` says. ``status`` is ``ok``, or ``unrecorded`` while calls pass that cannot be recorded."""
+
+    status: str
+    calls: int
+    open: int
+    unrecorded: int
+    spool_bytes: int
+    failure: str | None
+
+
+class Gateway:
+    """The parts of a running gateway."""
+
+    def __init__(self, settings: GatewaySettings, gate: Gate, proxy: Proxy, spooler: Spooler) -> None:
+        self._settings, self._gate, self._proxy, self.spooler = settings, gate, proxy, spooler
+        self._calls = 0
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request."""
+        try:
+            if request.raw_path == "/healthz":
+                self._gate.check_sender(request)
+                return web.Response(body=msgspec.json.encode(self.health()), content_type="application/json")
+            passage = await self._gate.admit(request)
+        except Refused as refused:
+            return refused.response
+        self._calls += 1
+        return await self._proxy.pass_on(request, passage)
+
+    def health(self) -> Health:
+        """How it is."""
+        failure = self.spooler.failure
+        return Health(
+            status="ok" if failure is None else "unrecorded",
+            calls=self._calls,
+            open=self.spooler.open_calls,
+            unrecorded=self.spooler.unrecorded,
+            spool_bytes=sum_of(Path(self._settings.folder) / SPOOL_FOLDER),
+            failure=failure,
+        )
+
+    def stop(self) -> None:
+        """What breaks off from now on is the gateway's doing."""
+        self._proxy.is_stopping = True
+
+    async def tell(self, say: Callable[[str], None]) -> None:
+        """Say once a minute how many calls were not recorded since the last time."""
+        told = 0
+        while True:
+            await asyncio.sleep(TOLD_SECONDS)
+            if self.spooler.unrecorded > told:
+                say(f"headish gateway: {self.spooler.unrecorded - told} calls not recorded: {self.spooler.failure}")
+                told = self.spooler.unrecorded
+
+
+@asynccontextmanager
+async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> AsyncIterator[Gateway]:
+    """A gateway that serves on a listening socket until the block ends; then calls that have begun get their time.
+
+    Raises: OSError where the spool's folder cannot be made; InvalidAddress.
+    """
+    folder = Path(settings.folder)
+    spooler = Spooler(SpoolWriter(folder / SPOOL_FOLDER, limit_bytes=settings.spool_limit_bytes))
+    upstreams = {
+        api: upstream if (url := settings.base_urls.get(api)) is None else upstream.moved(url)
+        for api, upstream in UPSTREAMS.items()
+    }
+    gate = Gate(
+        AccessFile(folder / ACCESS_FILE),
+        upstreams=upstreams,
+        hosts=known_hosts(settings.port, settings.public_urls),
+        origins=settings.origins,
+        peers=(*LOOPBACK_NETWORKS, *settings.behind_proxy),
+        needs_token=bool(settings.behind_proxy),
+    )
+    async with _open_session() as session:
+        gateway = Gateway(settings, gate, Proxy(session, spooler, require_record=settings.require_record), spooler)
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", gateway.handle)
+        app.on_response_prepare.append(undress)
+        runner = web.AppRunner(
+            app,
+            access_log=None,  # a path may hold a token
+            handler_cancellation=True,
+            auto_decompress=False,
+            max_line_size=HEAD_BYTES,
+            max_field_size=HEAD_BYTES,
+            shutdown_timeout=STREAMS_SECONDS,
+        )
+        await runner.setup()
+        await web.SockSite(runner, listener).start()
+        try:
+            yield gateway
+        finally:
+            gateway.stop()
+            await runner.cleanup()
+            await spooler.close(CLOSE_SECONDS)
+
+
+def _open_session() -> aiohttp.ClientSession:
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        # A model may think for an hour before its first word: only connecting has a limit.
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+        max_line_size=HEAD_BYTES,
+        max_field_size=HEAD_BYTES,
+    )
+    # aiohttp would ask again where a kept connection turns out to be closed, for methods that may be repeated. No
+    # public setting ends that; aiohttp's own test client sets the same attribute.
+    session._retry_connection = False
+    return session
+
+
+def run_gateway(settings: GatewaySettings, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT. Raises: as ``open_gateway``."""
+    asyncio.run(_serve(settings, listener))
+
+
+async def _serve(settings: GatewaySettings, listener: socket.socket) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with open_gateway(settings, listener) as gateway:
+        telling = asyncio.create_task(gateway.tell(lambda line: print(line, file=sys.stderr, flush=True)))
+        await ended.wait()
+        telling.cancel()

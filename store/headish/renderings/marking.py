@@ -1,0 +1,54 @@
+"""What a message says, as HTML that cannot run: Markdown without raw HTML and pictures, every other text escaped."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import escape
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+# What HTML refuses to hold: controls but tab and line breaks, and halves of surrogate pairs.
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[\w+#-]*")
+"""What a fence says where it names a language alone, or nothing."""
+
+
+def clean(text: str) -> str:
+    """Text that HTML can hold, escaped: for an element or for an attribute in quotes."""
+    return str(escape(_REFUSED.sub("�", text)))
+
+
+def write_markdown(text: str) -> str:
+    """The HTML of a message's Markdown. It holds no tag and no picture of the message's, and links to the web or to
+    mail alone."""
+    rendered: str = _markdown().render(_REFUSED.sub("�", text))
+    return rendered
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # late: only a page needs it
+
+    renderer = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    renderer.disable(["image", "html_block", "html_inline"])
+    renderer.validateLink = lambda url: _LINK.match(url.strip()) is not None  # type: ignore[method-assign]
+    renderer.add_render_rule("link_open", _open_link)
+    renderer.add_render_rule("fence", _write_fence)
+    return renderer
+
+
+def _write_fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    """A block of code, below the name of its file where the fence says more than a language."""
+    info = " ".join(tokens[index].info.split())
+    label = "" if _LANGUAGE.fullmatch(info) else f'<p class="file">{escape(info)}</p>\n'
+    return label + str(self.fence(tokens, index, options, env))
+
+
+def _open_link(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    return str(self.renderToken(tokens, index, options, env))

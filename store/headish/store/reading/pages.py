@@ -1,0 +1,224 @@
+"""Verbs that show a thread to people: write a page, whole or in pieces, and read a stretch of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.database.query import Connection
+from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, UnknownFormat, UnknownTurn
+from headish.history.conversations import find_conversation, read_conversation
+from headish.history.reading.decode import read_all_blocks
+from headish.history.reading.find import find_turn
+from headish.history.reading.options import fold_options
+from headish.history.reading.trees import build_thread, newest_end, read_stretch, read_whole_tree
+from headish.history.reading.walk import walk, walk_inherited
+from headish.history.windows.resolve import holds_overlays, is_overlaid
+from headish.rows.threads.walks import Walked, read_links
+from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.paging import check_limit
+from headish.store.reading.export import model_of
+from headish.store.space import Space
+from headish.values.checks.doors import door
+from headish.values.grammar import parse_headish
+from headish.values.ids import TurnId
+from headish.values.messages import Face
+from headish.values.results.threads import Stretch
+from headish.values.turns import TreeTurn
+
+if TYPE_CHECKING:
+    from headish.renderings.pages import PageMessage, ThreadPage
+
+PIECE_TURNS = 512
+"""How many turns are read, and held, at a time."""
+
+
+class _PageFacts(NamedTuple):
+    """What a page is made of beside its turns."""
+
+    head: TurnId
+    title: str | None
+    model: str | None
+
+
+@door()
+def stretch(
+    space: Space,
+    headish: str = "@",
+    *,
+    around: str | None = None,
+    start: int | None = None,
+    limit: int = 50,
+    onward: bool = False,
+) -> Stretch:
+    """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around one.
+
+    ``around`` is a turn of the thread, which then stands in the middle; near an end of the thread, the stretch ends
+    there and is as long. ``start`` counts from 0. ``onward``: the thread goes on behind the headish, to the end of the
+    branch that was begun last, and the stretch lies around the headish. Turns are as they were stored (``render`` shows
+    what overlays make of them).
+    Cost: a statement or two for the links and about ten for each 64 turns, however long the thread is; ``onward`` two
+    more. Every payload and digest is compared with what was stored.
+    Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for both ``around`` and ``start``, and
+    for numbers out of range; CorruptTurn.
+    """
+    wanted = check_limit(limit)
+    if start is not None and (around is not None or onward):
+        raise InvalidArgument("a stretch begins at start, or lies around a turn: not both")
+    if start is not None and (type(start) is not int or start < 0):
+        raise InvalidArgument(f"start counts turns from 0, so it is not {start}")
+    middle = None if around is None else parse_headish(around)
+
+    def work(connection: Connection, stored: StoredTurn) -> Stretch:
+        at = stored if onward else None
+        at = at if middle is None else find_turn(connection, space._number, middle)
+        end = newest_end(connection, space._number, stored.place) if onward else stored.place
+        place = None if at is None else (at.id, at.place)
+        return read_stretch(connection, space._number, end, wanted, around=place, start=start)
+
+    return space._read_at(headish, work)
+
+
+@door()
+def render(
+    space: Space,
+    headish: str = "@",
+    format: str = "html",
+    *,
+    branches: bool = False,
+    debug: bool = False,
+    title: str | None = None,
+) -> str:
+    """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
+
+    The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
+    other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
+    reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the conversation's
+    title; without one of these either, the first words of the user. The head of a page says
+    which model the thread asks, each reply which one answered. Turns that are hidden from people are left out, others
+    stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
+    Raises: UnknownFormat; CorruptTurn.
+    """
+    return "".join(render_pieces(space, headish, format, branches=branches, debug=debug, title=title))
+
+
+@door()
+def render_pieces(
+    space: Space,
+    headish: str = "@",
+    format: str = "html",
+    *,
+    branches: bool = False,
+    debug: bool = False,
+    title: str | None = None,
+) -> Iterator[str]:
+    """``render`` in pieces, each when it is reached: an HTML page without ``branches`` is never in memory as a whole.
+
+    Such a page is read in stretches of 512 turns, each in a transaction of its own. What is erased meanwhile is shown
+    as erased from there on.
+    Raises: as ``render``, before the first piece where it can be known.
+    """
+    from headish.renderings.formats import RENDERINGS  # late, as below
+
+    if format not in RENDERINGS:
+        raise UnknownFormat(format, tuple(RENDERINGS))
+    if branches or format != "html":
+        return iter((_render_whole(space, headish, format, branches, debug, title),))
+
+    def work(connection: Connection, stored: StoredTurn) -> tuple[_PageFacts, dict[TurnId, Face]]:
+        shown = _describe(connection, space, headish, stored, title)
+        is_overlaid = holds_overlays(connection, space._number, stored.place)
+        return shown, _faces(walk(connection, space._number, [stored.place])) if is_overlaid else {}
+
+    return _stream(space, *space._read_at(headish, work), debug)
+
+
+def _render_whole(space: Space, headish: str, format: str, branches: bool, debug: bool, title: str | None) -> str:
+    from headish.renderings.formats import render
+    from headish.renderings.pages import make_page
+
+    def work(connection: Connection, stored: StoredTurn) -> ThreadPage:
+        shown = _describe(connection, space, headish, stored, title)
+        walked = walk(connection, space._number, [stored.place])
+        if branches:
+            tree = read_whole_tree(connection, space._number, stored.place)
+            faces = _faces_of_tree(connection, space, walked, tree)
+        else:
+            links = read_links(connection, space._number, stored.place)
+            # A name may tell of a branch that does not leave with the page.
+            tree, faces = build_thread(connection, space._number, walked, links, named=debug), _faces(walked)
+        thread = [each.id for each in walked]
+        return make_page(thread, tree, title=shown.title, debug=debug, model=shown.model, faces=faces)
+
+    return render(space._read_at(headish, work), format)
+
+
+def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug: bool) -> Iterator[str]:
+    from headish.renderings.html import CLOSE_SECTION, open_section, stream_html, write_entry
+    from headish.renderings.pages import FIRST_SECTION, ThreadPage, find_title, read_entries
+
+    def entries() -> Iterator[list[PageMessage]]:
+        for each in _stretches(space, shown.head):
+            # A name may tell of a branch that does not leave with the page.
+            yield list(read_entries(each if debug else [replace(turn, bookmarks=()) for turn in each], faces, debug))
+
+    # Where nothing has a title, the first words of the user are looked for before anything is written.
+    title = shown.title or find_title(chain.from_iterable(entries()))
+    page = ThreadPage(title, shown.head, (), debug, shown.model)
+    written = ("".join(map(write_entry, each)) for each in entries())
+    return stream_html(page, chain([open_section(FIRST_SECTION)], written, [CLOSE_SECTION]))
+
+
+def _stretches(space: Space, head: TurnId) -> Iterator[tuple[TreeTurn, ...]]:
+    start, total = 0, 1
+    while start < total:
+        read = stretch(space, head, start=start, limit=PIECE_TURNS)
+        yield read.turns
+        start, total = start + PIECE_TURNS, read.total
+
+
+def _describe(connection: Connection, space: Space, headish: str, stored: StoredTurn, title: str | None) -> _PageFacts:
+    named = title or _title(connection, space, headish)
+    options = fold_options(walk_inherited(connection, space._number, [stored.place]))
+    return _PageFacts(stored.id, named, model_of(connection, space, options))
+
+
+def _title(connection: Connection, space: Space, headish: str) -> str | None:
+    """The title of the conversation that a headish is of; None where it has none, or is not the only one."""
+    parsed = parse_headish(headish)
+    named = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
+    try:
+        found = find_conversation(connection, space._number, named)
+        return read_conversation(connection, space._number, found).record.title
+    except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
+        return None
+
+
+def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:
+    """How people see the turns of a thread, as far as its overlays say."""
+    if not is_overlaid(walked):
+        return {}
+    from headish.history.windows.faces import see_faces  # late: few threads need it
+
+    return see_faces(walked, read_all_blocks(walked))
+
+
+def _faces_of_tree(
+    connection: Connection, space: Space, walked: Sequence[Walked], tree: Sequence[TreeTurn]
+) -> dict[TurnId, Face]:
+    """Those of the thread; of the turns beside it, what the branches that they are on say of them.
+
+    Cost: a walk for each other branch, if there is anything hidden or covered on one.
+    """
+    thread = {each.id for each in walked}
+    others = [turn for turn in tree if turn.id not in thread]
+    if not any(turn.attributes.overlay or turn.attributes.hidden for turn in others):
+        return _faces(walked)
+    from headish.history.windows.faces import strictest
+
+    ends = [turn_by_id(connection, space._number, turn.id) for turn in others if not turn.children]
+    faces = [_faces(walk(connection, space._number, [end.place])) for end in ends if end is not None]
+    return {turn: face for turn, face in strictest(faces).items() if turn not in thread} | _faces(walked)
