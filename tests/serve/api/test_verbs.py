@@ -86,7 +86,7 @@ def test_a_conversation_is_written_and_read_on_both_databases(place: Place, tmp_
         assert caller.get("turns", after=second["id"], limit=1)[0]["id"] == other["turn"]["id"]
         assert caller.get("messages", headish="main", form="chat")[0]["role"] == "user"
         assert "Paris" in caller.get("export", headish="main", format="chat")
-        assert caller.post("erase", headish=[second["id"]], reason="asked")["turns"][0]["id"] == second["id"]
+        caller.post("erase", headish=[second["id"]], reason="asked")
         gone = client.get(f"{API}/text", params={"headish": second["id"]})
         assert (gone.status_code, gone.json()["code"]) == (410, "TurnErased")
         assert caller.get("verify")["problems"] == []

@@ -111,3 +111,11 @@ _STATUSES: dict[type, int] = {
 }
 """The status of each class: input 400, right 403, unknown 404, taken 409, erased 410, moved 412, large 413, quota 429,
 provider 502, busy 503."""
+
+
+def statuses() -> list[tuple[int, list[str]]]:
+    """Each status, and the classes that have it."""
+    found: dict[int, list[str]] = {}
+    for kind, status in sorted(_STATUSES.items(), key=lambda each: (each[1], each[0].__name__)):
+        found.setdefault(status, []).append(kind.__name__)
+    return list(found.items())
