@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
     "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "token", "config"),
-    "Follow": ("follow", "position", "audit"),
+    "Follow": ("follow", "position", "audit", "mcp"),
     "Begin": ("demo", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""

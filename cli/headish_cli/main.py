@@ -59,6 +59,7 @@ COMMANDS = {
     "lint-transcript": "commands.converting",
     "list": "commands.finding.listing",
     "log": "commands.reading",
+    "mcp": "commands.mcp",
     "original": "commands.changing.overlays",
     "position": "commands.keeping.following",
     "pin": "commands.conversing",

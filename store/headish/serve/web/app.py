@@ -33,6 +33,7 @@ from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import WebState
 from headish.serve.access.token_book import TokenBook
 from headish.serve.api.routes import LARGE, api_routes
+from headish.serve.mcp.server import McpEndpoint
 from headish.values.access.trying import WrongTries
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
@@ -43,9 +44,11 @@ MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, a
 def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     """The application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
     settings.check()
+    mcp = McpEndpoint(settings)
     logins, tokens, tries = Logins(Path(settings.folder), time.time), TokenBook(database), WrongTries()
     app = Starlette(
-        routes=[route for mounted in MOUNTED for route in mounted(settings)],
+        routes=[*(route for mounted in MOUNTED for route in mounted(settings)), *mcp.routes()],
+        lifespan=mcp.running,
         exception_handlers={HeadishError: answer_error, HTTPException: answer_error, Exception: answer_error},
         middleware=[
             Middleware(Admission, settings=settings, logins=logins, find=tokens.find, tries=tries),
