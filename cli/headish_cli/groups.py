@@ -22,8 +22,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Name": ("bookmark", "title", "tag", "pin", "archive"),
     "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
-    "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "token", "config"),
-    "Follow": ("follow", "position", "audit", "mcp"),
+    "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
+    "Serve": ("serve", "token", "mcp"),
+    "Follow": ("follow", "position", "audit"),
     "Begin": ("demo", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""

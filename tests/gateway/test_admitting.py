@@ -14,7 +14,7 @@ import pytest
 
 from headish.gateway.passing.access import Access, PointerPlace, write_access
 from headish.gateway.passing.gate import _find_key
-from headish.gateway.passing.upstreams import UPSTREAMS, Target, read_target
+from headish.gateway.passing.upstreams import UPSTREAMS, CallTarget, read_target
 from headish.gateway.running import ACCESS_FILE
 from headish.values.access.tokens import Right, Token, make_token, token_hash
 from support.gateways import Running, running
@@ -207,8 +207,8 @@ def test_no_key_of_a_call_is_written_down_wherever_it_is_echoed(upstream: Upstre
 
 
 def test_a_target_is_read_as_it_was_sent() -> None:
-    assert read_target("/t/TOKEN/openai/v1/x?a=/t/") == Target("openai", None, "/v1/x", "a=/t/", "TOKEN")
-    assert read_target("/to/a%20b/x") == Target(None, "a%20b", "/x", "")
+    assert read_target("/t/TOKEN/openai/v1/x?a=/t/") == CallTarget("openai", None, "/v1/x", "a=/t/", "TOKEN")
+    assert read_target("/to/a%20b/x") == CallTarget(None, "a%20b", "/x", "")
     for path in ("", "/", "/other/v1", "/t/TOKEN", "/to/", "openai", "//openai/v1", "http://other/openai/v1"):
         assert read_target(path) is None, path
 

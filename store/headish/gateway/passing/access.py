@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.gateway.passing.headers import KEY_HEADERS, TOKEN_HEADER, Pairs
-from headish.gateway.passing.upstreams import SHAPES, UPSTREAMS, Shape, Target, Upstream
+from headish.gateway.passing.upstreams import SHAPES, UPSTREAMS, CallTarget, Shape, Upstream
 from headish.values.access.tokens import PREFIX, Token, find_token
 
 RIGHT = "gateway"
@@ -70,7 +70,7 @@ def write_access(path: Path, access: Access) -> None:
     os.replace(new, path)
 
 
-class Shown(Struct, frozen=True):
+class ShownToken(Struct, frozen=True):
     """The token that a request shows, and in which header of keys it stands: that of ``x-headish-token`` and of
     ``/t/`` stands in none."""
 
@@ -78,28 +78,28 @@ class Shown(Struct, frozen=True):
     header: str | None = None
 
 
-def shown_token(target: Target, headers: Pairs) -> Shown | None:
+def shown_token(target: CallTarget, headers: Pairs) -> ShownToken | None:
     """The token that a request shows; None where it shows none."""
     lowered = {name.lower(): value for name, value in headers}
     if target.token is not None:
-        return Shown(target.token)
+        return ShownToken(target.token)
     if TOKEN_HEADER in lowered:
-        return Shown(lowered[TOKEN_HEADER])
+        return ShownToken(lowered[TOKEN_HEADER])
     for header in KEY_HEADERS:
         text = lowered.get(header, "").rpartition(" ")[2]
         if text.startswith(PREFIX):
-            return Shown(text, header)
+            return ShownToken(text, header)
     return None
 
 
-def find_admitted(access: Access, shown: Shown) -> Token | None:
+def find_admitted(access: Access, shown: ShownToken) -> Token | None:
     """What is known of a token that may send calls; None for any other."""
     token = find_token(access.tokens, shown.text, time.time_ns() // 1_000_000)
     return token if token is not None and RIGHT in token.rights else None
 
 
 def find_upstream(
-    access: Access, upstreams: Mapping[str, Upstream], target: Target, space: str | None
+    access: Access, upstreams: Mapping[str, Upstream], target: CallTarget, space: str | None
 ) -> Upstream | None:
     """Where a call goes: the table's place, or that of a pointer of the space; None for an unknown pointer."""
     if target.pointer is None:
@@ -117,6 +117,6 @@ def find_upstream(
     )
 
 
-def shape_of(target: Target) -> Shape:
+def shape_of(target: CallTarget) -> Shape:
     """How what was asked words its errors, where nothing more is known."""
     return UPSTREAMS[target.api].shape if target.api else "openai"

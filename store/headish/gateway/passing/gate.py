@@ -17,7 +17,7 @@ from headish.calls.keys import find_key
 from headish.errors import HeadishError
 from headish.gateway.passing.access import (
     AccessFile,
-    Shown,
+    ShownToken,
     find_admitted,
     find_upstream,
     shape_of,
@@ -26,7 +26,7 @@ from headish.gateway.passing.access import (
 from headish.gateway.passing.headers import Pairs, find_secrets, pairs_of, pass_headers, set_header
 from headish.gateway.passing.proxy import Passage, refuse
 from headish.gateway.passing.refusals import Cause
-from headish.gateway.passing.upstreams import Shape, Target, Upstream, read_target
+from headish.gateway.passing.upstreams import CallTarget, Shape, Upstream, read_target
 from headish.values.access.hosts import is_from, own_origin, sender_of
 from headish.values.access.tokens import PREFIX, Token
 from headish.values.access.trying import WrongTries
@@ -99,7 +99,7 @@ class Gate:
             )
         return await self._dress(target, upstream, headers, shown, token)
 
-    def _find_token(self, request: web.Request, shape: Shape, shown: Shown | None) -> Token | None:
+    def _find_token(self, request: web.Request, shape: Shape, shown: ShownToken | None) -> Token | None:
         """What is known of the token that a call shows; None where it shows none and needs none. Raises: Refused."""
         if PREFIX in request.query_string:
             raise Refused("token", shape, "a token of headish goes into a header or behind /t/, not into the query")
@@ -117,7 +117,7 @@ class Gate:
         raise Refused("token", shape, "headish knows no such token with the right gateway: headish token list")
 
     async def _dress(
-        self, target: Target, upstream: Upstream, headers: Pairs, shown: Shown | None, token: Token | None
+        self, target: CallTarget, upstream: Upstream, headers: Pairs, shown: ShownToken | None, token: Token | None
     ) -> Passage:
         """The headers as they go on: a token of headish is replaced by the upstream's key. Raises: Refused."""
         secrets = find_secrets(headers) + ([] if shown is None else [shown.text])

@@ -21,7 +21,7 @@ from yarl import URL
 
 from headish.gateway.passing.headers import Pairs, keep_headers, pairs_of, pass_headers, split_query
 from headish.gateway.passing.refusals import Cause, write_refusal
-from headish.gateway.passing.upstreams import Shape, Target, Upstream
+from headish.gateway.passing.upstreams import CallTarget, Shape, Upstream
 from headish.gateway.recording.redacting import KeyFilter
 from headish.gateway.recording.spooling import Recording, Spooler
 from headish.gateway.spool import CallBegin, CallEnd, Outcome, ResponseHead, SpoolKind
@@ -35,7 +35,7 @@ AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 class Passage(NamedTuple):
     """What was decided of a call before it passes. ``headers`` go to the upstream; ``secrets`` stand nowhere."""
 
-    target: Target
+    target: CallTarget
     upstream: Upstream
     headers: Pairs
     secrets: list[str]

@@ -46,7 +46,7 @@ class Upstream(Struct, frozen=True, kw_only=True):
         return Upstream(api=self.api, shape=self.shape, provider=self.provider, base_url=base_url)
 
 
-class Target(Struct, frozen=True):
+class CallTarget(Struct, frozen=True):
     """What a path of the gateway asks for. ``api`` is a word of ``UPSTREAMS``, or None for the pointer ``pointer``;
     ``path`` begins with a slash or is empty; ``query`` has no question mark."""
 
@@ -57,7 +57,7 @@ class Target(Struct, frozen=True):
     token: str | None = None
 
 
-def read_target(raw_path: str) -> Target | None:
+def read_target(raw_path: str) -> CallTarget | None:
     """What the target of a request asks for, as it was sent; None for what nobody answers."""
     path, _, query = raw_path.partition("?")
     token = None
@@ -67,8 +67,8 @@ def read_target(raw_path: str) -> Target | None:
     first, slash, rest = path[1:].partition("/")
     if first == "to":
         pointer, slash, rest = rest.partition("/")
-        return Target(None, pointer, slash + rest, query, token) if pointer else None
-    return Target(first, None, slash + rest, query, token) if first in UPSTREAMS else None
+        return CallTarget(None, pointer, slash + rest, query, token) if pointer else None
+    return CallTarget(first, None, slash + rest, query, token) if first in UPSTREAMS else None
 
 
 UPSTREAMS: dict[str, Upstream] = {

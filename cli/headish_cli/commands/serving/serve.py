@@ -1,0 +1,82 @@
+"""``serve``: the page, the API and the gateway of a database, until Ctrl-C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from headish_cli.options import GlobalOptions, pass_settings
+from headish_cli.printing.output import Told, say
+
+PORTS = click.IntRange(0, 65535)
+
+
+@click.command("serve")
+@click.option("--port", type=PORTS, default=8321, show_default=True,
+              help="The port of the page and the API; 0 takes a free one.")  # fmt: skip
+@click.option("--gateway-port", type=PORTS, default=8322, show_default=True, help="The port of the gateway.")
+@click.option("--no-gateway", is_flag=True, help="Pass no calls: the page and the API alone.")
+@click.option("--upstream", "upstreams", multiple=True, metavar="API=URL",
+              help="Pass calls of anthropic, openai, gemini or ollama to another address.")  # fmt: skip
+@click.option("--require-record", is_flag=True, help="Refuse calls that cannot be recorded, with status 503.")
+@click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN",
+              help="Pass what a page or an app of this origin sends.")  # fmt: skip
+@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+              help="The address to listen on; any but loopback needs --behind-proxy.")  # fmt: skip
+@click.option("--behind-proxy", multiple=True, metavar="CIDR", help="The network of the proxy in front, which has TLS.")
+@click.option("--public-url", "public_urls", multiple=True, metavar="URL",
+              help="Under which address a proxy or tunnel offers it.")  # fmt: skip
+@click.option("--user-header", metavar="NAME", help="The header in which the proxy names the user.")
+@click.option("--user-space", default="{user}", show_default=True, metavar="TEMPLATE", help="The space of a user.")
+@pass_settings
+def serve_command(
+    settings: GlobalOptions,
+    upstreams: tuple[str, ...],
+    open_page: bool,
+    host: str,
+    behind_proxy: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Serve the conversations of this database on this machine, and pass calls to providers and record them.
+
+    A program that lets its base URL be set talks to its own provider through the gateway, unchanged:
+    http://127.0.0.1:8322/anthropic, /openai/v1, /gemini, /ollama, or /to/POINTER. Its conversations appear in
+    'headish list'. Ctrl-C ends the server: calls that have begun get 30 seconds, and what passed is stored.
+    """
+    try:
+        from headish.serve.processes.settings import ServeSettings
+        from headish.serve.processes.supervising import run_server
+    except ImportError as error:
+        if error.name not in ("aiohttp", "h11", "multidict", "starlette", "uvicorn", "yarl"):
+            raise
+        raise Told("serving needs the extra: pip install 'headish[serve]'") from None
+    if host not in ("127.0.0.1", "localhost", "::1", "[::1]") and not behind_proxy:
+        raise click.UsageError(f"{host} can be reached from other machines: that needs --behind-proxy CIDR")
+    if not settings.read_only:
+        settings.open(create=True).close()  # makes and upgrades what is missing before anything listens
+    serving = ServeSettings(
+        target=settings.target,
+        space=settings.space,
+        read_only=settings.read_only,
+        host=host,
+        behind_proxy=behind_proxy,
+        upstreams=dict(map(_split, upstreams)),
+        **given,
+    )
+    if not run_server(serving, say=say, opened=_open if open_page else None):
+        raise Told("a process of the server could not start; it says above why")
+
+
+def _split(pair: str) -> tuple[str, str]:
+    api, equals, url = pair.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{pair!r} is not API=URL", param_hint="--upstream")
+    return api, url
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)

@@ -1,0 +1,85 @@
+"""A child process: what it is told on its standard input, and what it runs.
+
+    python -m headish.serve.processes.children
+
+The first line of the input is JSON of ``Told``. The input then stays open as long as the parent lives: where it ends,
+the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from headish.errors import HeadishError
+
+UNFIT = 3
+"""The exit code of a child that cannot do what it was told: what it says on stderr is for people."""
+PARENT_GONE_SECONDS = 45.0
+"""How long a child whose parent is gone may take to end."""
+
+
+class Told(Struct, frozen=True):
+    """What a child is told: its name, its settings, and the number of the listening socket that it was given."""
+
+    name: str
+    settings: msgspec.Raw
+    listener: int | None = None
+
+
+class ChildKind(NamedTuple):
+    """Where the function of a child is, and the class of its settings; each is imported by that child alone."""
+
+    function: str
+    settings: str
+
+
+CHILDREN = {
+    "web": ChildKind("headish.serve.web.running:run_web", "headish.serve.access.settings:WebSettings"),
+    "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings"),
+}
+
+
+def main() -> int:
+    """Run the child that the input names. Returns: its exit code."""
+    told = msgspec.json.decode(sys.stdin.buffer.readline(), type=Told)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    kind = CHILDREN[told.name]
+    settings = msgspec.json.decode(told.settings, type=_load(kind.settings))
+    try:
+        if told.listener is None:
+            _load(kind.function)(settings)
+        else:
+            _load(kind.function)(settings, socket.socket(fileno=told.listener))
+    except HeadishError as error:
+        print(f"headish {told.name}: {error}", file=sys.stderr, flush=True)
+        return UNFIT
+    return 0
+
+
+def _end_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    timer = threading.Timer(PARENT_GONE_SECONDS, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+
+
+def _load(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.partition(":")
+    loaded: Callable[..., Any] = getattr(import_module(module), attribute)
+    return loaded
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What ``headish serve`` was told, and what each of its processes is told of that."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from platformdirs import user_state_path
+
+from headish.database.identity import identify
+from headish.errors import InvalidArgument
+from headish.gateway.passing.upstreams import UPSTREAMS
+from headish.gateway.running import GatewaySettings
+from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES
+from headish.serve.access.settings import WebSettings
+from headish.values.checks.addresses import parse_address
+
+
+class ServeSettings(Struct, frozen=True, kw_only=True):
+    """How to serve a database. ``target`` and ``space`` are those of ``Store.open``; a port of 0 takes a free one."""
+
+    target: str
+    space: str = "default"
+    host: str = "127.0.0.1"
+    port: int = 8321
+    gateway_port: int = 8322
+    no_gateway: bool = False
+    read_only: bool = False
+    behind_proxy: tuple[str, ...] = ()
+    public_urls: tuple[str, ...] = ()
+    user_header: str | None = None
+    user_space: str = "{user}"
+    allow_origins: tuple[str, ...] = ()
+    require_record: bool = False
+    spool_limit_bytes: int = SPOOL_LIMIT_BYTES
+    upstreams: Mapping[str, str] = {}
+
+    @property
+    def has_gateway(self) -> bool:
+        """Whether calls are passed: not where nothing may be stored."""
+        return not (self.no_gateway or self.read_only)
+
+    def check(self) -> ServeSettings:
+        """Itself, if it may be served so. Raises: InvalidArgument, InvalidAddress."""
+        self.web.check()
+        if self.require_record and not self.has_gateway:
+            raise InvalidArgument("--require-record goes with a gateway")
+        for api, url in self.upstreams.items():
+            if api not in UPSTREAMS:
+                raise InvalidArgument(f"an upstream is one of {', '.join(UPSTREAMS)}, not {api[:80]!r}")
+            parse_address(url)
+        return self
+
+    def with_ports(self, port: int, gateway_port: int) -> ServeSettings:
+        """The same with the ports that were taken."""
+        return msgspec.structs.replace(self, port=port, gateway_port=gateway_port)
+
+    @property
+    def folder(self) -> str:
+        """Where the server keeps its spool, its logins and what it tells the gateway."""
+        return str(find_folder(self.target))
+
+    @property
+    def web(self) -> WebSettings:
+        """What the web process is told."""
+        return WebSettings(
+            target=self.target,
+            folder=self.folder,
+            space=self.space,
+            host=self.host,
+            port=self.port,
+            public_urls=self.public_urls,
+            read_only=self.read_only,
+            behind_proxy=self.behind_proxy,
+            user_header=self.user_header,
+            user_space=self.user_space,
+        )
+
+    @property
+    def gateway(self) -> GatewaySettings:
+        """What the gateway is told: nothing of the database."""
+        return GatewaySettings(
+            folder=self.folder,
+            host=self.host,
+            port=self.gateway_port,
+            public_urls=self.public_urls,
+            behind_proxy=self.behind_proxy,
+            origins=self.allow_origins,
+            require_record=self.require_record,
+            spool_limit_bytes=self.spool_limit_bytes,
+            base_urls=self.upstreams,
+        )
+
+    @property
+    def recorder(self) -> RecorderSettings:
+        """What the recorder is told."""
+        return RecorderSettings(target=self.target, folder=self.folder, space=self.space)
+
+
+class RecorderSettings(Struct, frozen=True):
+    """What the recorder needs: the database, the folder with the spool, and the space of calls without a token."""
+
+    target: str
+    folder: str
+    space: str = "default"
+
+
+def find_folder(target: str) -> Path:
+    """The folder of a server of this database: beside a file, else among the user's state, by a digest of the URL.
+
+    Raises: InvalidArgument for a database in memory, which no two processes share.
+    """
+    found = identify(target)
+    if found is None:
+        raise InvalidArgument("a database in memory cannot be served: its processes would each have one of their own")
+    if "://" not in found.target:
+        return Path(f"{found.target}.serve")
+    return user_state_path("headish") / "serve" / hashlib.sha256(found.target.encode()).hexdigest()[:16]

@@ -1,0 +1,262 @@
+"""The parent: takes the ports, starts the children, starts them again when they die, and ends them in order.
+
+The ports are taken here and handed down. So a client that connects while a child is started again waits a moment, and
+is not refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from headish.errors import InvalidArgument
+from headish.gateway.running import STREAMS_SECONDS
+from headish.serve.access.login import login_url
+from headish.serve.access.logins import Logins
+from headish.serve.processes.children import UNFIT, Told
+from headish.serve.processes.settings import ServeSettings
+
+FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
+"""A child that died is started again after the first delay; each further death in a row doubles it."""
+LIVED_SECONDS = 60.0
+"""A child that lived so long has not died in a row."""
+ENDING_SECONDS = {"gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
+"""In this order children are told to end, and how long each may take before it is killed."""
+
+NAME_VARIABLE = "HEADISH_PROCESS"
+"""Says in a child's environment which one it is: whoever looks at processes sees it there."""
+
+Say = Callable[[str], None]
+
+
+class Addresses(Struct, frozen=True):
+    """Where a server is: what a second one is told, and what other commands find it by."""
+
+    pid: int
+    web: str
+    gateway: str | None = None
+
+
+class Child:
+    """One child, from its first start to its end."""
+
+    def __init__(self, told: Told, say: Say) -> None:
+        self.name = told.name
+        self._told, self._say = told, say
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_ending = asyncio.Event()
+        self._has_lived = False
+
+    async def keep(self) -> bool:
+        """Start it, and again whenever it has died, until it is told to end. False where it cannot do what it was told
+        from the first."""
+        delay = FIRST_DELAY_SECONDS
+        while not self._is_ending.is_set():
+            begun = time.monotonic()
+            code = await self._run()
+            if self._is_ending.is_set():
+                break
+            lived = time.monotonic() - begun
+            if code == UNFIT and not self._has_lived:
+                return False
+            self._has_lived = True
+            delay = FIRST_DELAY_SECONDS if lived > LIVED_SECONDS else delay
+            self._say(f"headish serve: {self.name} has ended ({_meaning(code)}); it is started again in {delay:g} s")
+            await _wait(self._is_ending, delay)
+            delay = min(2 * delay, LONGEST_DELAY_SECONDS)
+        return True
+
+    async def end(self) -> None:
+        """Tell it to end, wait, and kill it if it does not."""
+        self._is_ending.set()
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), ENDING_SECONDS[self.name])
+        except TimeoutError:
+            process.kill()
+
+    def kill(self) -> None:
+        """End it now."""
+        self._is_ending.set()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+
+    async def _run(self) -> int:
+        listener = self._told.listener
+        self._process = process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "headish.serve.processes.children",
+            stdin=asyncio.subprocess.PIPE,
+            pass_fds=() if listener is None else (listener,),
+            env={**os.environ, NAME_VARIABLE: self.name},
+            process_group=0,  # Ctrl-C in a terminal is for the parent, which ends the others in order
+        )
+        assert process.stdin is not None
+        process.stdin.write(msgspec.json.encode(self._told) + b"\n")
+        return await process.wait()
+
+
+def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], None] | None = None) -> bool:
+    """Serve until SIGTERM or SIGINT; a second one ends at once. ``opened`` is called with the address that logs in.
+
+    Returns: whether every child could do what it was told.
+    Raises: InvalidArgument for settings that do not go together, for a port that is taken, and where another server
+    has the database; InvalidAddress; OSError.
+    """
+    settings.check()
+    with _alone(Path(settings.folder)) as lock, _listening(settings) as (listeners, taken):
+        addresses = Addresses(
+            pid=os.getpid(),
+            web=_url(taken.host, taken.port),
+            gateway=_url(taken.host, taken.gateway_port) if taken.has_gateway else None,
+        )
+        os.pwrite(lock, msgspec.json.encode(addresses), 0)
+        code = Logins(Path(taken.folder), time.time).make_code()
+        shown = login_url((taken.public_urls or (addresses.web,))[0].rstrip("/"), code)
+        say(f"headish serve: {shown} (opens once, within five minutes)")
+        if addresses.gateway is not None:
+            say(f"gateway: {addresses.gateway} with /anthropic, /openai/v1, /gemini, /ollama, /to/POINTER")
+        if opened is not None:
+            opened(shown)
+        return asyncio.run(_supervise(_children(taken, listeners, say)))
+
+
+def find_addresses(folder: Path) -> Addresses | None:
+    """Where the server of a folder is; None where none runs."""
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_addresses(lock)
+    finally:
+        os.close(lock)
+    return None
+
+
+async def _supervise(children: list[Child]) -> bool:
+    ended, hurried = asyncio.Event(), asyncio.Event()
+
+    def end() -> None:
+        (hurried if ended.is_set() else ended).set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    kept = [asyncio.ensure_future(child.keep()) for child in children]
+    waiting = asyncio.ensure_future(ended.wait())
+    # The first to end by itself is one that cannot do what it was told.
+    await asyncio.wait([waiting, *kept], return_when=asyncio.FIRST_COMPLETED)
+    ended.set()
+    hurrying = asyncio.ensure_future(hurried.wait())
+    for child in sorted(children, key=lambda each: [*ENDING_SECONDS].index(each.name)):
+        ending = asyncio.ensure_future(child.end())
+        await asyncio.wait([ending, hurrying], return_when=asyncio.FIRST_COMPLETED)
+    if hurried.is_set():
+        for child in children:
+            child.kill()
+    done = all(await asyncio.gather(*kept))
+    for task in (waiting, hurrying):
+        task.cancel()
+    return done
+
+
+def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
+    told: dict[str, Struct] = {"web": settings.web}
+    if settings.has_gateway:
+        told |= {"gateway": settings.gateway}
+    return [
+        Child(
+            Told(name, msgspec.Raw(msgspec.json.encode(each)), listeners[name].fileno() if name in listeners else None),
+            say,
+        )
+        for name, each in told.items()
+    ]
+
+
+@contextmanager
+def _listening(settings: ServeSettings) -> Iterator[tuple[dict[str, socket.socket], ServeSettings]]:
+    """The listening sockets of the children, and the settings with the ports that were taken."""
+    ports = {"web": settings.port} | ({"gateway": settings.gateway_port} if settings.has_gateway else {})
+    listeners: dict[str, socket.socket] = {}
+    try:
+        for name, port in ports.items():
+            listeners[name] = _listen(settings.host, port, name)
+        taken = {name: listener.getsockname()[1] for name, listener in listeners.items()}
+        yield listeners, settings.with_ports(taken["web"], taken.get("gateway", settings.gateway_port))
+    finally:
+        for listener in listeners.values():
+            listener.close()
+
+
+def _listen(host: str, port: int, name: str) -> socket.socket:
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        option = "--port" if name == "web" else "--gateway-port"
+        raise InvalidArgument(f"port {port} cannot be taken ({error.strerror}): choose another with {option}") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+_LOCK = "serve.lock"
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[int]:
+    """Hold the lock of a folder; the file says where the server is. The system frees it however the server ends."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            found = _read_addresses(lock)
+            where = f" at {found.web}, process {found.pid}" if found else ""
+            raise InvalidArgument(
+                f"this database is served already{where}: one server at a time has its spool"
+            ) from None
+        os.ftruncate(lock, 0)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _read_addresses(lock: int) -> Addresses | None:
+    try:
+        return msgspec.json.decode(os.pread(lock, 4096, 0), type=Addresses)
+    except msgspec.DecodeError:  # it is just about to write
+        return None
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://{host}:{port}"
+
+
+def _meaning(code: int) -> str:
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        pass

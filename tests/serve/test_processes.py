@@ -1,0 +1,193 @@
+"""The processes of ``headish serve``, as they are started, killed and ended."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from headish.errors import InvalidArgument
+from headish.gateway.spool import SpoolReader
+from headish.serve.processes.settings import ServeSettings, find_folder
+from headish.serve.processes.supervising import find_addresses
+from support.served import PATIENCE_SECONDS, Served, served
+from support.upstream import LAST, Asked, Step, Upstream, answer, chunked, head
+
+pytestmark = pytest.mark.slow
+
+PATH = "/anthropic/v1/messages"
+
+
+def is_alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until_gone(numbers: list[int]) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while any(map(is_alive, numbers)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream() as started:
+        yield started
+
+
+def test_one_command_serves_the_page_and_the_gateway_and_ends_in_order(tmp_path: Path, upstream: Upstream) -> None:
+    going = threading.Event()
+
+    def slow(_: Asked) -> Iterator[Step]:
+        yield head(200, "text/event-stream")
+        yield from chunked([b"data: 1\n\n"])
+        going.set()
+        yield 1.0
+        yield from chunked([b"data: 2\n\n"])
+        yield LAST
+
+    upstream.script = slow
+    with served(tmp_path, upstream) as server:
+        with urllib.request.urlopen(server.login, timeout=PATIENCE_SECONDS) as page:
+            assert page.status == 200
+        second = subprocess.run(
+            [sys.executable, "-m", "headish_cli", "--db", str(server.database), "serve", "--port", "0"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert second.returncode == 1
+        assert "is served already at http://127.0.0.1:" in second.stderr
+        assert str(server.process.pid) in second.stderr
+        found = find_addresses(find_folder(str(server.database)))
+        assert found is not None
+        assert (found.pid, found.gateway) == (server.process.pid, server.gateway)
+        answered: list[tuple[int, bytes]] = []
+        asking = threading.Thread(target=lambda: answered.append(server.ask(PATH)))
+        asking.start()
+        assert going.wait(PATIENCE_SECONDS)
+        children = list(server.children().values())
+        assert server.end() == 0
+        asking.join(PATIENCE_SECONDS)
+        assert answered == [(200, b"data: 1\n\ndata: 2\n\n")], "a call that had begun has its time"
+        wait_until_gone(children)
+        assert find_addresses(find_folder(str(server.database))) is None
+
+
+def test_a_killed_gateway_is_there_again_and_its_port_never_refuses(tmp_path: Path, upstream: Upstream) -> None:
+    upstream.script = lambda _: answer(b'{"ok": true}')
+    broken = (OSError, http.client.HTTPException)
+    with served(tmp_path, upstream) as server:
+        for round in range(2):
+            assert server.ask(PATH)[0] == 200
+            killed = server.kill("gateway")
+            wait_until_gone([killed])
+            status, body = 0, b""
+            while status == 0:  # a connection that the dead one had taken is broken, and none is refused
+                try:
+                    status, body = server.ask(PATH)
+                except ConnectionRefusedError:
+                    raise
+                except broken:
+                    continue
+            assert (round, status, body) == (round, 200, b'{"ok": true}')
+        assert server.told().count("gateway has ended (killed by signal 9)") == 2
+
+
+def test_children_end_with_a_parent_that_was_killed(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        server.ask("/healthz", None)
+        children = list(server.children().values())
+        server.process.kill()
+        server.process.wait()
+        wait_until_gone(children)
+        assert len(children) >= 2
+
+
+def test_what_was_spooled_when_the_gateway_was_killed_is_there(tmp_path: Path, upstream: Upstream) -> None:
+    def endless(_: Asked) -> Iterator[Step]:
+        yield head(200, "text/event-stream")
+        yield from chunked([b"data: half\n\n"])
+        while True:
+            yield 0.05
+
+    upstream.script = endless
+    with served(tmp_path, upstream) as server:
+        connection = http.client.HTTPConnection(urlsplit(server.gateway).netloc, timeout=PATIENCE_SECONDS)
+        connection.request("POST", PATH, b'{"asked": 1}')
+        assert connection.getresponse().read(12) == b"data: half\n\n"
+        assert upstream.asked[0].body == b'{"asked": 1}'
+        reader, call, until = SpoolReader(server.spool), None, time.monotonic() + PATIENCE_SECONDS
+        while call is None or call.response == b"":
+            call = next(iter(reader.read()), call)
+            assert time.monotonic() < until
+        server.kill("gateway")
+        assert upstream.gone.wait(PATIENCE_SECONDS), "the upstream sees it, too"
+        list(reader.read(is_over=True))
+        assert (call.request, call.response, call.is_abandoned) == (b'{"asked": 1}', b"data: half\n\n", True)
+        connection.close()
+
+
+def test_settings_that_do_not_go_together_are_refused_before_anything_listens(tmp_path: Path) -> None:
+    target = str(tmp_path / "a.db")
+    refused = [
+        ServeSettings(target=target, host="0.0.0.0"),
+        ServeSettings(target=target, read_only=True, require_record=True),
+        ServeSettings(target=target, upstreams={"other": "http://127.0.0.1:1"}),
+        ServeSettings(target=target, behind_proxy=("many",)),
+        ServeSettings(target=":memory:"),
+    ]
+    for settings in refused:
+        with pytest.raises(InvalidArgument):
+            settings.check()
+    assert not (tmp_path / "a.db.serve").exists()
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path, upstream: Upstream) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "headish_cli", "--db", str(tmp_path / "a.db"), "serve", "--port", str(upstream.port)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "HEADISH_CONFIG": os.devnull},
+    )
+    assert (run.returncode, run.stdout) == (1, "")
+    assert f"port {upstream.port} cannot be taken" in run.stderr
+    assert "--port" in run.stderr
+
+
+def test_a_server_without_a_gateway_has_none(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream, "--no-gateway") as server:
+        with urllib.request.urlopen(server.login, timeout=PATIENCE_SECONDS) as page:
+            assert page.status == 200
+        assert set(server.children()) == {"web"}
+        assert "gateway:" not in server.told()
+
+
+def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        assert isinstance(server, Served)
+        assert server.end() == 0
+    server.database.unlink()
+    server.database.mkdir()
+    run = subprocess.run(
+        [sys.executable, "-m", "headish_cli", "--db", str(server.database), "--read-only", "serve", "--port", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert run.returncode == 1
+    assert "headish web: " in run.stderr
