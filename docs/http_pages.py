@@ -17,9 +17,9 @@ HEAD = """# The HTTP API
 [the library](library.md) and gives what its `to_dict()` gives. [openapi.json](openapi.json) describes all of it in
 OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`.
 
-```console
-$ headish token add laptop --right read --right write
-$ curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish=main
+```sh
+headish token add laptop --right read --right write
+curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish=main
 ```
 
 - **Who.** A program shows a token: `Authorization: Bearer hdsh_…`. `headish token add` makes one for a space, with the

@@ -12,8 +12,11 @@ Layers, from the outside: ``Guard`` (host, target, peer, headers of answers), ``
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -34,6 +37,7 @@ from headish.serve.access.state import WebState
 from headish.serve.access.token_book import TokenBook
 from headish.serve.api.routes import LARGE, api_routes
 from headish.serve.mcp.server import McpEndpoint
+from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
@@ -48,7 +52,7 @@ def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     logins, tokens, tries = Logins(Path(settings.folder), time.time), TokenBook(database), WrongTries()
     app = Starlette(
         routes=[*(route for mounted in MOUNTED for route in mounted(settings)), *mcp.routes()],
-        lifespan=mcp.running,
+        lifespan=partial(_running, mcp),
         exception_handlers={HeadishError: answer_error, HTTPException: answer_error, Exception: answer_error},
         middleware=[
             Middleware(Admission, settings=settings, logins=logins, find=tokens.find, tries=tries),
@@ -58,6 +62,20 @@ def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     app.state.web = WebState(database, settings, logins, tokens, tries)
     # Outside of all that Starlette adds itself: an answer to a failure has its headers, too.
     return Guard(app, settings)
+
+
+@asynccontextmanager
+async def _running(mcp: McpEndpoint, app: Starlette) -> AsyncIterator[None]:
+    """What goes on as long as the application does."""
+    web: WebState = app.state.web
+    async with mcp.running(app):
+        telling = None if web.settings.read_only else asyncio.ensure_future(keep_telling(web))
+        try:
+            yield
+        finally:
+            if telling is not None:
+                telling.cancel()
+                await asyncio.gather(telling, return_exceptions=True)
 
 
 def _limit_of(path: str) -> int:
