@@ -32,6 +32,8 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     append_large       append_full in the large store; append_growth is its ratio to append_small
     processes_full     8 processes that append to one name, turns a second, and the size of the log; processes_normal
     threads_full       32 threads on one store, turns a second; the limit is one thread
+    import_chatgpt_N   an export of N turns into an empty store, a turn; the limit decodes it and adds the same turns
+    import_chatgpt_N_again  the same file once more, and _more: with 1 % more turns; the limit decodes it
     open_spaces        descriptors that 10,000 open spaces of one database take
     start_version      a process of ``headish --version``; start_log and start_resolve of those commands
     search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
@@ -75,6 +77,7 @@ DIMENSIONS = {
     "processes": "together",
     "threads": "together",
     "spaces": "together",
+    "imports": "importing",
     "indexing": "searching",
     "searching": "searching",
     "starts": "starting",
@@ -84,7 +87,7 @@ DIMENSIONS = {
 ON_CPU = [
     name
     for name, module in DIMENSIONS.items()
-    if module in ("appending", "reading", "showing", "growing", "starting", "searching")
+    if module in ("appending", "reading", "showing", "growing", "importing", "starting", "searching")
 ]
 """The groups in which one process works at a time: those whose processor's time says something."""
 

@@ -9,6 +9,7 @@ import pytest
 from headish.content import encoding, strictjson
 from headish.content.encoding import decode_payload, encode_payload, read_block, read_call
 from headish.errors import InvalidContent
+from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 
 TEXT = {"type": "text", "text": "a"}
 CALL = {"type": "tool_use", "name": "add", "id": "c", "input": {"a": [1, {"b": None}]}}
@@ -71,3 +72,26 @@ def test_both_readers_refuse_the_same(given: dict[str, Any]) -> None:
 def test_a_call_is_read_from_its_arguments_as_from_a_block(arguments: str) -> None:
     block = {"type": "tool_use", "name": "add", "id": "c", "raw": arguments}
     assert read_call("add", "c", arguments) == read_block(block)
+
+
+def test_blocks_that_a_reader_made_become_the_same_payload_at_a_glance_or_are_looked_at() -> None:
+    quick = []
+    for given in BLOCKS:
+        block = read_block(given)
+        assert encoding.encode_read((block,)) in (None, encode_payload((block,)))
+        quick.append(encoding.encode_read((block,)) is not None)
+    assert sum(quick) == 9
+    assert encoding.encode_read((read_block(TEXT), read_block(CALL))) is None
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Text(1), Text("\ud800"), Thinking("a", signature=b"a"), ToolUse("a"), ToolUse("a", input={"b": float("nan")}),  # type: ignore[arg-type]
+        ToolUse("a", input={1: 2}), ToolUse("a", input={}, raw="{}"), ToolResult("a", content=(Text(1),)),  # type: ignore[arg-type]
+        ToolResult("a", content=[Text("a")]), Text("a", opaque={"b": float("nan")}),  # type: ignore[arg-type]
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_a_block_that_is_not_what_its_kind_says_is_looked_at(block: ContentBlock) -> None:
+    assert encoding.encode_read((block,)) is None

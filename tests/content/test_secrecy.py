@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.content.secrecy import find_secret
+from headish.content import strictjson
+from headish.content.secrecy import find_secret, is_quiet
 from headish.errors import InvalidArgument, InvalidContent
 from support.insides import unchanged
 
@@ -121,3 +122,13 @@ def test_one_text_among_many_gives_a_key_away_and_its_place_is_told(text: str) -
     assert find_secret({**harmless, "last": [{"deep": f"behind words: {text}"}]}, "$") == "$.last[0].deep"
     assert find_secret({**harmless, text: 1}, "$") == "$"
     assert find_secret(harmless, "$") is None
+
+
+def test_a_text_that_is_quiet_at_a_glance_holds_no_key() -> None:
+    named = [{"a": [{f"{before}{name}{after}": "x"}]} for name in NAMES for before in ("", 'n"-', "é.") for after in
+             ("", "_value")]  # fmt: skip
+    shaped = [value for text in SHAPES for value in ({"a": text}, {"a": {text: 1}}, {"a": f'"{text}\n'})]
+    given = [value for value in (*named, *shaped, {f"{'x' * 120}_api_key": "x"}) if find_secret(value, "$")]
+    assert len(given) > len(NAMES) * 4 + len(SHAPES) * 3
+    assert [value for value in given if is_quiet(strictjson.encode(value).decode())] == []
+    assert is_quiet(strictjson.encode({"max_tokens": 1, "location": "https://host/", "title": "é"}).decode())

@@ -27,6 +27,29 @@ def test_a_value_comes_back_from_its_text(value: Any) -> None:
 
 
 @given(value=VALUES)
+def test_a_value_that_was_read_is_encoded_as_one_that_was_checked(value: Any) -> None:
+    assert strictjson.encode_read(value) in (None, strictjson.encode(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), [float("inf")], {1: 2}, {"a": {None: 1}}, (1, 2), ["\ud800"], {"\ud800": 1}, b"a", 1j, {1}],
+    ids=ascii,
+)
+def test_what_a_check_refuses_or_changes_is_left_to_it(value: Any) -> None:
+    assert strictjson.encode_read({"a": value}) is None
+    assert strictjson.encode_read({"a": [1, "é", None, {"b": -0.5}]}) is not None
+
+
+def test_nesting_is_left_to_the_check() -> None:
+    value: Any = 1
+    for _ in range(NESTING_LIMIT + 1):
+        value = [value]
+    assert strictjson.encode_read(value) is None
+    assert strictjson.encode_read(value[0]) is not None
+
+
+@given(value=VALUES)
 def test_objects_in_which_a_key_stands_twice_are_refused(value: Any) -> None:
     spelled = json.dumps(value)
     for text in (f'{{"a":{spelled},"a":1}}', f'[{{"\\u0061":{spelled},"b\\":":0,"a" :1}}]'):

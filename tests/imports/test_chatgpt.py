@@ -14,8 +14,9 @@ import pytest
 from headish import Store
 from headish.content import secrecy
 from headish.errors import InvalidArgument, InvalidImport
-from headish.imports import archives
+from headish.imports import archives, drafting
 from headish.imports.archives import Archive
+from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared import json_arrays
 from support.insides import unchanged
 from support.places import Place
@@ -279,6 +280,17 @@ class TestLargeAndBroken:
         assert (done.trees, done.broken) == (4, 0)
         assert [store.resolve(f"c{number}").messages[0].text for number in range(4)] == [each + "." for each in said]
 
+    def test_items_of_any_depth_are_cut_apart_at_any_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        deep: Any = {"a": '"}]', "b": []}
+        for depth in range(12):
+            deep = {"in": [deep, depth]} if depth % 2 else [deep, {"}": "{"}]
+        items = [{"x": [[[]]]}, deep, [], [[{}], deep], {"y": deep, "z": "\\"}]
+        data = json.dumps(items).encode()
+        for chunk in (1, 2, 3, 5, 11, 64, 10_000):
+            monkeypatch.setattr(json_arrays, "CHUNK_BYTES", chunk)
+            cut = json_arrays.split_items(io.BytesIO(data), "x", ImportNotes("x"), None)
+            assert [json.loads(each or b"") for each in cut] == items
+
     def test_memory_holds_one_conversation(self, store: Store) -> None:
         asked: list[int] = []
 
@@ -322,10 +334,13 @@ def test_two_imports_of_one_file_at_once_store_it_once(durable_place: Place) -> 
 
 
 def test_keys_are_looked_for_once_in_each_message(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[object] = []
-    look = secrecy._is_harmless
+    glanced, looked = list[str](), list[object]()
+    glance, look = drafting.is_quiet, secrecy._is_harmless
+    monkeypatch.setattr(drafting, "is_quiet", lambda encoded: (glanced.append(encoded), glance(encoded))[1])
     monkeypatch.setattr(secrecy, "_is_harmless", lambda value, prose: (looked.append(value), look(value, prose))[1])
     nodes = [node(f"m{each}", f"m{each - 1}" if each else "root", "user", text(f"Say {each}")) for each in range(20)]
+    nodes[7]["message"]["metadata"] = {"sort_key": "name"}
     done = memory.import_file(as_json(conversation("22222222", "Long", *nodes)))
     assert done.added == 20
-    assert sum("finished_successfully" in str(value) for value in looked) == 20
+    assert sum("finished_successfully" in each for each in glanced) == 20
+    assert sum("finished_successfully" in str(value) for value in looked) == 1

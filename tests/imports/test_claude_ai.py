@@ -123,6 +123,7 @@ def test_an_archive_is_told_from_chatgpts_and_a_second_import_stores_nothing(sto
         archive.writestr("users.json", "[]")
     file.seek(0)
     assert store.import_file(file).added == 4
+    assert store.import_file(as_json(BREAD)).added == 0
     with unchanged(store):
         assert store.import_file(as_json(BREAD)).added == 0
 

@@ -85,7 +85,7 @@ class TestClaudeCode:
     ) -> None:
         records = [*WORK, boundary(), summary(), line("user", "u3", "s1", "Go on")]
         with monkeypatch.context() as older:
-            older.setattr("headish.imports.storing.COVERED_LIMIT", 0)
+            older.setattr("headish.imports.keeping.storing.COVERED_LIMIT", 0)
             store.import_file(session(*records))
         assert store.find("claude-code:s1").meta.role == "user"
         assert store.import_file(session(*records, line("user", "u4", "u3", "More"))).added == 1

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.imports import storing
 from headish.imports.imported import Imported
-from headish.imports.storing import Preview
+from headish.imports.keeping import storing
+from headish.imports.keeping.storing import Preview
 from support.command import Command
 
 Line = dict[str, Any]

@@ -78,7 +78,7 @@ def import_command(
     """
     from headish.errors import InputError, UnknownFormat
     from headish.imports.imported import Imported
-    from headish.imports.storing import Preview
+    from headish.imports.keeping.storing import Preview
 
     if watch:
         refuse_beside_watch(files, bookmark, dry_run, further["continues"])

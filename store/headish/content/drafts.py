@@ -91,7 +91,7 @@ class TurnOptions(DocumentOptions, total=False):
     attributes: Attributes | Mapping[str, Any] | None
 
 
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, gc=False):
     """A turn to be stored. JSON fields are the bytes that will be stored, None if there is nothing to store."""
 
     payload: bytes
@@ -285,23 +285,6 @@ def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
     """
     system = {} if draft.system is None else strictjson.decode(draft.system, "system")
     return replace(draft, system=_encode_mapping({"reply": dict(reply), **system}, "system"))
-
-
-def with_clean_meta(draft: Draft, meta: Mapping[str, Any]) -> Draft:
-    """The draft with an application's meta, which was looked through for keys before.
-
-    Raises: InvalidContent, TooLarge.
-    """
-    return replace(draft, app=_encode_mapping(meta, "meta"))
-
-
-def with_form(draft: Draft, form: Mapping[str, Any]) -> Draft:
-    """The draft with how an API's client wrote it; without, where that is longer than a turn can keep."""
-    system = {} if draft.system is None else strictjson.decode(draft.system, "system")
-    try:
-        return replace(draft, system=_encode_mapping({"form": dict(form), **system}, "system"))
-    except TooLarge:
-        return draft
 
 
 def _draft(

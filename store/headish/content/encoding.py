@@ -29,6 +29,7 @@ from headish.values.blocks import (
     MediaSource,
     Other,
     Text,
+    Thinking,
     ToolResult,
     ToolUse,
 )
@@ -129,6 +130,31 @@ def encode_whole_text(text: str) -> bytes:
 def encode_plain(blocks: tuple[KnownBlock, ...]) -> bytes:
     """``encode_payload`` of blocks of known kinds, in which no unknown key is."""
     return _encode(blocks)
+
+
+def encode_read(blocks: tuple[ContentBlock, ...]) -> bytes | None:
+    """``encode_payload`` of blocks that a reader made, where the typed decoder gives them back equal: they need no
+    other look then. None where they do not come back, or are of kinds that ``read_content`` brings into one form."""
+    if not all(_is_simple(block) for block in blocks):
+        return None
+    try:
+        payload = _encode(blocks)
+        return payload if _decode_known(payload) == blocks else None
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _is_simple(block: ContentBlock) -> bool:
+    """Whether a block is of the kinds that have one form, and nothing nests in it."""
+    if isinstance(block, ToolResult):
+        return not block.extra and not block.opaque and all(type(each) is Text for each in block.content)
+    if isinstance(block, ToolUse) and (block.raw is not None or not _is_flat(block.input)):
+        return False
+    return isinstance(block, Text | Thinking | ToolUse) and not block.extra and not block.opaque
+
+
+def _is_flat(value: Any) -> bool:
+    return type(value) is dict and strictjson.SCALARS.issuperset(map(type, value.values()))
 
 
 def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:

@@ -21,7 +21,7 @@ from headish.values.times import milliseconds_of
 DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 
 
-class Facts(Struct, frozen=True):
+class Facts(Struct, frozen=True, gc=False):
     """The facts of one turn; those that were not given are None.
 
     ``said_at`` is in Unix milliseconds, ``key`` in UTF-8. The turn takes the place of the one that it ``supersedes``,

@@ -62,7 +62,7 @@ RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-re
 OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-record-1", b"headish-record-log-1"
 
 
-class DigestFields(Struct, frozen=True):
+class DigestFields(Struct, frozen=True, gc=False):
     """What enters a digest beside the parents. JSON fields are stored bytes, None where absent."""
 
     role: str

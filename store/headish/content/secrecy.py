@@ -41,6 +41,11 @@ _BEGINNINGS = (
     "hdsh_",    "earer ", "-----BEGIN ",
 )  # fmt: skip
 """One of them stands in every text that has a shape."""
+_ENDINGS = (
+    'key":', 'keys":', 'sation":', 'zation":', 'secret":', 'password":', 'passwords":', 'passwd":', 'passphrase":',
+    'bearer":', 'token":', 'value":',
+)  # fmt: skip
+"""One of them stands behind the name of a key in JSON without blanks, in lower case."""
 _SHORTEST = 19
 """A text that has a shape is at least so long."""
 _LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@")
@@ -72,6 +77,21 @@ def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | 
         if _gives_away(name, text):
             return where
     return None
+
+
+def is_quiet(encoded: str) -> bool:
+    """Whether a JSON text of ``strictjson.encode`` shows at a glance that ``find_secret`` finds nothing in its value.
+
+    False where it would have to look. Cost: some thirty searches for a few letters, whatever the value's shape.
+    """
+    for beginning in _BEGINNINGS:
+        if beginning in encoded:
+            return False
+    lowered = encoded.lower()
+    for ending in _ENDINGS:
+        if ending in lowered:
+            return False
+    return "://" not in encoded or "@" not in encoded
 
 
 def _is_harmless(value: Any, prose: Collection[str]) -> bool:
@@ -132,7 +152,7 @@ def _hide_shapes(text: str) -> str:
 
 
 def _is_named_like_one(name: str, text: str) -> bool:
-    return _is_name_of_keys(name[:_NAME_LIMIT]) and text != "" and _NO_KEY.fullmatch(text) is None
+    return _is_name_of_keys(name[-_NAME_LIMIT:]) and text != "" and _NO_KEY.fullmatch(text) is None
 
 
 @lru_cache(maxsize=1024)

@@ -62,6 +62,21 @@ def encode_mapping(value: Mapping[str, Any], what: str, limit_bytes: int) -> byt
     return encoded
 
 
+def encode_read(value: Any) -> bytes | None:
+    """The encoding of a value that came out of a decoder, where it needs no check: it comes back equal from its own
+    text, which NaN, a key that is no string and a value of another type do not. None where it does not, or is nested.
+
+    Cost: encoding and decoding it once, and no step of ours for what is in it.
+    """
+    try:
+        encoded = _encode(value)
+        if encoded.count(b"{") + encoded.count(b"[") <= NESTING_LIMIT and msgspec.json.decode(encoded) == value:
+            return encoded
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        pass  # it is told by ``check`` what is wrong with it
+    return None
+
+
 def decode(text: str | bytes, what: str, *, number: Callable[[str], Any] | None = None) -> Any:
     """The value of a JSON text, checked. ``number`` reads the text of a number in a way of its own; not of every
     integer, since nearly all are written as they were read.
@@ -150,7 +165,7 @@ def _check_items(items: Collection[Any], below: list[Any], texts: bool) -> bool:
     """Whether all scalars of a container are good; the containers in it are put ``below``."""
     if len(items) > _FEW:
         kinds = set(map(type, items))
-        if kinds <= _SCALARS:  # a long list of numbers or texts takes no step of ours for each
+        if kinds <= SCALARS:  # a long list of numbers or texts takes no step of ours for each
             tested = [kind for kind in kinds if kind is float or (texts and kind in _ALL_GOOD)]
             return all(_ALL_GOOD[kind]([item for item in items if type(item) is kind]) for kind in tested)
     for item in items:
@@ -311,7 +326,7 @@ def _is_short(value: int) -> bool:
 
 _NEGATIVE_ZERO = re.compile(r"-0(?![.eE0-9])")
 _ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')
-_SCALARS = frozenset((str, int, float, bool, type(None)))
+SCALARS = frozenset((str, int, float, bool, type(None)))
 _FEW = 16
 _PATH_SHOWN = 1000
 _MARK = "\ufeff"

@@ -9,6 +9,7 @@ import msgspec
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.erasing.erase import ErasureGrounds
+from headish.erasing.places import forget_imports
 from headish.errors import UnknownBookmark
 from headish.history.conversations import ListedConversation, change_record
 from headish.history.tombstones import now
@@ -73,6 +74,7 @@ def erase_name(
     number, before, _ = last_receipt(connection, space)
     became = _free_name(connection, space, number + 1)
     replace_name(connection, space, name, others, became)
+    forget_imports(connection, space)
     seq, change = take_change(connection, space)
     receipt = Receipt(
         number=number + 1,

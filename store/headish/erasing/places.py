@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.rows.keys import turns_by_ids
+from headish.rows.objects import KNOWN, remove_objects
 from headish.searching.index import forget_entries
 from headish.searching.index import forget_space as forget_index
 from headish.values.ids import TurnId
@@ -31,12 +32,21 @@ def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> 
     forget_entries(connection, space, turns_by_ids(connection, space, ids).values())
 
 
-REPEATING: tuple[Repeating, ...] = (Repeating("search index", _forget_words, forget_index),)
+def forget_imports(connection: Connection, space: int) -> None:
+    """Forget which exports were imported: hashes of their words, and keys. An import then looks at each message."""
+    remove_objects(connection, space, KNOWN, b"")
+
+
+REPEATING: tuple[Repeating, ...] = (
+    Repeating("search index", _forget_words, forget_index),
+    Repeating("known exports", lambda connection, space, ids: forget_imports(connection, space), forget_imports),
+)
 """The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
 
 GOES, GOES_WITH_META = "goes", "goes with `--meta`"
 OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a title that repeats a turn"
 OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
+DEFINED = "stays in the history of pointers and tools, also when it is removed; it goes with its space"
 ANSWERS = "stays until the answer that is arriving is stored; the preview names it"
 NAMED = "a name; its own command takes it (`spaces rm --erase`, `token remove`), or it goes with its space"
 WHOLE = "goes when nothing is left of the conversation (`--thread`, `--branch`), or with `erase --bookmark`"
@@ -74,9 +84,9 @@ COLUMNS: dict[str, str] = {
     "record_log.subject": WHOLE,
     "record_log.seal": PROOF,
     "definition.kind": PROOF,
-    "definition.name": NAMED,
+    "definition.name": DEFINED,
     "definition.hash": PROOF,
-    "definition.data": OF_PROGRAMS,
+    "definition.data": DEFINED,
     "definition.running": PROOF,
     "erasure.id": PROOF,
     "erasure.receipt": RECEIPTS,

@@ -63,6 +63,11 @@ class Archive:
         """The names of the members, sorted; folders and names that lead out of the archive are left out."""
         return sorted(name for name in self._safe if not name.endswith("/"))
 
+    @property
+    def listing(self) -> bytes:
+        """What the archive says of its members: their names, sizes and checksums."""
+        return repr([(name, info.file_size, info.CRC) for name, info in sorted(self._safe.items())]).encode()
+
     def open(self, member: str) -> BinaryIO:
         """A member, to be read to its end. Raises: InvalidImport for one that is encrypted or damaged, or a bomb."""
         info = self._safe[member]

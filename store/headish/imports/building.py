@@ -7,17 +7,13 @@ progress line) is walked through: what names it as its parent continues the last
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from headish.content.drafts import Draft, make_draft, with_clean_meta, with_form, with_reply
-from headish.content.facts import plausible_time
-from headish.content.forms.foreign import ForeignMessage, read_kept
-from headish.errors import HeadishError
+from headish.content.drafts import Draft
 from headish.imports.cleaning import name_from, within_limit, without_secrets
+from headish.imports.drafting import draft_node
 from headish.imports.imported import ImportedConversation, ImportedTree, Link, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceConversation, SourceMessage
-from headish.values.checks.attributes import is_header_value
 from headish.values.limits import TAGS_LIMIT, TITLE_LIMIT
 
 
@@ -153,42 +149,3 @@ def _tip(
         for each in before:
             leaves.pop(each, None)
     return max(leaves, key=lambda each: (latest[each], each))
-
-
-def draft_node(format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int) -> Draft | None:
-    """The draft of a message; None for one that says nothing, or is noted as broken."""
-    if node.content is None:
-        return None
-    meta, hid = without_secrets(node.meta)
-    if hid:
-        notes.change(node.where, "what looks like a key was hidden in meta")
-    meta, gone = within_limit(meta)
-    for key in gone:
-        notes.leave_out(node.where, f"{key}, too large for meta")
-    options = {
-        "role": node.role, "said_at": plausible_time(node.said_at), "key": node.key, "attributes": _attributes(node),
-        "inherited": node.inherited, "cache": node.cache,
-    }  # fmt: skip
-    try:
-        draft = make_draft(node.content, options, limit_bytes)
-        draft = with_clean_meta(draft, {format: meta}) if meta else draft
-        draft = draft if node.form is None else with_form(draft, node.form)
-        return with_reply(draft, node.reply) if node.reply else draft
-    except HeadishError as error:
-        notes.break_off(node.where, str(error))
-        return None
-
-
-def _attributes(node: SourceMessage) -> dict[str, str] | None:
-    """A name that no header can hold is left in the meta."""
-    named = node.speaker if node.speaker is not None and is_header_value(node.speaker) else None
-    return {key: value for key, value in (("hidden", node.hidden), ("speaker", named)) if value} or None
-
-
-def read_native(form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str) -> ForeignMessage | None:
-    """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
-    try:
-        return read_kept(form, entry)
-    except HeadishError as error:
-        notes.break_off(where, str(error))
-        return None

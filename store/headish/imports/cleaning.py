@@ -20,7 +20,8 @@ from headish.values.names import RESERVED, new_refusal
 HIDDEN = "<hidden: it looked like a key>"
 """Angle brackets: what stands in them is taken for no key (``secrecy``)."""
 NAME_CHARACTERS = 48
-_ROOM_BYTES = MAPPING_LIMIT_BYTES - 4096
+META_BYTES = MAPPING_LIMIT_BYTES - 4096
+"""So much of what a source says beside a message is kept with it, at the most."""
 _LONE = re.compile("[\ud800-\udfff]")
 _APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")
 
@@ -68,8 +69,8 @@ def within_limit(meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     sizes = {key: len(msgspec.json.encode(value)) + 100 for key, value in kept.items()}
     size_bytes = sum(sizes.values())
     # Sorted once: a message may have a hundred thousand keys.
-    for largest in sorted(sizes, key=lambda key: -sizes[key]) if size_bytes > _ROOM_BYTES else ():
-        if size_bytes <= _ROOM_BYTES:
+    for largest in sorted(sizes, key=lambda key: -sizes[key]) if size_bytes > META_BYTES else ():
+        if size_bytes <= META_BYTES:
             break
         size_bytes -= sizes[largest]
         del kept[largest]

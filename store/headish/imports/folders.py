@@ -23,6 +23,7 @@ from headish.content import strictjson
 from headish.database.query import Connection
 from headish.errors import InputError, InvalidImport
 from headish.imports.detection import detect_beginning, is_log
+from headish.imports.imported import EDITION
 from headish.imports.source_files import SourceFile, is_running, read_beginning
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, list_objects
@@ -163,8 +164,6 @@ def _without_payloads(found: list[Path]) -> list[Path]:
 
 
 KIND = "headish.imported"
-EDITION = 1
-"""Of the readers: where one learns to read more, every file is read again."""
 Stamps = dict[str, bytes]
 _OPEN = b"open "
 

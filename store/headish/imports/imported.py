@@ -14,6 +14,9 @@ from headish.errors import InvalidArgument
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 
+EDITION = 1
+"""Of the readers: where one learns to read more, every file is read again."""
+
 
 class ImportedConversation(Struct, frozen=True, kw_only=True):
     """What a source says of a conversation. ``names`` are those that its tip may get, the first choice first.

@@ -48,6 +48,11 @@ class ImportNotes:
         self.broken = self.held_back = 0
         self.counts: Counter[str] = Counter()
 
+    @property
+    def whole(self) -> ImportNotes:
+        """The notes that these are counted in."""
+        return self._outer or self
+
     def of(self, source: str) -> ImportNotes:
         """Notes of a file inside this one, counted together with these."""
         if source == self.source:
@@ -58,7 +63,7 @@ class ImportNotes:
 
     def break_off(self, where: str, reason: str) -> None:
         """A record that cannot be read."""
-        (self._outer or self).broken += 1
+        self.whole.broken += 1
         self._tell(where, "broken", reason)
 
     def leave_out(self, where: str, what: str) -> None:
@@ -68,7 +73,7 @@ class ImportNotes:
 
     def hold_back(self, where: str) -> None:
         """The last answer of a session that is still written: a later import has it whole."""
-        (self._outer or self).held_back += 1
+        self.whole.held_back += 1
         self._tell(where, "left out", "answer that may still be written; a later import has it whole")
 
     def keep(self, where: str, what: str) -> None:

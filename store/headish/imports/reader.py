@@ -13,7 +13,9 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from headish.imports.archives import Archive
 from headish.imports.imported import ImportedTree
+from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared.servers import ServerAddress
 from headish.imports.source_files import Progress, is_running
@@ -26,6 +28,7 @@ class ImportSource(NamedTuple):
     ``path`` is None for a stream. ``name`` is what errors call it. ``notes`` takes what has no place of its own, and
     records that are broken. A block of more than ``limit_bytes`` is refused. ``progress`` is called with the number of
     bytes read since the last call. With ``server`` the source is a database on a server, and the file is empty.
+    ``known``: which conversations of an export are in the space already; None where none is to be remembered.
     """
 
     file: BinaryIO
@@ -35,6 +38,7 @@ class ImportSource(NamedTuple):
     limit_bytes: int
     progress: Progress | None = None
     server: ServerAddress | None = None
+    known: ExportMemory | None = None
 
     @property
     def is_running(self) -> bool:
@@ -42,8 +46,20 @@ class ImportSource(NamedTuple):
         grown versions)."""
         return self.path is not None and is_running(self.path)
 
+    def remember(self, notes: ImportNotes, archive: Archive | None) -> ExportMemory | None:
+        """What is known of the conversations of an export's next file."""
+        if self.known is not None:
+            self.known.begin(notes, archive)
+        return self.known
 
-class SourceMessage(Struct, frozen=True, kw_only=True):
+    def met(self, tree: ImportedTree) -> ImportedTree:
+        """A conversation that was read, to be known from now on."""
+        if self.known is not None:
+            self.known.met(tree)
+        return tree
+
+
+class SourceMessage(Struct, frozen=True, kw_only=True, gc=False):
     """A message as its source tells it. ``content`` None: it says nothing, and what names it as its parent continues
     the last message before it.
 

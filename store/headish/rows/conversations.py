@@ -67,6 +67,25 @@ def record_by_key(connection: Connection, space: int, key: bytes) -> StoredRecor
     return _read(connection.row(BY_KEY, space=space, key=key))
 
 
+BY_KEYS = Query(
+    "what is said of named conversations by their keys",
+    f"""
+    SELECT c.key, c.data FROM conversation AS c
+    JOIN bookmark AS b ON b.name = c.subject
+    WHERE c.space = :space AND b.space = :space AND c.key IN ({WANTED})
+    """,
+)
+
+
+def records_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+    """``(key, data)`` of the records of conversations that have a name, and one of the keys.
+
+    Cost: one statement for each 64 keys.
+    """
+    rows = [row for portion in in_portions(keys) for row in connection.rows(BY_KEYS, space=space, **portion)]
+    return [(bytes(key), bytes(data)) for key, data in rows]
+
+
 BELOW_KEY = Query(
     "conversations whose keys lie between two",
     """

@@ -15,6 +15,8 @@ from headish.database.query import Connection, Query, Row
 from headish.errors import RecordChanged, UnknownObject
 from headish.values.names import Absent, stored_name
 
+KNOWN = "headish.known"
+"""The kind of the objects that say which exports were imported (``imports.keeping.known``)."""
 REMOVED = b""
 """The key under which a kind keeps the highest revision of what was removed."""
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from headish.history.reading.versions import Siblings, Version
     from headish.history.writing.copies import Copied
     from headish.imports.imported import Imported
+    from headish.imports.keeping.storing import Preview
     from headish.imports.notes import NoteListener
     from headish.imports.source_files import Progress as SourceFilesProgress
-    from headish.imports.storing import Preview
     from headish.providers.shared.values import Finding, Request
     from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
@@ -151,9 +151,11 @@ class StoreVerbs(StoreFront):
             self.sync.capture, headish=headish, provider=provider, replaces=replaces, lease_seconds=lease_seconds
         )
 
-    async def children(self, headish: str, *, limit: int | None = None, after: str | None = None) -> list[Turn]:
+    async def children(
+        self, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
+    ) -> list[Turn]:
         """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``."""
-        return await self._finish(self.sync.children, headish=headish, limit=limit, after=after)
+        return await self._finish(self.sync.children, headish=headish, limit=limit, after=after, versions=versions)
 
     async def compact(
         self, headish: str = '@', *, to: float | int = 0.4, over: float | int | None = None, ptr: str | None =
@@ -490,9 +492,10 @@ class StoreVerbs(StoreFront):
         """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``."""
         return await self._finish(self.sync.siblings, headish=headish, versions=versions)
 
-    async def stats(self) -> Stats:
-        """Counts and sizes of the space. Cost: two statements, however large it is."""
-        return await self._finish(self.sync.stats)
+    async def stats(self, *, versions: bool = False) -> Stats:
+        """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with
+        ``versions`` as often as it was stored."""
+        return await self._finish(self.sync.stats, versions=versions)
 
     @property
     def streams(self) -> AsyncStreams:

@@ -23,6 +23,7 @@ OPTIONS = ("cache", "attributes", "meta", "said_at", "key")
 WRAPPED = "message"
 """The key of an entry of any form, where options of headish's own stand beside it."""
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
+_SPELLED_MARKS = tuple(mark.encode() for mark in _MARKS)
 _GEMINI_ROLES = {"assistant": "model", "tool": "function"}
 
 
@@ -190,7 +191,9 @@ def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
     layout, further = find_difference(written, given, form.transport)
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
     kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
-    return Read(said.role, blocks, said.speaker, asked_cache(given), kept, {})
+    spelled = strictjson.encode(given)
+    cache = asked_cache(given) if any(mark in spelled for mark in _SPELLED_MARKS) else False
+    return Read(said.role, blocks, said.speaker, cache, kept, {})
 
 
 def is_neutral_entry(entry: Any) -> bool:

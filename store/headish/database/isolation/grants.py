@@ -38,7 +38,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "payload": ("size", "data"),
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
-        "stream": ("expires", "outcome", "turn"),
+        "stream": ("about", "expires", "outcome", "turn"),
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from msgspec.structs import replace
 
+from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
 from headish.imports.folders import (
     LOGS,
@@ -21,13 +22,15 @@ from headish.imports.folders import (
     stamp_of,
 )
 from headish.imports.imported import Imported, ThreadNaming
+from headish.imports.keeping.known import FORMATS as REMEMBERED
+from headish.imports.keeping.known import ExportMemory, KnownExports, read_known, read_noted
+from headish.imports.keeping.storing import Preview, in_tree_batches, preview_trees, store_trees
 from headish.imports.notes import ImportNote, ImportNotes, NoteListener
 from headish.imports.reader import ImportReader, ImportSource
 from headish.imports.readers.format_checks import check_fits, refuse_nothing
 from headish.imports.readers.shared.servers import ServerAddress, is_address
 from headish.imports.registry import READERS, find_reader, list_formats, read_trees
 from headish.imports.source_files import Progress, SourceFile
-from headish.imports.storing import Preview, in_tree_batches, preview_trees, store_trees
 from headish.rows.objects import object_is, put_object
 from headish.store.reading.search import bring_up_to_date_quietly
 from headish.store.space import Space
@@ -73,9 +76,9 @@ def import_file(
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
     nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
     (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.storing``) that is given
-    for several files counts what they share once, as it would be stored. A file that is packed with zstd is unpacked
-    while it is read.
+    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.keeping.storing``) that
+    is given for several files counts what they share once, as it would be stored. A file that is packed with zstd is
+    unpacked while it is read.
 
     Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
     how). Its format is named, never detected, and a built-in name wins.
@@ -86,6 +89,9 @@ def import_file(
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
+
+    Exports of ``chatgpt`` and ``claude`` are remembered by a hash: one that was imported as it is is not read again,
+    nor a conversation whose bytes are known, and ``told`` is not told of them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
@@ -110,7 +116,7 @@ def import_file(
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
         given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
         check_fits(given, format)
-        done = _import_trees(space, given, find_reader(format), dry_run)
+        done = _import_known(space, given, format, dry_run, force=force)
         if not (done.trees or done.messages or done.broken):
             refuse_nothing(given, format)
         return done
@@ -203,7 +209,7 @@ def _import_other(
             _refuse_names(found, names.bookmark, names.continues)
             path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
             given = ImportSource(file, path, name, ImportNotes(name, told), _limit(space), progress)
-            return _import_trees(space, given, find_reader(found), dry_run)
+            return _import_known(space, given, found, dry_run, force=names.force)
         if dry_run:
             raise InvalidArgument(f"a transcript ({found}) is not counted beforehand; convert it to look at it")
         importing = ThreadImport(space._read, space._store, space._number, space._payload_limit_bytes)
@@ -251,6 +257,29 @@ def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
         raise InvalidArgument(f"a file of {format} holds whole trees; continues is for one thread")
     if bookmark is not None:
         raise InvalidArgument(f"a file of {format} names its trees itself; bookmark is for one thread")
+
+
+def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool | Preview, *, force: bool) -> Imported:
+    """Import trees; of an export only what is not known, unless it is read by ``force``."""
+    if format not in REMEMBERED:
+        return _import_trees(space, given, find_reader(format), dry_run)
+
+    def recall(connection: Connection) -> ExportMemory:
+        known = KnownExports() if force else read_known(connection, space._number, format)
+        noted = read_noted(connection, space._number, (talk.key for talk in known.talks.values()))
+        return ExportMemory(format, _limit(space), known, noted)
+
+    memory = space._read(recall)
+    mark = memory.mark_file(given.file)
+    known = memory.find_file(mark)
+    if known is not None:
+        if given.progress is not None:
+            given.progress(memory.file_bytes)
+        return known
+    done = _import_trees(space, given._replace(known=memory), find_reader(format), dry_run).plus(memory.skipped)
+    if not dry_run:
+        space._write(lambda connection: memory.remember(connection, space._number, mark, done))
+    return done
 
 
 def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_run: bool | Preview) -> Imported:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from headish.imports.building import read_native
 from headish.imports.cleaning import NotJson, decode
+from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage

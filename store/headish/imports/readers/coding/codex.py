@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.forms.responses import ROLES, kind_of_item
-from headish.imports.building import read_native
+from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import RecordLine, read_records

@@ -20,8 +20,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.imports.building import read_native
 from headish.imports.cleaning import NotJson, decode
+from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import read_records

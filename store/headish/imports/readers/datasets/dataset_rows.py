@@ -27,13 +27,14 @@ from msgspec.structs import replace
 
 from headish.content.drafts import with_key
 from headish.content.forms.foreign import ForeignMessage
-from headish.imports.building import build_tree, read_native
+from headish.imports.building import build_tree
+from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
+from headish.imports.keeping.storing import digests_of
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of
 from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said
 from headish.imports.readers.datasets.tables import read_rows
-from headish.imports.storing import digests_of
 from headish.values.blocks import ToolUse
 
 CHAT, ROW = "chat", "row"

@@ -40,14 +40,14 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
         notes = given.notes.of(name)
         assets = Assets(archive, given.limit_bytes)
         progress = given.progress if archive is None else None
-        for where, record in read_items(file, name, notes, progress):
-            mapping = record.get("mapping") if isinstance(record, Mapping) else None
-            if not isinstance(mapping, Mapping):
+        for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
+            mapping = record.get("mapping") if isinstance(record, dict) else None
+            if not isinstance(mapping, dict):
                 notes.break_off(where, "a conversation is an object with a `mapping`")
                 continue
             tree = _ChatGPTConversation(record, mapping, where, notes, assets).tree(given.limit_bytes)
             if tree is not None:
-                yield tree
+                yield given.met(tree)
 
 
 class _ChatGPTConversation:
@@ -76,17 +76,17 @@ class _ChatGPTConversation:
 
     def _node(self, id: str, node: Any) -> SourceMessage:
         where = f"{self._where}, message {id}"
-        if not isinstance(node, Mapping):
+        if not isinstance(node, dict):
             self._notes.break_off(where, "a node is an object")
             return SourceMessage(id=id)
         parent, message = node.get("parent"), node.get("message")
         parent = parent if isinstance(parent, str) else None
-        if not isinstance(message, Mapping):
+        if not isinstance(message, dict):
             return SourceMessage(id=id, parent=parent)
         role, name = _author(message)
         said = message.get("content")
-        blocks, is_mapped = read_content(said if isinstance(said, Mapping) else {}, self._assets)
-        if not isinstance(said, Mapping):
+        blocks, is_mapped = read_content(said if isinstance(said, dict) else {}, self._assets)
+        if not isinstance(said, dict):
             self._notes.break_off(where, "a message has a `content`")
             return SourceMessage(id=id, parent=parent)
         blocks += self._attached(message, blocks)
@@ -111,11 +111,11 @@ class _ChatGPTConversation:
     def _attached(self, message: Mapping[str, Any], blocks: list[Block]) -> list[Block]:
         """Files that a message was sent with, where they are in the archive and the content does not show them."""
         details = message.get("metadata")
-        listed = details.get("attachments") if isinstance(details, Mapping) else None
+        listed = details.get("attachments") if isinstance(details, dict) else None
         shown = {block.get("asset") for block in blocks}
         found = []
         for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, Mapping) and isinstance(each.get("id"), str) and each["id"] not in shown:
+            if isinstance(each, dict) and isinstance(each.get("id"), str) and each["id"] not in shown:
                 name = each.get("name")
                 block = self._assets.document(each["id"], name if isinstance(name, str) else None)
                 found += [block] if block is not None else []
@@ -134,13 +134,13 @@ class _ChatGPTConversation:
                 break
             way[parent] = None
             node = self._mapping.get(parent)
-            message = node.get("message") if isinstance(node, Mapping) else None
+            message = node.get("message") if isinstance(node, dict) else None
             role = None
-            if isinstance(message, Mapping):
+            if isinstance(message, dict):
                 role, _name = _author(message)
                 if role == "assistant" and message.get("recipient") not in (None, "all"):
                     call = parent
-            if role == "user" or call is not None or not isinstance(node, Mapping):
+            if role == "user" or call is not None or not isinstance(node, dict):
                 break
             parent = node.get("parent") if isinstance(node.get("parent"), str) else None
         self._calls.update(dict.fromkeys(way, call))
@@ -149,7 +149,7 @@ class _ChatGPTConversation:
 
 def _author(message: Mapping[str, Any]) -> tuple[str, str | None]:
     author = message.get("author")
-    author = author if isinstance(author, Mapping) else {}
+    author = author if isinstance(author, dict) else {}
     role, name = author.get("role"), author.get("name")
     return (role if role in _ROLES else "user"), (name if isinstance(name, str) else None)
 
@@ -174,9 +174,9 @@ def _result(blocks: list[Block], name: str | None, call: str | None) -> Block:
 
 def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     details = message.get("metadata")
-    details = details if isinstance(details, Mapping) else {}
+    details = details if isinstance(details, dict) else {}
     model, finish = details.get("model_slug"), details.get("finish_details")
-    stop = finish.get("type") if isinstance(finish, Mapping) else None
+    stop = finish.get("type") if isinstance(finish, dict) else None
     reply = {"provider": "openai"}
     reply |= {"model": model} if isinstance(model, str) else {}
     return reply | ({"stop": stop} if isinstance(stop, str) else {})
@@ -186,7 +186,7 @@ def _hidden(message: Mapping[str, Any]) -> str | None:
     """From whom the source hides a message: people, who do not see it on the page, or the model, to which weight 0
     means that it was not sent."""
     details = message.get("metadata")
-    unseen = isinstance(details, Mapping) and details.get("is_visually_hidden_from_conversation") is True
+    unseen = isinstance(details, dict) and details.get("is_visually_hidden_from_conversation") is True
     weight = message.get("weight")
     unsent = isinstance(weight, int | float) and weight == 0
     return "both" if unseen and unsent else "people" if unseen else "model" if unsent else None

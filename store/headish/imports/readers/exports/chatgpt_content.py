@@ -71,12 +71,12 @@ def _parts(parts: Any, assets: Assets) -> list[Block]:
 
 def _part(part: Any, assets: Assets) -> Block:
     """A part that is no text: a file where the archive has it, else the pointer."""
-    pointer = part.get("asset_pointer") if isinstance(part, Mapping) else None
+    pointer = part.get("asset_pointer") if isinstance(part, dict) else None
     found = _ASSET.match(pointer.rpartition("//")[2]) if isinstance(pointer, str) else None
     document = assets.document(found[0]) if found is not None else None
     if document is not None:
         return document
-    if isinstance(part, Mapping) and part.get("content_type") == "audio_transcription":
+    if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
         return {"type": "text", "text": str(part.get("text") or ""), "opaque": {OPENAI: dict(part)}}
     return {"type": "provider", "provider": OPENAI, "data": part}
 
@@ -93,7 +93,7 @@ def _thoughts(content: Mapping[str, Any]) -> list[Block]:
     listed = content.get("thoughts")
     blocks: list[Block] = []
     for thought in listed if isinstance(listed, list) else ():
-        if isinstance(thought, Mapping):
+        if isinstance(thought, dict):
             words = {key: value for key, value in thought.items() if key != "content"}
             text = thought.get("content")
             text = text if isinstance(text, str) else ""

@@ -19,8 +19,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.content.media import guess_media_type
-from headish.imports.building import build_tree, read_native
+from headish.imports.building import build_tree
 from headish.imports.detection import open_exports
+from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
@@ -42,7 +43,8 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
     """
     for file, name, archive in open_exports(given):
         notes = given.notes.of(name)
-        for where, record in read_items(file, name, notes, given.progress if archive is None else None):
+        progress = given.progress if archive is None else None
+        for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
             messages = record.get("chat_messages", record.get("messages")) if isinstance(record, Mapping) else None
             if not isinstance(messages, list):
                 notes.break_off(where, "a conversation is an object with `chat_messages`")
@@ -50,7 +52,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
             talk = replace(_talk(record), messages=_nodes(record, messages, where, notes))
             tree = build_tree(talk, notes, given.limit_bytes)
             if tree is not None:
-                yield tree
+                yield given.met(tree)
 
 
 def _talk(record: Mapping[str, Any]) -> SourceConversation:

@@ -19,8 +19,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from headish.errors import InvalidImport
-from headish.imports.building import read_native
 from headish.imports.cleaning import NotJson, decode
+from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.logs.llm_messages import utc

@@ -26,8 +26,9 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft, make_document_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError
-from headish.imports.building import about_of, draft_node
+from headish.imports.building import about_of
 from headish.imports.cleaning import NotJson, decode, without_secrets
+from headish.imports.drafting import draft_node
 from headish.imports.imported import ImportedConversation, ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import RecordLine, read_records

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, BinaryIO
 
 from headish.errors import InvalidImport
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
+from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.source_files import Progress
 from headish.values.limits import IMPORT_LINE_BYTES
 
 # Possessive: what was matched is not tried again, so a long text costs one look.
-_PLAIN = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.S)
+_FLAT = rb'[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"'
+_PLAIN = re.compile(b"(?:%b)*+" % _FLAT, re.S)
+_DEPTH = 6
+"""So many levels of whole arrays and objects are stepped over at once."""
+_WHOLE = re.compile(
+    reduce(lambda inner, _: rb"(?:%b|[{\[]%b[}\]])*+" % (_FLAT, inner), range(_DEPTH), _PLAIN.pattern), re.S
+)
 _INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _SEPARATORS = re.compile(rb"[ \t\r\n,]*+\Z")
@@ -27,19 +35,28 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_items(
-    file: BinaryIO, name: str, notes: ImportNotes, progress: Progress | None = None, *, unwrap: bool = True
+    file: BinaryIO,
+    name: str,
+    notes: ImportNotes,
+    progress: Progress | None = None,
+    *,
+    unwrap: bool = True,
+    known: ExportMemory | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The items of an array with their places (``record 3``); of an object that holds ``conversations``, those
     (``unwrap``); else the object itself.
 
     Several arrays or objects may stand behind one another, as lines do. Memory holds the largest item. One that is no
-    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array.
+    JSON, or is too large, is noted as broken, and so is what stands in an array and is neither object nor array. One
+    that is ``known`` is left out.
     Raises: InvalidImport for what is neither, ends early, or is one object that is too large.
     """
     for number, data in enumerate(split_items(file, name, notes, progress), 1):
         where = f"record {number}"
         if data is None:
             notes.break_off(where, f"it is longer than {IMPORT_LINE_BYTES:,} bytes")
+            continue
+        if known is not None and known.skip(data):
             continue
         try:
             value, healed = decode(data)
@@ -50,6 +67,8 @@ def read_items(
             notes.change(where, "lone surrogates became U+FFFD")
         inner = value.get("conversations") if unwrap and isinstance(value, dict) else None
         if isinstance(inner, list):
+            if known is not None:
+                known.pass_over()
             yield from ((f"record {index}", item) for index, item in enumerate(inner, 1))
         else:
             yield where, value
@@ -141,8 +160,9 @@ class _ArrayScan:
             if mark and depth == 0:
                 begin, self._at = self._at, at + 1
                 return self._data[begin : self._at]
-            step = at + 1 if mark and mark != b'"' else at
-            at = self._plain_end(step)
+            found = _WHOLE.match(self._data, at + 1 if mark and mark != b'"' else at)
+            assert found is not None
+            at = found.end()
             if at < len(self._data) and self._data[at : at + 1] != b'"':
                 continue
             # Inside a text, or at the end of what was read.

@@ -21,9 +21,9 @@ from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import outgrown_by
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import next_version, said_by, versions_of
-from headish.imports.conversation_names import find_named, name_conversation
-from headish.imports.editions import only_grew, says_it_as_before
 from headish.imports.imported import Imported, ImportedTree
+from headish.imports.keeping.conversation_names import find_named, name_conversation
+from headish.imports.keeping.editions import only_grew, says_it_as_before
 from headish.rows.bookmarks import bookmark_if_free, find_bookmark
 from headish.rows.keys import turns_by_keys
 from headish.rows.turns import StoredTurn, turns_by_digest
@@ -145,7 +145,8 @@ class _MetMessages:
         linked = (each for tree in trees for index in range(len(tree.drafts)) for each in tree.continues(index))
         parents = dict.fromkeys(each for each in linked if isinstance(each, bytes))
         self._by_key = turns_by_keys(connection, space, [*keys, *(parent for parent in parents if parent not in keys)])
-        self._by_digest = _stored_turns(connection, space, trees)
+        self._derived = [digests_of(tree) for tree in trees]
+        self._by_digest = _stored_turns(connection, space, self._derived)
         self._preview = Preview() if preview is None else preview
         if preview is not None:
             self._take_in(preview, keys.keys() | parents.keys())
@@ -175,11 +176,11 @@ class _MetMessages:
 
     def meet_all(self, trees: Sequence[ImportedTree]) -> list[StoredTurn | int]:
         """What the named message of each tree stands for."""
-        return [self._meet_tree(tree)[tree.named] for tree in trees]
+        return [self._meet_tree(tree, digests)[tree.named] for tree, digests in zip(trees, self._derived, strict=True)]
 
-    def _meet_tree(self, tree: ImportedTree) -> list[StoredTurn | int]:
+    def _meet_tree(self, tree: ImportedTree, digests: Sequence[bytes]) -> list[StoredTurn | int]:
         where: list[StoredTurn | int] = []
-        for index, (draft, digest) in enumerate(zip(tree.drafts, digests_of(tree), strict=True)):
+        for index, (draft, digest) in enumerate(zip(tree.drafts, digests, strict=True)):
             listed = tree.continues(index)
             found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
             before = tuple(each for each in found if each is not None)
@@ -345,9 +346,9 @@ def digests_of(tree: ImportedTree) -> list[bytes]:
 
 
 def _stored_turns(
-    connection: Connection, space: int, trees: Sequence[ImportedTree]
+    connection: Connection, space: int, derived: Sequence[Sequence[bytes]]
 ) -> defaultdict[bytes, deque[StoredTurn]]:
-    wanted = dict.fromkeys(digest for tree in trees for digest in digests_of(tree))
+    wanted = dict.fromkeys(digest for digests in derived for digest in digests)
     known: defaultdict[bytes, deque[StoredTurn]] = defaultdict(deque, {digest: deque() for digest in wanted})
     for stored in turns_by_digest(connection, space, wanted):
         known[stored.digest].append(stored)

@@ -1,0 +1,134 @@
+"""A message of another program as a draft.
+
+What a file says came out of a decoder. So a value that comes back equal from its own encoding needs no look at each of
+its parts, and the text that will be stored shows at a glance whether a key may be in it. What is odd is looked at with
+care, as everything that a caller gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from headish.content import encoding, strictjson
+from headish.content.drafts import Draft, encode_attributes, make_draft
+from headish.content.facts import NO_FACTS, Facts, plausible_time, read_key
+from headish.content.forms.foreign import ForeignMessage, read_kept
+from headish.content.hashes import DigestFields, hash_payload
+from headish.content.secrecy import is_quiet
+from headish.errors import HeadishError, TooLarge
+from headish.imports.cleaning import META_BYTES, within_limit, without_secrets
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import SourceMessage
+from headish.values.blocks import Block
+from headish.values.checks.attributes import is_header_value
+from headish.values.limits import MAPPING_LIMIT_BYTES
+from headish.values.messages import ROLES
+
+_TEXT = {"type", "text"}
+_BESIDE_BYTES = 100
+"""What a key of a meta takes beside its value, at the most."""
+
+
+def draft_node(format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int) -> Draft | None:
+    """The draft of a message; None for one that says nothing, or is noted as broken."""
+    if node.content is None:
+        return None
+    try:
+        app = _encode_meta(format, node, notes)
+        draft = _draft_content(node, limit_bytes)
+        facts = _read_facts(node)
+        return replace(draft, facts=facts, app=app, system=_encode_system(node, draft.system, facts))
+    except HeadishError as error:
+        notes.break_off(node.where, str(error))
+        return None
+
+
+def read_native(form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str) -> ForeignMessage | None:
+    """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
+    try:
+        return read_kept(form, entry)
+    except HeadishError as error:
+        notes.break_off(where, str(error))
+        return None
+
+
+def _draft_content(node: SourceMessage, limit_bytes: int) -> Draft:
+    """What a message says, without what is known about it. Raises: as ``make_draft``."""
+    assert node.content is not None
+    attributes = _attributes(node)
+    is_plain = node.inherited is None and node.cache is False and node.role in ROLES
+    payload = _encode_plain(node.content) if is_plain else None
+    if payload is None:
+        options = {"attributes": attributes, "inherited": node.inherited, "cache": node.cache}
+        return make_draft(node.content, {"role": node.role, **options}, limit_bytes)
+    if len(payload) > limit_bytes:
+        raise TooLarge("content", len(payload), limit_bytes)
+    return Draft(payload, DigestFields(node.role, hash_payload(payload), attributes=encode_attributes(attributes)))
+
+
+def _encode_plain(content: Any) -> bytes | None:
+    """The payload of a text, or of blocks of the common kinds; None for what is to be looked at with care."""
+    if type(content) is tuple:
+        return encoding.encode_read(content) if all(isinstance(each, Block) for each in content) else None
+    block = content[0] if type(content) is list and len(content) == 1 else None
+    if type(block) is dict and block.keys() == _TEXT and block["type"] == "text" and type(block["text"]) is str:
+        return encoding.encode_text(block["text"])
+    return None
+
+
+def _read_facts(node: SourceMessage) -> Facts:
+    said_at = plausible_time(node.said_at) if node.said_at is not None else None
+    key = read_key(node.key) if node.key is not None else None
+    return NO_FACTS if said_at is None and key is None else Facts(said_at=said_at, key=key)
+
+
+def _encode_system(node: SourceMessage, own: bytes | None, facts: Facts) -> bytes | None:
+    """headish's own keys of a turn: its provider's reply, how it was written, what it is, its facts.
+
+    How it was written is left out where that is longer than a turn can keep.
+    """
+    rest = {**({} if own is None else strictjson.decode(own, "system")), **facts.to_system()}
+    reply = {"reply": dict(node.reply)} if node.reply else {}
+    if node.form is not None:
+        try:
+            return _encode_mapping({**reply, "form": dict(node.form), **rest}, "system")
+        except TooLarge:
+            pass
+    return _encode_mapping({**reply, **rest}, "system")
+
+
+def _encode_meta(format: str, node: SourceMessage, notes: ImportNotes) -> bytes | None:
+    """What the source says beside the message, without what looks like a key and what is too large, each noted."""
+    if not node.meta:
+        return None
+    encoded = strictjson.encode_read({format: node.meta})
+    room = META_BYTES - _BESIDE_BYTES * len(node.meta)
+    if encoded is not None and len(encoded) <= room and is_quiet(encoded.decode()):
+        return encoded
+    meta, hid = without_secrets(node.meta)
+    if hid:
+        notes.change(node.where, "what looks like a key was hidden in meta")
+    meta, gone = within_limit(meta)
+    for key in gone:
+        notes.leave_out(node.where, f"{key}, too large for meta")
+    return _encode_mapping({format: meta}, "meta") if meta else None
+
+
+def _encode_mapping(given: Mapping[str, Any], what: str) -> bytes | None:
+    if not given:
+        return None
+    encoded = strictjson.encode_read(given)
+    if encoded is None or len(encoded) > MAPPING_LIMIT_BYTES:
+        return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
+    return encoded
+
+
+def _attributes(node: SourceMessage) -> dict[str, str] | None:
+    """A name that no header can hold is left in the meta."""
+    if node.speaker is None and not node.hidden:
+        return None
+    named = node.speaker if node.speaker is not None and is_header_value(node.speaker) else None
+    return {key: value for key, value in (("hidden", node.hidden), ("speaker", named)) if value} or None
