@@ -21,7 +21,7 @@ def test_a_token_is_shown_once_listed_and_removed(headish: Command) -> None:
     assert "until 2" in listed.splitlines()[0]
     assert headish("--space", "work", "token", "remove", "ci").err == "Removed the token ci.\n"
     assert headish("token", "list", "--json").json["label"] == "laptop"
-    assert headish.fails("token", "remove", "ci") == "no token of this space is called 'ci'"
+    assert headish.fails("--space", "work", "token", "remove", "ci") == "no token of this space is called 'ci'"
 
 
 def test_a_time_and_a_right_are_checked(headish: Command) -> None:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headish.aio import AsyncStore
+from headish.aio.fronts import Turns
 from headish.errors import InvalidArgument
 from headish.serve.access.state import enter
 from headish.serve.api.table import Form, Verb
@@ -34,7 +35,10 @@ async def call(request: Request, verb: Verb) -> Response:
     result: Any = getattr(part_of(store, verb), verb.function)(**given)
     if verb.form is Form.PAGE:
         return answer(request, verb, [each async for each in _first(result, request)])
-    return answer(request, verb, await result)
+    given_back = await result
+    if isinstance(given_back, Turns):
+        given_back = [each async for each in given_back]
+    return answer(request, verb, given_back)
 
 
 def part_of(store: AsyncStore, verb: Verb) -> Any:
