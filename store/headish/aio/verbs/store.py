@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import AsyncStream
 
@@ -142,6 +142,11 @@ class StoreVerbs(StoreFront):
     def bookmarks(self) -> AsyncBookmarks:
         """The names of the space, and the turns that they name."""
         return AsyncBookmarks(self.sync.bookmarks)
+
+    @property
+    def calls(self) -> AsyncCalls:
+        """The calls that passed the gateway."""
+        return AsyncCalls(self.sync.calls)
 
     def capture(
         self, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = 30.0
@@ -504,12 +509,12 @@ class StoreVerbs(StoreFront):
 
     async def stretch(
         self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
-        onward: bool = False
+        onward: bool = False, faces: bool = False
     ) -> Stretch:
         """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
         one."""
         return await self._finish(
-            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward
+            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward, faces=faces
         )
 
     async def summarize(

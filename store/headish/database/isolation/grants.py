@@ -28,7 +28,7 @@ VERSION, MEMBER = "alembic_version", "member"
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
-    ERASER: ("payload",),
+    ERASER: ("payload", "call"),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
     WRITER: {
@@ -39,6 +39,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
         "stream": ("about", "expires", "outcome", "turn"),
+        "call": ("data", "seal"),
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {

@@ -37,11 +37,12 @@ from headish.serve.access.state import WebState
 from headish.serve.access.token_book import TokenBook
 from headish.serve.api.routes import LARGE, api_routes
 from headish.serve.mcp.server import McpEndpoint
+from headish.serve.pages.routes import page_routes
 from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, api_routes)
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, api_routes, page_routes)
 """Where the routes come from, in the order in which they are tried."""
 
 

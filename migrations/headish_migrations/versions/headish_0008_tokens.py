@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "headish_0007_tokens"
-down_revision = "headish_0006_seals"
+revision = "headish_0008_tokens"
+down_revision = "headish_0007_calls"
 
 NUMBER = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 
