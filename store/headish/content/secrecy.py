@@ -30,6 +30,7 @@ _SHAPES = re.compile(
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
     r"|AIza[0-9A-Za-z_-]{30,}"
     r"|AKIA[0-9A-Z]{16}"
+    r"|hdsh_[A-Za-z0-9_-]{49}"  # a server of headish
     r")"
     r"|\b[Bb]earer +(?=[^ ]*[0-9])[A-Za-z0-9._~+/-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
@@ -37,7 +38,7 @@ _SHAPES = re.compile(
 """What keys look like, by the prefixes that their makers give them."""
 _BEGINNINGS = (
     "sk-", "zk-", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AIza", "AKIA",
-    "earer ", "-----BEGIN ",
+    "hdsh_",    "earer ", "-----BEGIN ",
 )  # fmt: skip
 """One of them stands in every text that has a shape."""
 _ENDINGS = (
@@ -138,6 +139,19 @@ def hide_secrets(value: Any, name: str = "") -> Any:
         return value if all(made.get(key) is item for key, item in value.items()) else made
     if isinstance(value, list | tuple):
         listed = [hide_secrets(item, name) for item in value]
+        return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
+    return value
+
+
+def hide_shapes(value: Any) -> Any:
+    """``hide_secrets`` that looks at no names: for what people and models say, where a password may be a word."""
+    if isinstance(value, str):
+        return _hide_shapes(value)
+    if isinstance(value, Mapping):
+        made = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
+        return value if all(made.get(key) is item for key, item in value.items()) else made
+    if isinstance(value, list | tuple):
+        listed = [hide_shapes(item) for item in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
     return value
 

@@ -92,6 +92,14 @@ class UnknownStream(InputError):
         super().__init__(f"no stream {stream!r} is known in this space")
 
 
+class UnknownCall(InputError, KeyError):
+    """No call of this id passed the gateway into this space, or what it said was erased."""
+
+    def __init__(self, call: str) -> None:
+        self.call = call
+        super().__init__(f"no call {call!r} is known in this space")
+
+
 class UnknownObject(InputError, KeyError):
     """No object of this kind has this key."""
 
@@ -114,6 +122,14 @@ class UnknownErasure(InputError, KeyError):
     def __init__(self, number: object) -> None:
         self.number = number
         super().__init__(f"no erasure of this space has the number {shown(number)}")
+
+
+class UnknownToken(InputError, KeyError):
+    """No token of this space has this label."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        super().__init__(f"no token of this space is called {shown(label)}")
 
 
 class UnknownConversation(InputError, KeyError):

@@ -24,10 +24,11 @@ EVERYWHERE = (*TABLES, TEXT)
 VERSION, MEMBER = "alembic_version", "member"
 """Beside them: the revision of the tables, and which login may enter which space."""
 
-_INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
+# Who may write a token gives himself every right in the space: the owner alone does.
+_INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
-    ERASER: ("payload",),
+    ERASER: ("payload", "call"),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
     WRITER: {
@@ -38,6 +39,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
         "stream": ("about", "expires", "outcome", "turn"),
+        "call": ("data", "seal"),
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {
