@@ -40,6 +40,7 @@ help:
 	@echo "make docs   write the generated pages anew"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
+	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
 	@echo "make clean  remove the environment, the caches and what was built"
@@ -116,6 +117,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
 
 # What others use has its packages in an environment of its own: nothing of headish needs them.
+# What the gateway adds to a call, beside direct calls in the same run.
+bench-serve: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/gateway.py $(BENCH)
+
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 	.venv-peers/bin/python tests/benchmarks/sessions.py

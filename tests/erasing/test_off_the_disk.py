@@ -13,7 +13,17 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.erasing import places
-from headish.erasing.places import COLUMNS, GOES, GOES_WITH_META, OF_PEOPLE, OF_PROGRAMS, WHOLE, Repeating
+from headish.erasing.places import (
+    ANSWERS,
+    COLUMNS,
+    DEFINED,
+    GOES,
+    GOES_WITH_META,
+    OF_PEOPLE,
+    OF_PROGRAMS,
+    WHOLE,
+    Repeating,
+)
 from headish.values.limits import INLINE_BYTES
 from support.insides import dump, run_sql
 from support.places import FilePlace, Place
@@ -72,7 +82,17 @@ class TestWholeConversations:
         store.bookmarks.set(name, last)
         store.conversations.set(name, title=SECRET, tags=[SECRET], key=SECRET, app={SECRET: SECRET})
         store.objects.put("kind", SECRET, SECRET.encode())
+        self.answer(store, name)
         return name
+
+    def answer(self, store: Store, name: str) -> None:
+        """An answer that arrives, with the secret in what it says, in what it belongs to, and in its journal."""
+        capture = store.capture(name, "anthropic")
+        capture.feed({"type": "message_start", "message": {"role": "assistant", "model": SECRET, "content": []}})
+        capture.feed({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": SECRET}})
+        capture._journal.keep()
+        assert {each for each, what in COLUMNS.items() if what == ANSWERS} <= columns_that_hold(store, SECRET)
+        capture.finish()
 
     def test_only_what_the_table_says_stays(self, place: Place) -> None:
         store = place.open()
@@ -124,6 +144,17 @@ class TestColumns:
         Database(store._database).spaces.erase(store.space, reason="asked for")
         assert columns_that_hold(store, SECRET) == set()
         assert {name for name, rows in dump(store).items() if rows} == {"space", "space_log", "counter", "erasure"}
+
+    def test_a_definition_stays_with_its_history(self, place: Place) -> None:
+        """Removing it takes it out of use; what an older thread was asked with can still be read."""
+        store = place.open()
+        store.pointers.set(f"p-{SECRET}", f"openai/{SECRET}", params={"user": SECRET})
+        store.tools.set(f"t-{SECRET}", [{"name": SECRET, "inputSchema": {}}])
+        store.pointers.remove(f"p-{SECRET}")
+        store.tools.remove(f"t-{SECRET}")
+        Database(store._database).gc(scrub=True)
+        held = {"definition.name", "definition.data"}
+        assert columns_that_hold(store, SECRET) == held == {each for each, what in COLUMNS.items() if what == DEFINED}
 
 
 class TestFiles:

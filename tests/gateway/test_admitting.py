@@ -206,6 +206,12 @@ def test_no_key_of_a_call_is_written_down_wherever_it_is_echoed(upstream: Upstre
     assert os.fsencode(key) in upstream.asked[0].body, "it passed"
 
 
+def test_a_websocket_is_refused_so_that_clients_fall_back(upstream: Upstream, gateway: Running) -> None:
+    sent = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "=="}
+    status, _, body = gateway.ask("/openai/v1/responses", headers=sent)
+    assert (status, json.loads(body)["error"]["code"], upstream.asked) == (501, "websocket_not_supported", [])
+
+
 def test_a_target_is_read_as_it_was_sent() -> None:
     assert read_target("/t/TOKEN/openai/v1/x?a=/t/") == CallTarget("openai", None, "/v1/x", "a=/t/", "TOKEN")
     assert read_target("/to/a%20b/x") == CallTarget(None, "a%20b", "/x", "")

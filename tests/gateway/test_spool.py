@@ -20,6 +20,7 @@ from headish.gateway.spool import (
     SpoolReader,
     SpoolWriter,
     end,
+    is_written,
 )
 from headish.gateway.spool.frames import MAGIC, read_frames, write_frame
 from support.spools import BEGUN, frames_of, new_id
@@ -184,7 +185,9 @@ def test_a_killed_gateway_leaves_its_calls_abandoned_to_the_next(tmp_path: Path)
     SpoolWriter(tmp_path).write(frames_of(killed, b"asked", b"half", ended=False) + frames_of(done))
     assert [call.is_complete for call in reader.read()] == [False, True]
     assert list(reader.read()) == []
+    assert not is_written(tmp_path)
     follower, later = SpoolWriter(tmp_path), new_id()
+    assert is_written(tmp_path)
     follower.write(frames_of(later, ended=False))
     calls = {call.id: call for call in reader.read()}
     assert (calls[killed].is_abandoned, calls[killed].response) == (True, b"half")
@@ -194,6 +197,15 @@ def test_a_killed_gateway_leaves_its_calls_abandoned_to_the_next(tmp_path: Path)
     list(reader.read())
     assert len(segments(tmp_path)) == 1
     assert [call.id for call in reader.read(is_over=True)] == [later]
+
+
+def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
+    assert not is_written(tmp_path / "none")
+    writer = SpoolWriter(tmp_path)
+    with pytest.raises(BlockingIOError):
+        SpoolWriter(tmp_path)
+    writer.close()
+    SpoolWriter(tmp_path).close()
 
 
 def test_beyond_the_limit_calls_are_counted_as_unrecorded(tmp_path: Path) -> None:

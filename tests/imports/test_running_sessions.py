@@ -279,6 +279,39 @@ class TestHalves:
         assert (count.replies, count.usage.output_tokens) == (2, 14)
         assert all(each.version == each.versions == 1 and not each.more for each in grown.tree("@"))
 
+    def test_counts_and_children_leave_them_out_too(self, grown: Store) -> None:
+        whole, half = grown.find("claude-code:a1").id, grown.find("claude-code:a1").meta.system["supersedes"]
+        parent, shown = grown.get(half).meta.continues[0], len(grown.tree("@"))
+        assert (grown.stats().turns, grown.stats().heads, grown.stats().roots) == (shown, 1, 1)
+        stored = grown.stats(versions=True)
+        assert (stored.turns, stored.heads, stored.roots) == (shown + 1, 2, 1)
+        assert [each.id for each in grown.children(parent)] == [whole]
+        assert [each.id for each in grown.children(parent, versions=True)] == [half, whole]
+        assert [each.id for each in grown.children(parent, limit=1)] == [whole]
+        assert grown.children(parent, after=whole, limit=1) == []
+        for name in list(grown.bookmarks):
+            grown.bookmarks.remove(name)
+        other = grown.add_turn("Another conversation").id
+        entries = {each.conversation.turn: each for each in grown.conversations.list().entries}
+        assert [(each.turns, each.branches) for each in entries.values()] == [(1, 1), (shown, 1)]
+        grown.add_turn("And then?", continues=half)
+        [mine] = [each for each in grown.conversations.list().entries if each.conversation.first != other]
+        assert (mine.turns, mine.branches) == (shown + 2, 2)
+        assert grown.stats().turns == grown.stats(versions=True).turns == shown + 3
+        assert [each.id for each in grown.children(parent)] == [half, whole]
+
+    def test_a_half_behind_a_half_is_left_out_as_well(self, store: Store, tmp_path: Path) -> None:
+        """What is stored again behind a half grew, too; only the second version of each is counted."""
+        path = tmp_path / "a.jsonl"
+        for steps in (slice(0, 2), slice(2, 3), slice(3, None)):
+            for write in SESSIONS["Claude Code"].steps[steps]:
+                write(path)
+            age(path)
+            store.import_file(path)
+        shown = {each.id for each in store.tree("@")}
+        assert store.stats().turns == len(shown) < store.stats(versions=True).turns
+        assert store.stats().heads == len(store.heads()) == 1
+
     def test_a_search_finds_the_last_version(self, grown: Store) -> None:
         fields = ["text", "reasoning"]
         whole = grown.find("claude-code:a1")

@@ -76,7 +76,7 @@ class Running(NamedTuple):
 
     def spooled(self) -> bytes:
         """Every byte of the spool."""
-        return b"".join(path.read_bytes() for path in sorted((self.folder / "spool").iterdir()))
+        return b"".join(path.read_bytes() for path in sorted((self.folder / "spool").glob("*.spool")))
 
 
 @contextmanager

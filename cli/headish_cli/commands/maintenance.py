@@ -8,7 +8,7 @@ import click
 
 from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, json_option, pass_settings, versions_option
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, say, write
 from headish_cli.printing.progress import counting_turns
@@ -27,7 +27,7 @@ def verify_command(settings: GlobalOptions, whole: bool, as_json: bool) -> None:
         with settings.open_database() as database:
             reports = database.verify()
     else:
-        with settings.open() as store, counting_turns("verifying", store.stats().turns) as progress:
+        with settings.open() as store, counting_turns("verifying", store.stats(versions=True).turns) as progress:
             reports = {settings.space: store.verify(progress)}
     for space, report in reports.items():
         if as_json:
@@ -49,12 +49,13 @@ def _tell_report(report: Report, where: str) -> None:
 
 
 @click.command("stats")
+@versions_option
 @json_option
 @pass_settings
-def stats_command(settings: GlobalOptions, as_json: bool) -> None:
+def stats_command(settings: GlobalOptions, versions: bool, as_json: bool) -> None:
     """Count what the space holds."""
     with settings.open() as store:
-        stats = store.stats()
+        stats = store.stats(versions=versions)
     if as_json:
         print_json(stats)
         return

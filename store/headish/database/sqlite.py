@@ -1,8 +1,8 @@
 """SQLite: one file, many processes, one writer at a time.
 
 WAL, foreign keys and one real transaction per ``begin``: the driver's own transaction handling is off, because it
-commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE) and wait
-here, in short random sleeps, instead of in SQLite's own handler, whose growing sleeps starve all but one writer.
+commits before DDL and would leave half an upgrade behind. Writers take the lock at once (BEGIN IMMEDIATE) and wait in a
+queue of headish's own (``file/queue``), instead of in SQLite's handler, whose growing sleeps starve all but one writer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headish.database.alchemy import alchemy_connection
@@ -19,6 +20,7 @@ from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.file.files import Location, as_read_only, check_file, file_state, is_writable
 from headish.database.file.forking import FORKS
 from headish.database.file.holding import Holding, hold, identity
+from headish.database.file.queue import Queue
 from headish.database.file.sharing import SharedCommits
 from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     import sqlalchemy
 
 T = TypeVar("T")
+_doze = partial(pause, 0.0002)
 
 APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
 LOG_BYTES = 16 * 1024 * 1024
@@ -134,6 +137,7 @@ class SQLiteBackend:
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
         self._shared = SharedCommits(self, self._writing)
         self._log = Log(self.target) if self._is_file else None
+        self._queue = Queue(self.target) if self._is_file else None
         return before
 
     def _connect(self) -> _Driver:
@@ -190,7 +194,10 @@ class SQLiteBackend:
         return Connection(cursor, SQLITE)
 
     def wait_to_write(self, attempt: Callable[[], T], since: float) -> T:
-        return self._wait(attempt, since)
+        if self._queue is None:
+            return self._wait(attempt, since)
+        with self._queue:
+            return self._wait(attempt, since, self._queue.wait)
 
     def write_once(self, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         self._owner.check()  # somebody may have closed it while the caller waited
@@ -244,7 +251,12 @@ class SQLiteBackend:
         else:
             self._pool.give_back(driver)
 
-    def _wait(self, attempt: Callable[[], T], since: float | None = None) -> T:
+    def _wait(
+        self,
+        attempt: Callable[[], T],
+        since: float | None = None,
+        wait: Callable[[float], None] = partial(pause, 0.0002),
+    ) -> T:
         """Try until the lock is free or the time is up, which began ``since`` then or now; then name the error."""
         began = time.monotonic() if since is None else since
         while True:
@@ -256,7 +268,7 @@ class SQLiteBackend:
                 if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
                     raise self._translate(error) from error
             # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
-            pause(0.0002, min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS))
+            wait(min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS))
 
     def _translate(self, error: Exception) -> DatabaseError:
         # The driver's own words, without a code; and a sum of numbers that nobody stored.
@@ -422,6 +434,8 @@ class SQLiteBackend:
             return  # what a forked child has of its parent is the parent's to close
         self._owner.is_closed = True
         self._pool.discard_idle()
+        if self._queue is not None:
+            self._queue.close()
         if self._memory is not None:
             self._memory.close()
 

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 # What HTML refuses to hold: controls but tab and line breaks, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# What reorders, hides or joins text without being seen, and what steers a terminal. Joiners stay between letters of the
+# scripts and the emoji that need them, and so do the tags of a flag.
+_UNSEEN = re.compile(
+    "(?P<flag>\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f)|[^\x00-\x7f][\u200c\u200d](?=[^\x00-\x7f])|"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\ud800-\udfff]"
+)
 _LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#-]*")
 """What a fence says where it names a language alone, or nothing."""
@@ -28,6 +35,14 @@ def write_markdown(text: str) -> str:
     mail alone."""
     rendered: str = _markdown().render(_REFUSED.sub("�", text))
     return rendered
+
+
+def show_unseen(text: str) -> str:
+    r"""The text with every character that works without being seen written out: ``‹U+202E›``.
+
+    These are controls, what sets the direction, invisible spaces and joiners, tags and halves of surrogate pairs.
+    """
+    return _UNSEEN.sub(lambda found: found.group() if len(found.group()) > 1 else f"‹U+{ord(found.group()):04X}›", text)
 
 
 @lru_cache(maxsize=1)

@@ -126,12 +126,16 @@ def remove_journal(connection: Connection, space: int, id: TurnId) -> None:
     connection.run(REMOVE_CHUNKS, space=space, id=id)
 
 
-CLOSE = Query("close a stream", "UPDATE stream SET outcome = :became, turn = :stored WHERE space = :space AND id = :id")
+# What it belonged to goes with its end: the name that it was to move may be erased before its row is forgotten.
+CLOSE = Query(
+    "close a stream",
+    "UPDATE stream SET outcome = :became, turn = :stored, about = :nothing WHERE space = :space AND id = :id",
+)
 
 
 def close_stream(connection: Connection, space: int, id: TurnId, outcome: str, turn: TurnId | None) -> None:
     """End a stream with what became of it. Its journal was removed."""
-    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn)
+    connection.run(CLOSE, space=space, id=id, became=outcome, stored=turn, nothing=b"{}")
 
 
 COUNT_ENDED = Query(

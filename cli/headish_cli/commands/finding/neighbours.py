@@ -43,14 +43,15 @@ def heads_command(
 @headish_argument
 @_limit
 @_after
+@versions_option
 @json_option
 @pass_settings
 def children_command(
-    settings: GlobalOptions, headish: str, limit: int | None, after: str | None, as_json: bool
+    settings: GlobalOptions, headish: str, limit: int | None, after: str | None, versions: bool, as_json: bool
 ) -> None:
     """List the turns that continue a HEADISH, the first stored first."""
     with settings.open() as store:
-        _print(settings, store, store.children(headish, limit=limit, after=after), as_json)
+        _print(settings, store, store.children(headish, limit=limit, after=after, versions=versions), as_json)
 
 
 def _print(settings: GlobalOptions, store: Store, turns: Sequence[Turn], as_json: bool) -> None:

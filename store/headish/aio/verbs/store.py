@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import AsyncStream
 
@@ -143,6 +143,11 @@ class StoreVerbs(StoreFront):
         """The names of the space, and the turns that they name."""
         return AsyncBookmarks(self.sync.bookmarks)
 
+    @property
+    def calls(self) -> AsyncCalls:
+        """The calls that passed the gateway."""
+        return AsyncCalls(self.sync.calls)
+
     def capture(
         self, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = 30.0
     ) -> Opening[AsyncCapture]:
@@ -151,9 +156,11 @@ class StoreVerbs(StoreFront):
             self.sync.capture, headish=headish, provider=provider, replaces=replaces, lease_seconds=lease_seconds
         )
 
-    async def children(self, headish: str, *, limit: int | None = None, after: str | None = None) -> list[Turn]:
+    async def children(
+        self, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
+    ) -> list[Turn]:
         """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``."""
-        return await self._finish(self.sync.children, headish=headish, limit=limit, after=after)
+        return await self._finish(self.sync.children, headish=headish, limit=limit, after=after, versions=versions)
 
     async def compact(
         self, headish: str = '@', *, to: float | int = 0.4, over: float | int | None = None, ptr: str | None =
@@ -490,9 +497,10 @@ class StoreVerbs(StoreFront):
         """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``."""
         return await self._finish(self.sync.siblings, headish=headish, versions=versions)
 
-    async def stats(self) -> Stats:
-        """Counts and sizes of the space. Cost: two statements, however large it is."""
-        return await self._finish(self.sync.stats)
+    async def stats(self, *, versions: bool = False) -> Stats:
+        """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with
+        ``versions`` as often as it was stored."""
+        return await self._finish(self.sync.stats, versions=versions)
 
     @property
     def streams(self) -> AsyncStreams:
@@ -501,12 +509,12 @@ class StoreVerbs(StoreFront):
 
     async def stretch(
         self, headish: str = '@', *, around: str | None = None, start: int | None = None, limit: int = 50,
-        onward: bool = False
+        onward: bool = False, faces: bool = False
     ) -> Stretch:
         """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around
         one."""
         return await self._finish(
-            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward
+            self.sync.stretch, headish=headish, around=around, start=start, limit=limit, onward=onward, faces=faces
         )
 
     async def summarize(

@@ -88,6 +88,8 @@ class Gate:
         if target is None:
             told = "the path begins with /anthropic, /openai/v1, /gemini, /ollama or /to/POINTER"
             raise Refused("unknown", shape, told)
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            raise Refused("socket", shape, "the gateway passes no WebSockets: use HTTP")
         headers = pairs_of(request.raw_headers)
         shown = shown_token(target, headers)
         token = self._find_token(request, shape, shown)

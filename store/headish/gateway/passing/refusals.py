@@ -12,7 +12,7 @@ import msgspec
 
 from headish.gateway.passing.upstreams import Shape
 
-Cause = Literal["unreachable", "unrecordable", "token", "key", "site", "host", "tries", "unknown", "malformed"]
+Cause = Literal["unreachable", "unrecordable", "token", "key", "site", "host", "tries", "unknown", "socket"]
 
 
 def write_refusal(cause: Cause, shape: Shape, message: str) -> tuple[int, bytes]:
@@ -36,6 +36,6 @@ _WORDS: dict[Cause, tuple[int, str, str, str]] = {
     "host": (421, "invalid_request_error", "unknown_host", "INVALID_ARGUMENT"),
     "tries": (429, "rate_limit_error", "too_many_tries", "RESOURCE_EXHAUSTED"),
     "unknown": (404, "not_found_error", "not_found", "NOT_FOUND"),
-    "malformed": (400, "invalid_request_error", "malformed_request", "INVALID_ARGUMENT"),
+    "socket": (501, "invalid_request_error", "websocket_not_supported", "UNIMPLEMENTED"),
 }
 """For each cause the status, and the words of Anthropic (OpenAI's ``type``), OpenAI and Google."""

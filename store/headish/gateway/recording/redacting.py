@@ -20,11 +20,14 @@ class KeyFilter:
     """Replaces the keys of a call by ``***`` in a stream of bytes."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        long = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
-        spelled = {spelling.encode() for secret in long for spelling in spellings_of(secret)}
+        long = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+        shortest = {each for each in long if not any(other in each for other in long - {each})}  # not "Bearer " and it
+        spelled = {spelling.encode() for secret in shortest for spelling in spellings_of(secret)}
         spelled |= {each.replace(b"\\", b"\\\\").replace(b'"', b'\\"') for each in spelled}  # as JSON has it
         self._spellings = sorted(spelled, key=len, reverse=True)
         self._longest = max(map(len, self._spellings), default=0)
+        self._starts = tuple({each[:_START_BYTES] for each in spelled})
+        self._beginnings = tuple({each[:size] for each in spelled for size in range(1, _START_BYTES)})
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -50,17 +53,12 @@ class KeyFilter:
         return data
 
     def _count_held(self, data: bytes) -> int:
-        """How many bytes at the end may be the beginning of a key."""
+        """How many bytes at the end may be the beginning of a key. Cost: a few searches, unless there may be one."""
         tail = data[-(self._longest - 1) :] if self._longest > 1 else b""
-        return max((_overlap(tail, spelling) for spelling in self._spellings), default=0)
+        if not tail.endswith(self._beginnings) and not any(start in tail for start in self._starts):
+            return 0
+        sizes = (size for size in range(len(tail), 0, -1) if self._begins_one(tail[-size:]))
+        return next(sizes, 0)
 
-
-def _overlap(tail: bytes, spelling: bytes) -> int:
-    """The longest end of ``tail`` that ``spelling`` begins with. Cost: a search or two, most times."""
-    start = spelling[:_START_BYTES]
-    at = tail.find(start, max(0, len(tail) - len(spelling) + 1))
-    while at >= 0:
-        if spelling.startswith(tail[at:]):
-            return len(tail) - at
-        at = tail.find(start, at + 1)
-    return next((size for size in range(_START_BYTES - 1, 0, -1) if tail.endswith(spelling[:size])), 0)
+    def _begins_one(self, end: bytes) -> bool:
+        return any(spelling.startswith(end) for spelling in self._spellings)

@@ -98,7 +98,7 @@ class Spooler:
 
     def _finish(self, jobs: list[_Job]) -> None:
         self._writer.write(_frames(jobs))
-        self._writer.seal()
+        self._writer.close()
 
     def _flush(self) -> None:
         self._timer = None

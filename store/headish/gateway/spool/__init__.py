@@ -18,7 +18,7 @@ from __future__ import annotations
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 from headish.gateway.spool.reader import SpooledCall, SpoolReader
 from headish.gateway.spool.records import CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
-from headish.gateway.spool.writer import SpoolWriter
+from headish.gateway.spool.writer import SpoolWriter, is_written
 
 __all__ = [
     "CallBegin",
@@ -33,4 +33,5 @@ __all__ = [
     "begin",
     "end",
     "head",
+    "is_written",
 ]

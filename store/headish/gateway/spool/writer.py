@@ -6,6 +6,7 @@ call that finds no room is dropped whole from there on: its end says so, and a c
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 SPOOL_LIMIT_BYTES = 1024 * 1024 * 1024
 """The most bytes of all segments together; beyond, calls are not recorded."""
 SUFFIX = ".spool"
+_LOCK = "writer.lock"
 _COUNTED_SECONDS = 1.0
 """How long a count of the folder's bytes is believed: the reader removes segments."""
 
@@ -28,14 +30,17 @@ class SpoolWriter:
     """The writing end of a spool. One process at a time has one; it may be used from one thread at a time.
 
     ``unrecorded`` counts the calls of which something is missing for want of room. ``failure`` is what the last
-    attempt to write met, None where it went well.
+    attempt to write met, None once a call was begun since.
     """
 
     def __init__(
         self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int = SPOOL_LIMIT_BYTES
     ) -> None:
-        """Makes the folder, for its owner alone. Raises: OSError where that fails."""
+        """Makes the folder, for its owner alone. Raises: OSError where that fails, or another writer is there."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Held until the process ends, however it does: whoever reads can tell whether anything may follow.
+        self._lock = open(folder / _LOCK, "ab", opener=_open_private)  # noqa: SIM115
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.folder = folder
         self.unrecorded = 0
         self.failure: str | None = None
@@ -83,6 +88,11 @@ class SpoolWriter:
         if self._file is not None:
             self._append([SpoolFrame(SpoolKind.SEALED, NO_CALL, b"")])
             self._close()
+
+    def close(self) -> None:
+        """End the segment, and let another writer in."""
+        self.seal()
+        self._lock.close()
 
     def _admit(self, frame: SpoolFrame) -> SpoolFrame | None:
         """The frame as it is to be written; None for one of a call that is not recorded any more."""
@@ -135,11 +145,12 @@ class SpoolWriter:
             self.failure = _told(error)
             self._cut()
             return False
-        self.failure = None
         self._written += size
         self._since += size
         for frame in frames:
-            if frame.kind is SpoolKind.END:
+            if frame.kind is SpoolKind.BEGIN:
+                self.failure = None
+            elif frame.kind is SpoolKind.END:
                 self._forget(frame.call)
         if self._written >= self._segment_bytes and frames[-1].kind is not SpoolKind.SEALED:
             self.seal()
@@ -180,6 +191,22 @@ class SpoolWriter:
 
 _LARGE = frozenset({SpoolKind.BEGIN, SpoolKind.REQUEST, SpoolKind.RESPONSE})
 """What the limit holds back. The rest is written beyond it, too: it ends what was recorded so far."""
+
+
+def is_written(folder: Path) -> bool:
+    """Whether a process has the writing end of a spool."""
+    try:
+        with open(folder / _LOCK, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def sum_of(folder: Path) -> int:

@@ -19,7 +19,7 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument
 from headish.history.edits.branches import stored_at
 from headish.history.edits.ranges import BOTH, Range, find_range, without
-from headish.history.edits.words import Piece, Stretch, align, count_words, diff_words
+from headish.history.edits.words import Alike, Piece, align, count_words, diff_words
 from headish.history.reading.decode import (
     Resolver,
     complete_turns,
@@ -186,7 +186,7 @@ def _changes(
                 yield Change("added", None, turns[1][index], (Piece("added", words(other[index])),))
 
 
-def _paired(stretch: Stretch, one: Sequence[StoredTurn], other: Sequence[StoredTurn]) -> Iterator[Stretch]:
+def _paired(stretch: Alike, one: Sequence[StoredTurn], other: Sequence[StoredTurn]) -> Iterator[Alike]:
     """What was replaced, cut so that turns of one role stand against each other; the others stand alone."""
     if stretch.is_same:
         yield stretch
@@ -195,10 +195,10 @@ def _paired(stretch: Stretch, one: Sequence[StoredTurn], other: Sequence[StoredT
     roles = [each.role for each in one[low:high]], [each.role for each in other[other_low:other_high]]
     for is_same, start, end, other_start, other_end in align(*roles):
         if is_same:
-            yield Stretch(False, low + start, low + end, other_low + other_start, other_low + other_end)
+            yield Alike(False, low + start, low + end, other_low + other_start, other_low + other_end)
         else:
-            yield Stretch(False, low + start, low + end, other_low + other_start, other_low + other_start)
-            yield Stretch(False, low + end, low + end, other_low + other_start, other_low + other_end)
+            yield Alike(False, low + start, low + end, other_low + other_start, other_low + other_start)
+            yield Alike(False, low + end, low + end, other_low + other_start, other_low + other_end)
 
 
 def _said(stored: StoredTurn) -> Hashable:

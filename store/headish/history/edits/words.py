@@ -38,7 +38,7 @@ class Piece(Struct, frozen=True):
     text: str
 
 
-class Stretch(NamedTuple):
+class Alike(NamedTuple):
     """Elements ``low`` to ``high`` of one sequence and those of the other; ``is_same`` where they are equal."""
 
     is_same: bool
@@ -73,15 +73,15 @@ def _inner_pieces(before: str, after: str) -> Iterator[Piece]:
             yield from _pieces(each, words, other_words)
 
 
-def align(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Stretch]:
+def align(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Alike]:
     """Which parts of two sequences correspond, in order. Cost: about the length times its logarithm, bounded."""
-    found: list[Stretch] = []
+    found: list[Alike] = []
     work = WORK_LIMIT
     anchors = [(-1, -1), *_anchors(one, other), (len(one), len(other))]
     for (low, other_low), (high, other_high) in pairwise(anchors):
         if low >= 0:
-            found.append(Stretch(True, low, low + 1, other_low, other_low + 1))
-        gap = Stretch(False, low + 1, high, other_low + 1, other_high)
+            found.append(Alike(True, low, low + 1, other_low, other_low + 1))
+        gap = Alike(False, low + 1, high, other_low + 1, other_high)
         size = (gap.high - gap.low) * (gap.other_high - gap.other_low)
         is_small = size <= min(STRETCH_LIMIT, work)
         work -= size if is_small else 0
@@ -147,27 +147,27 @@ def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _match(one: Sequence[Hashable], other: Sequence[Hashable], gap: Stretch) -> Iterator[Stretch]:
+def _match(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> Iterator[Alike]:
     _, low, high, other_low, other_high = gap
     matcher = SequenceMatcher(None, one[low:high], other[other_low:other_high], autojunk=False)
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
-        yield Stretch(tag == "equal", low + start, low + end, other_low + other_start, other_low + other_end)
+        yield Alike(tag == "equal", low + start, low + end, other_low + other_start, other_low + other_end)
 
 
-def _trimmed(one: Sequence[Hashable], other: Sequence[Hashable], gap: Stretch) -> Iterator[Stretch]:
+def _trimmed(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> Iterator[Alike]:
     """A gap that is too long to be looked into: what it begins and ends with, and the rest as replaced."""
     _, low, high, other_low, other_high = gap
     shorter = min(high - low, other_high - other_low)
     first = next((index for index in range(shorter) if one[low + index] != other[other_low + index]), shorter)
     left = shorter - first
     last = next((index for index in range(left) if one[high - 1 - index] != other[other_high - 1 - index]), left)
-    yield Stretch(True, low, low + first, other_low, other_low + first)
-    yield Stretch(False, low + first, high - last, other_low + first, other_high - last)
-    yield Stretch(True, high - last, high, other_high - last, other_high)
+    yield Alike(True, low, low + first, other_low, other_low + first)
+    yield Alike(False, low + first, high - last, other_low + first, other_high - last)
+    yield Alike(True, high - last, high, other_high - last, other_high)
 
 
-def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
-    found: list[Stretch] = []
+def _merged(stretches: Iterable[Alike]) -> list[Alike]:
+    found: list[Alike] = []
     for each in stretches:
         if each.low == each.high and each.other_low == each.other_high:
             continue
@@ -178,7 +178,7 @@ def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
     return found
 
 
-def _pieces(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> Iterator[Piece]:
+def _pieces(stretch: Alike, one: Sequence[str], other: Sequence[str]) -> Iterator[Piece]:
     before, after = _texts(stretch, one, other)
     if stretch.is_same:
         yield Piece("same", before)
@@ -189,7 +189,7 @@ def _pieces(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> Itera
         yield Piece("added", after)
 
 
-def _texts(stretch: Stretch, one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
+def _texts(stretch: Alike, one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
     return "".join(one[stretch.low : stretch.high]), "".join(other[stretch.other_low : stretch.other_high])
 
 

@@ -21,6 +21,7 @@ from headish.history.reading.walk import missing, prove_turn, read_checked, supe
 from headish.rows.threads.names import names_of_segments, names_of_tree
 from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, parents_of_turns
 from headish.rows.threads.walks import Walked, read_links
+from headish.rows.turns import turn_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
@@ -113,7 +114,10 @@ def read_stretch(
     found = _read_proven(connection, space, parents)
     continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
     drawn = draw_part(connection, space, [found[place] for place in places], continues, halves=True)
-    return Stretch(tuple(drawn), first, total)
+    last = turn_at(connection, space, end)
+    if last is None:
+        raise missing(end)
+    return Stretch(tuple(drawn), first, total, last.id)
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:

@@ -2,7 +2,7 @@
 
     python -m headish.serve.processes.children
 
-The first line of the input is JSON of ``Told``. The input then stays open as long as the parent lives: where it ends,
+The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives: where it ends,
 the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
 """
 
@@ -28,7 +28,7 @@ PARENT_GONE_SECONDS = 45.0
 """How long a child whose parent is gone may take to end."""
 
 
-class Told(Struct, frozen=True):
+class ChildTold(Struct, frozen=True):
     """What a child is told: its name, its settings, and the number of the listening socket that it was given."""
 
     name: str
@@ -45,13 +45,16 @@ class ChildKind(NamedTuple):
 
 CHILDREN = {
     "web": ChildKind("headish.serve.web.running:run_web", "headish.serve.access.settings:WebSettings"),
+    "recorder": ChildKind(
+        "headish.serve.recorder.following:run_recorder", "headish.serve.processes.settings:RecorderSettings"
+    ),
     "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings"),
 }
 
 
 def main() -> int:
     """Run the child that the input names. Returns: its exit code."""
-    told = msgspec.json.decode(sys.stdin.buffer.readline(), type=Told)
+    told = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildTold)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     kind = CHILDREN[told.name]
     settings = msgspec.json.decode(told.settings, type=_load(kind.settings))

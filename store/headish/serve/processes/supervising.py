@@ -24,7 +24,7 @@ from headish.errors import InvalidArgument
 from headish.gateway.running import STREAMS_SECONDS
 from headish.serve.access.login import login_url
 from headish.serve.access.logins import Logins
-from headish.serve.processes.children import UNFIT, Told
+from headish.serve.processes.children import UNFIT, ChildTold
 from headish.serve.processes.settings import ServeSettings
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
@@ -51,7 +51,7 @@ class Addresses(Struct, frozen=True):
 class Child:
     """One child, from its first start to its end."""
 
-    def __init__(self, told: Told, say: Say) -> None:
+    def __init__(self, told: ChildTold, say: Say) -> None:
         self.name = told.name
         self._told, self._say = told, say
         self._process: asyncio.subprocess.Process | None = None
@@ -180,10 +180,12 @@ async def _supervise(children: list[Child]) -> bool:
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
     told: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
-        told |= {"gateway": settings.gateway}
+        told |= {"gateway": settings.gateway, "recorder": settings.recorder}
     return [
         Child(
-            Told(name, msgspec.Raw(msgspec.json.encode(each)), listeners[name].fileno() if name in listeners else None),
+            ChildTold(
+                name, msgspec.Raw(msgspec.json.encode(each)), listeners[name].fileno() if name in listeners else None
+            ),
             say,
         )
         for name, each in told.items()

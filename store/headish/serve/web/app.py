@@ -31,10 +31,11 @@ from headish.serve.access.logins import Logins
 from headish.serve.access.problems import answer_error
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import WebState
+from headish.serve.pages.routes import page_routes
 from headish.values.access.tokens import Token
 from headish.values.access.trying import WrongTries
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes,)
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, page_routes)
 """Where the routes come from, in the order in which they are tried."""
 
 

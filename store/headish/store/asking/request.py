@@ -15,9 +15,14 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown
 from headish.history.definitions import find_default, find_pointer, pointer_as_model, pointer_named, tools_served
 from headish.history.reading.documents import with_documents
-from headish.history.reading.expiring import find_container, still_heard
+from headish.history.reading.kept_by_providers import (
+    RESPONSES,
+    StoredResponse,
+    find_container,
+    find_stored,
+    still_heard,
+)
 from headish.history.reading.options import option_origins
-from headish.history.reading.responses import PROVIDER, StoredResponse, find_stored
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import resolve_window
 from headish.history.writing.replies import Pinned, pin_turns
@@ -165,11 +170,11 @@ def _stored(
     space: Space, asked: RequestParts, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> StoredResponse | str | None:
     """The stored answer that a request goes on from, or why there is none; None where nobody asks for one."""
-    if provider != PROVIDER:
+    if provider != RESPONSES:
         return None
     given = asked.window.options.get("params")
     params = merge(given if isinstance(given, Mapping) else {}, own)
-    named = params.get(PROVIDER)
+    named = params.get(RESPONSES)
     wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
     if wish is not None and not isinstance(wish, bool):
         raise InvalidArgument(f"params.continue_stored is true or false, not {shown(wish)}")

@@ -24,6 +24,7 @@ from headish.history.conversations import (
     make_entries,
     read_conversation,
 )
+from headish.history.reading.halves import count_without, hidden_in_space
 from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
 from headish.store.space import Space
 from headish.values.checks.doors import COUNT_LIMIT, door
@@ -153,7 +154,7 @@ class Conversations:
         search index tells. ``after`` is that of the page before. ``erased`` shows those of which nothing is left, too.
         A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
         None.
-        Cost: five statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
+        Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
         statement for those without a bookmark looks at every bookmark, and at eight chains for each entry. With
         ``tool``, two statements are run for each entry, and turns that use it are looked for among those between the
         newest and the oldest of the page, until every entry has one.
@@ -195,6 +196,8 @@ class Conversations:
             lowest = more[-1].chain if len(more) == left else lowest_chain(
                 connection, number, before=chain, window=looked_at
             )  # fmt: skip
+            hidden = hidden_in_space(connection, number) if more else {}
+            more = count_without(connection, number, more, hidden)
             left_of = more if erased else leave_out_gone(connection, number, more)
             entries += [each for each in make_entries(connection, number, left_of) if _is(each.conversation, **flags)]
             return Page(take(entries), None if lowest is None else f"c{lowest}")

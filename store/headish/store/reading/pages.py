@@ -26,6 +26,7 @@ from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
 from headish.values.messages import Face
+from headish.values.places import Place
 from headish.values.results.threads import Stretch
 from headish.values.turns import TreeTurn
 
@@ -53,17 +54,19 @@ def stretch(
     start: int | None = None,
     limit: int = 50,
     onward: bool = False,
+    faces: bool = False,
 ) -> Stretch:
     """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around one.
 
     ``around`` is a turn of the thread, which then stands in the middle; near an end of the thread, the stretch ends
     there and is as long. ``start`` counts from 0. ``onward``: the thread goes on behind the headish, to the end of the
-    branch that was begun last, and the stretch lies around the headish. Turns are as they were stored (``render`` shows
-    what overlays make of them).
+    branch that was begun last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also
+    reads what overlays make of them.
     Cost: a statement or two for the links and about ten for each 64 turns, however long the thread is; ``onward`` two
-    more. Every payload and digest is compared with what was stored.
-    Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for both ``around`` and ``start``, and
-    for numbers out of range; CorruptTurn.
+    more. ``faces`` looks at every turn of the thread, and walks it where it has overlays. Every payload and digest is
+    compared with what was stored.
+    Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for ``start`` beside one of them, and for
+    numbers out of range; CorruptTurn.
     """
     wanted = check_limit(limit)
     if start is not None and (around is not None or onward):
@@ -77,7 +80,8 @@ def stretch(
         at = at if middle is None else find_turn(connection, space._number, middle)
         end = newest_end(connection, space._number, stored.place) if onward else stored.place
         place = None if at is None else (at.id, at.place)
-        return read_stretch(connection, space._number, end, wanted, around=place, start=start)
+        read = read_stretch(connection, space._number, end, wanted, around=place, start=start)
+        return replace(read, faces=_faces_at(connection, space, end)) if faces else read
 
     return space._read_at(headish, work)
 
@@ -130,8 +134,7 @@ def render_pieces(
 
     def work(connection: Connection, stored: StoredTurn) -> tuple[_PageFacts, dict[TurnId, Face]]:
         shown = _describe(connection, space, headish, stored, title)
-        is_overlaid = holds_overlays(connection, space._number, stored.place)
-        return shown, _faces(walk(connection, space._number, [stored.place])) if is_overlaid else {}
+        return shown, _faces_at(connection, space, stored.place)
 
     return _stream(space, *space._read_at(headish, work), debug)
 
@@ -195,6 +198,12 @@ def _title(connection: Connection, space: Space, headish: str) -> str | None:
         return read_conversation(connection, space._number, found).record.title
     except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
         return None
+
+
+def _faces_at(connection: Connection, space: Space, place: Place) -> dict[TurnId, Face]:
+    if not holds_overlays(connection, space._number, place):
+        return {}
+    return _faces(walk(connection, space._number, [place]))
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:

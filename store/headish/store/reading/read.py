@@ -12,6 +12,7 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument, InvalidRole, shown
 from headish.history.edits.ranges import find_segments, parse_range
 from headish.history.reading.decode import complete_turn, complete_turns, read_blocks, read_payload, thread_records
+from headish.history.reading.halves import hidden_in_space
 from headish.history.reading.handles import make_handles
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
@@ -92,16 +93,28 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
 
 
 @door()
-def children(space: Space, headish: str, *, limit: int | None = None, after: str | None = None) -> list[Turn]:
+def children(
+    space: Space, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
+) -> list[Turn]:
     """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``.
 
-    Cost: two statements, and one for each 64 turns. Raises: InvalidArgument for a ``limit`` below 1.
+    An answer that an import met again when it had grown is left out unless something else continues it; ``versions``
+    shows it, too.
+
+    Cost: three statements, and one for each 64 turns; three more for each 64 answers that grew.
+    Raises: InvalidArgument for a ``limit`` below 1.
     """
     wanted, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
 
     def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
-        behind = start(connection, space._number)
-        found = listings.children(connection, space._number, stored.place, after=behind, limit=wanted)
+        behind, hidden = (
+            start(connection, space._number),
+            () if versions else hidden_in_space(connection, space._number),
+        )
+        # Each of the hidden turns may stand in the page: so many more are asked for.
+        asked = min(wanted + len(hidden), ALL)
+        page = listings.children(connection, space._number, stored.place, after=behind, limit=asked)
+        found = [each for each in page if each.id not in hidden][:wanted]
         return complete_turns(connection, space._number, found, space._options_at)
 
     return space._read_at(headish, work)

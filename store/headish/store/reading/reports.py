@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
+from headish.history.reading.halves import hidden_in_space
 from headish.history.reading.usage import Count, CountedReply, count_usage, read_later_page, read_page, read_replies
 from headish.history.reading.versions import outgrown_in_space
 from headish.rows.bookmarks import count_bookmarks
@@ -70,15 +71,21 @@ def cost(
     return count_costs(replies, table, by, begins, ends)
 
 
-def stats(space: Space) -> Stats:
-    """Counts and sizes of the space. Cost: two statements, however large it is."""
+@door()
+def stats(space: Space, *, versions: bool = False) -> Stats:
+    """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with
+    ``versions`` as often as it was stored.
+
+    Cost: three statements, however large it is; three more for each 64 answers that grew.
+    """
 
     def work(connection: Connection) -> Stats:
         counted = read_counter(connection, space._number)
+        hidden = () if versions else hidden_in_space(connection, space._number).values()
         return Stats(
-            turns=counted.seq,
-            roots=counted.roots,
-            heads=counted.heads,
+            turns=counted.seq - len(hidden),
+            roots=counted.roots - sum(each.is_root for each in hidden),
+            heads=counted.heads - sum(each.is_head for each in hidden),
             bookmarks=count_bookmarks(connection, space._number),
             payload_bytes=counted.given_bytes,
             database_bytes=size,

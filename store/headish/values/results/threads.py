@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from headish.values.messages import ThreadRecord
+from headish.values.ids import TurnId
+from headish.values.messages import Face, ThreadRecord
 from headish.values.turns import TreeTurn
 
 
@@ -27,16 +29,20 @@ class Stretch(Struct, frozen=True):
     """Some turns of a thread that follow one another, in its order.
 
     ``start`` counts the turns before them, ``total`` all of the thread. Of each turn, ``children`` are those of the
-    stretch and ``more`` counts the others.
+    stretch and ``more`` counts the others. ``head`` is the last turn of the thread. ``faces`` are how people see those
+    of the thread's turns that overlays change.
     """
 
     turns: tuple[TreeTurn, ...]
     start: int
     total: int
+    head: TurnId
+    faces: Mapping[TurnId, Face] = {}
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{turns, start, total}``."""
-        return {"turns": [each.to_dict() for each in self.turns], "start": self.start, "total": self.total}
+        """As plain data: ``{turns, start, total, head}``."""
+        turns = [each.to_dict() for each in self.turns]
+        return {"turns": turns, "start": self.start, "total": self.total, "head": self.head}
 
 
 class Tree(list[TreeTurn]):

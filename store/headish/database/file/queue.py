@@ -1,0 +1,156 @@
+"""The queue of the processes that write to one SQLite file, in which the system wakes the next one.
+
+SQLite tells nobody that its lock is free: who waits for it has to sleep and ask again, and sleeps too long. So a writer
+also holds ``flock`` on the write-ahead log, for which the others wait. The queue only says whose turn it is; SQLite's
+own lock decides who writes. So nothing is lost where the queue fails: where a system or a file system has no such lock,
+where another program writes without it, or where its first is stopped and goes on holding it. Then a writer asks SQLite
+every ``LOOK_SECONDS``.
+
+It is the log that is locked, because SQLite locks the database and its ``-shm``, and a process that closes a descriptor
+of those loses SQLite's locks; of the log it locks nothing. The descriptor of a log that was removed is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+from weakref import WeakSet
+
+from headish.database.pause import pause
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
+except ImportError:  # a system without it: its writers sleep
+    flock = None  # type: ignore[assignment]
+
+LOOK_SECONDS = 0.1
+"""How often a writer that waits for its turn looks whether SQLite's lock is free all the same."""
+
+
+class _Descriptor:
+    """An open log. It is closed with its last reference, and its lock is let go."""
+
+    __slots__ = ("__weakref__", "_owner", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number, self._owner = number, os.getpid()
+        _open.add(self)
+
+    def __del__(self) -> None:
+        if self._owner == os.getpid():
+            # A child that was forked meanwhile has the same lock, which would outlive this descriptor.
+            flock(self.number, LOCK_UN)
+            os.close(self.number)
+
+    def is_removed(self) -> bool:
+        return os.fstat(self.number).st_nlink == 0
+
+
+_open: WeakSet[_Descriptor] = WeakSet()
+
+
+def _close_inherited() -> None:
+    """In a forked child: else it would hold its parent's place should the parent be killed."""
+    for each in list(_open):
+        os.close(each.number)
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_inherited)
+
+
+class _Turn:
+    """A wait for the first place, by a thread of its own: the system's wait has no time limit."""
+
+    __slots__ = ("_path", "came", "granted", "is_wanted")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.is_wanted, self.came = True, threading.Lock()
+        self.granted: deque[_Descriptor] = deque()
+        self.came.acquire()
+        threading.Thread(target=self._await, name="headish-turn", daemon=True).start()
+
+    def _await(self) -> None:
+        try:
+            descriptor = _Descriptor(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC))
+            flock(descriptor.number, LOCK_EX)
+            self.granted.append(descriptor)
+            del descriptor
+        except OSError:
+            pass
+        self.came.release()
+        if not self.is_wanted:  # whoever waited has gone, or takes it in the moment before this
+            self.granted.clear()
+
+    def give_up(self) -> None:
+        self.is_wanted = False
+        self.granted.clear()
+
+
+class Queue:
+    """The place of this process in the queue of the file ``target``.
+
+    ``with`` it one thread writes: the one that has the lock of the process's writers.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._path = os.path.realpath(target) + "-wal"
+        self._log: _Descriptor | None = None
+        self._turn: _Turn | None = None
+        self._is_first = False
+
+    def __enter__(self) -> None:
+        if self._log is None or self._log.is_removed():
+            self._log = self._opened()
+        if self._log is None:
+            return
+        try:
+            flock(self._log.number, LOCK_EX | LOCK_NB)
+            self._is_first = True
+        except BlockingIOError:
+            self.wait(LOOK_SECONDS)
+        except OSError:
+            self._log = None  # this file system has no such lock
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_first and self._log is not None:
+            flock(self._log.number, LOCK_UN)
+        elif self._turn is not None:
+            self._turn.give_up()
+        self._is_first = False
+
+    def wait(self, most_seconds: float) -> None:
+        """Until this process is the first. The first one, and one without a queue, sleeps for so long at the most."""
+        if self._is_first or self._log is None:
+            return pause(0.0002, most_seconds)
+        try:
+            self._turn = self._turn or _Turn(self._path)
+        except RuntimeError:  # no thread can be started: there are too many, or the interpreter ends
+            return pause(0.0002, most_seconds)
+        self._turn.is_wanted = True
+        if self._turn.came.acquire(timeout=LOOK_SECONDS):
+            self._take(self._turn)
+        return None
+
+    def _take(self, turn: _Turn) -> None:
+        self._turn = None
+        with suppress(IndexError):  # it came when nobody wanted it, or the log is gone
+            self._log = turn.granted.pop()
+            self._is_first = True
+
+    def close(self) -> None:
+        """Close the log, unless a writer is first: then it does."""
+        if not self._is_first:
+            self._log = None
+
+    def _opened(self) -> _Descriptor | None:
+        if flock is None:
+            return None
+        try:
+            return _Descriptor(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return None  # the first connection has yet to make it

@@ -1,0 +1,76 @@
+"""Halves of answers that grew later (rule R40, grown versions), as far as nobody sees them: counts leave them out.
+
+A half that something else continues than a half is a part of that thread, and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from headish.database.query import Connection
+from headish.history.reading.versions import find_firsts, outgrown_in_space
+from headish.rows.keys import turns_by_ids
+from headish.rows.threads.entries import Listed
+from headish.rows.threads.places import count_continuing, grown_chains, parents_of_turns
+from headish.rows.turns import turn_by_id
+from headish.values.ids import TurnId
+from headish.values.places import Place
+
+CHAINS_LIMIT = 2000
+"""How many chains of a conversation are looked through."""
+
+
+class HiddenHalf(NamedTuple):
+    """Where a half lies, and whether it is a root, and a head, of what is stored."""
+
+    place: Place
+    is_root: bool
+    is_head: bool
+
+
+def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHalf]:
+    """The halves that nothing else continues than such halves.
+
+    Cost: one statement, over the turns that supersede others; where there are halves, three for each 64 of them.
+    """
+    halves = turns_by_ids(connection, space, outgrown_in_space(connection, space))
+    if not halves:
+        return {}
+    parents = parents_of_turns(connection, space, [each.place for each in halves.values()])
+    continued = count_continuing(connection, space, [each.place for each in halves.values()])
+    left = {id: continued[each.place] for id, each in halves.items()}
+    hidden: dict[TurnId, HiddenHalf] = {}
+    # From the last one on: what continues a half was stored later.
+    for each in sorted(halves.values(), key=lambda half: half.seq, reverse=True):
+        if not left[each.id]:
+            above = parents.get(each.place, ())
+            hidden[each.id] = HiddenHalf(each.place, not above, not continued[each.place])
+            for parent in above:
+                if parent in left:
+                    left[parent] -= 1
+    return hidden
+
+
+def count_without(
+    connection: Connection, space: int, listed: Iterable[Listed], hidden: Mapping[TurnId, HiddenHalf]
+) -> list[Listed]:
+    """Conversations without a name, with the numbers of their turns and branches as a person counts them.
+
+    Cost: nothing where nothing is hidden; else a few statements for each conversation with several branches.
+    """
+    # A half always ends a branch of its own: what grew from it was stored beside it.
+    return [
+        _without(connection, space, each, hidden) if hidden and (each.branches or 0) > 1 else each for each in listed
+    ]
+
+
+def _without(connection: Connection, space: int, listed: Listed, hidden: Mapping[TurnId, HiddenHalf]) -> Listed:
+    first = turn_by_id(connection, space, TurnId(str(listed.start)))
+    if first is None:
+        return listed
+    firsts = [each.place for each in find_firsts(connection, space, first.place)]
+    lows = {chain: low for _, chain, low in grown_chains(connection, space, firsts, CHAINS_LIMIT)}
+    inside = [each for each in hidden.values() if lows.get(each.place.chain, each.place.pos + 1) <= each.place.pos]
+    ends = sum(each.is_head for each in inside)
+    return listed._replace(turns=listed.turns - len(inside), branches=(listed.branches or 0) - ends)

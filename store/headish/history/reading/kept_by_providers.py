@@ -1,0 +1,128 @@
+"""What a provider keeps of a thread, and a request names by id: Anthropic's container in which its code runs, the
+recordings that OpenAI made, and the last answer that OpenAI stores. The first two expire.
+
+Of a stored answer the server goes on from what it has seen, and a request sends only the messages after it. So it is
+named only where that is what the thread says up to it: nothing erased, nothing seen otherwise from here on, nothing
+merged in from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content.recordings import AUDIO, said_aloud
+from headish.database.query import Connection
+from headish.history.reading.decode import decode_mapping, read_mapping
+from headish.history.reading.walk import walk
+from headish.rows.threads.walks import Walked
+from headish.rows.turns import turn_by_id
+from headish.values.blocks import ContentBlock, Document, Erased
+from headish.values.ids import TurnId
+from headish.values.messages import Message
+from headish.values.turns import OVERLAY, reply_of
+
+RESPONSES = "openai_responses"
+RECORDING_PROVIDER = "openai"
+
+
+def find_container(walked: Sequence[Walked], now: datetime | None = None) -> str | None:
+    """The id of the container that the last answer with one names; None where it has run out."""
+    for turn in reversed(walked):
+        if turn.role == "assistant" and turn.system and b'"container"' in turn.system:
+            found = _named(decode_mapping(turn.system, turn.id, "system"))
+            if found is not None:
+                return _running(found, now or datetime.now(UTC))
+    return None
+
+
+def _named(system: dict[str, Any]) -> dict[str, Any] | None:
+    reply = system.get("reply")
+    details = reply.get("details") if isinstance(reply, dict) and reply.get("provider") == "anthropic" else None
+    container = details.get("container") if isinstance(details, dict) else None
+    return container if isinstance(container, dict) and isinstance(container.get("id"), str) else None
+
+
+def _running(container: dict[str, Any], now: datetime) -> str | None:
+    try:
+        ends = datetime.fromisoformat(str(container.get("expires_at")))
+    except ValueError:
+        ends = None
+    if ends is None or (ends if ends.tzinfo else ends.replace(tzinfo=UTC)) <= now:
+        return None
+    return str(container["id"])
+
+
+def still_heard(messages: Sequence[Message], now: float) -> tuple[Message, ...]:
+    """The messages, without the ids that have run out: of those recordings the words are sent."""
+    return tuple(
+        replace(message, content=tuple(_without_id(block, now) for block in message.content))
+        if any(_has_run_out(block, now) for block in message.content)
+        else message
+        for message in messages
+    )
+
+
+def _has_run_out(block: ContentBlock, now: float) -> bool:
+    said = said_aloud(block, RECORDING_PROVIDER) if type(block) is Document else None
+    ends = None if said is None else said.get("expires_at")
+    return isinstance(ends, int | float) and ends <= now
+
+
+def _without_id(block: ContentBlock, now: float) -> ContentBlock:
+    if not isinstance(block, Document) or not _has_run_out(block, now):
+        return block
+    own = {key: value for key, value in block.opaque[RECORDING_PROVIDER][AUDIO].items() if key != "id"}
+    return replace(block, opaque={**block.opaque, RECORDING_PROVIDER: {**block.opaque[RECORDING_PROVIDER], AUDIO: own}})
+
+
+class StoredResponse(NamedTuple):
+    """An answer that the server keeps: its turn, the id that the server has for it, all turns that the server has seen
+    by then, and what is kept of the reply."""
+
+    turn: TurnId
+    response_id: str
+    seen: frozenset[TurnId]
+    reply: Mapping[str, Any]
+
+
+def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> StoredResponse | str:
+    """The last such answer on the way to the turns; else the reason why none is named.
+
+    Cost: a walk, one more to the answer, and a statement for each of ``turns``.
+    """
+    found = [turn_by_id(connection, space, each) for each in turns]
+    walked = walk(connection, space, [each.place for each in found if each is not None])
+    at = next((at for at in reversed(range(len(walked))) if _is_kept(walked[at])), None)
+    if at is None:
+        return "no answer of the thread is one that the server stores"
+    answer, reply = walked[at], _reply(walked[at])
+    if any(turn.type == OVERLAY for turn in walked[at:]):
+        return "an overlay behind the stored answer shows the thread otherwise"
+    if any(isinstance(turn.payload, Erased) for turn in walked[: at + 1]):
+        return "something that the stored answer has seen is erased"
+    seen = [turn.id for turn in walked[: at + 1]]
+    if seen != [turn.id for turn in walk(connection, space, [answer.place])]:
+        return "the thread joins what the stored answer has not seen"
+    return StoredResponse(answer.id, str(reply["response_id"]), frozenset(seen), reply)
+
+
+def _is_kept(turn: Walked) -> bool:
+    if turn.role != "assistant" or not turn.system or b'"response_id"' not in turn.system:
+        return False
+    reply, details = _reply(turn), _reply(turn).get("details")
+    is_whole = not (reply.get("incomplete") or reply.get("error") or reply.get("edited"))
+    return (
+        reply.get("provider") == RESPONSES
+        and is_whole
+        and "copy_of" not in read_mapping(turn, "system")
+        and isinstance(details, Mapping)
+        and details.get("store") is True
+    )
+
+
+def _reply(turn: Walked) -> Mapping[str, Any]:
+    return reply_of(read_mapping(turn, "system"))

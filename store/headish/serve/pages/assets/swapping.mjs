@@ -1,0 +1,52 @@
+// Put parts of a fetched page in the place of those that are shown. The server's HTML passes one policy of Trusted Types;
+// focus, what was typed and what is unfolded stay.
+const policy = globalThis.trustedTypes?.createPolicy("headish", { createHTML: (text) => text });
+
+export async function swap(url, ids, stillWanted = () => true) {
+  const answer = await fetch(url, { headers: { accept: "text/html" } });
+  if (!answer.ok || !stillWanted()) return false;
+  const text = await answer.text();
+  if (!stillWanted()) return false;
+  const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  for (const id of ids) {
+    const old = document.getElementById(id), fresh = page.getElementById(id);
+    if (old && fresh) renew(old, fresh);
+  }
+  document.title = page.title;
+  return page;
+}
+
+// Children with an id are kept where they are the same; whatever the reader is at work in is left alone.
+export function renew(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  const busy = document.activeElement;
+  if (old === busy && old.matches("input, textarea, select")) return;
+  if (old.nodeName !== fresh.nodeName || !old.children.length || !fresh.children.length) {
+    if (old.contains(busy) && busy !== old) return;
+    old.replaceWith(document.importNode(fresh, true));
+    return;
+  }
+  for (const { name, value } of fresh.attributes) if (name !== "open" && name !== "class") old.setAttribute(name, value);
+  if (!old.classList.contains("current")) old.className = fresh.className;
+  const known = new Map([...old.children].filter((each) => each.id).map((each) => [each.id, each]));
+  let at = old.firstChild;
+  for (const node of [...fresh.childNodes]) {
+    const match = node.id ? known.get(node.id) : like(at, node) ? at : null;
+    if (match) {
+      const next = match === at ? at.nextSibling : at;
+      if (match !== at) old.insertBefore(match, at);
+      if (match.nodeType === Node.TEXT_NODE) match.data = node.data;
+      else renew(match, node);
+      at = next;
+    } else {
+      old.insertBefore(document.importNode(node, true), at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    if (!at.contains(busy)) at.remove();
+    at = next;
+  }
+}
+
+const like = (one, other) => one && one.nodeType === other.nodeType && one.nodeName === other.nodeName && !one.id && !other.id;

@@ -1,0 +1,206 @@
+"""``POST /do/ACTION``: what the forms of the page do. Each goes back to where its result is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from headish import ABSENT
+from headish.aio import AsyncStore
+from headish.errors import InvalidArgument, UnknownTurn
+from headish.serve.access.state import enter
+from headish.serve.pages.drawing import Links, links_of
+from headish.serve.pages.hub import Hub, hub_of
+from headish.values.access.tokens import Right
+from headish.values.ids import TurnId
+
+
+class Sent:
+    """What a form sent: ``turn`` it is about, the bookmark ``name`` of its page, and its own fields."""
+
+    def __init__(self, fields: Mapping[str, str], hub: Hub, link: Links) -> None:
+        self._fields, self.hub, self.link = fields, hub, link
+
+    def __call__(self, field: str) -> str:
+        return self._fields.get(field, "").replace("\r\n", "\n").strip()
+
+    def need(self, field: str) -> str:
+        """A field that must not be empty. Raises: InvalidArgument."""
+        value = self(field)
+        if not value:
+            raise InvalidArgument(f"the form has no {field}")
+        return value
+
+    @property
+    def name(self) -> str | None:
+        return self("name") or None
+
+    def at(self, turn: TurnId, name: str | None = None) -> str:
+        """The page that shows a turn."""
+        return self.link.thread(name or self.name, turn) + f"#t{turn}"
+
+
+Action = Callable[[AsyncStore, Sent], Awaitable[str]]
+
+
+async def do_action(request: Request) -> Response:
+    """Do what a form asks for, and go to the page that shows it."""
+    right, action = ACTIONS.get(request.path_params["action"], (None, None))
+    if right is None or action is None:
+        raise InvalidArgument(f"the page has no action {request.path_params['action']}")
+    store = await enter(request, right)
+    async with request.form() as given:
+        fields = {key: value for key, value in given.items() if isinstance(value, str)}
+    hub = hub_of(request)
+    place = await action(store, Sent(fields, hub, links_of(request)))
+    hub.changed(store.space)
+    return RedirectResponse(place, 303)
+
+
+async def say(store: AsyncStore, sent: Sent) -> str:
+    """Say something behind a turn or a bookmark; with ``ask`` the model answers."""
+    content, name = sent.need("content"), sent.name
+    continues = name or sent("turn") or None
+    if not sent("ask"):
+        turn = await store.add_turn(content, continues=continues, bookmark=sent("new") or None)
+        return sent.at(turn.id, sent("new") or None)
+    asked, carried = await store.say(
+        content, continues=continues, bookmark=sent("new") or None, ptr=sent("ptr") or None,
+        system=sent("system") or None,
+    )  # fmt: skip
+    turn = await store.get(asked if isinstance(asked, str) else asked[0])
+    await sent.hub.begin(store, turn.id, store.open_answer(turn.id, carried, ptr=sent("ptr") or None))
+    return sent.at(turn.id, carried)
+
+
+async def answer(store: AsyncStore, sent: Sent) -> str:
+    """Ask for an answer to what a turn says."""
+    turn = await store.get(sent.need("turn"))
+    await sent.hub.begin(store, turn.id, store.open_answer(turn.id, sent.name, ptr=sent("ptr") or None))
+    return sent.at(turn.id)
+
+
+async def retry(store: AsyncStore, sent: Sent) -> str:
+    """Ask for another answer in the place of one."""
+    turn = await store.get(sent.need("turn"))
+    asked = turn.meta.continues[0] if turn.meta.continues else turn.id
+    where = await _from_name(store, sent, turn.id)
+    await sent.hub.begin(store, asked, store.open_retry(where))
+    return sent.at(asked)
+
+
+async def edit(store: AsyncStore, sent: Sent) -> str:
+    """Say something else in the place of a turn; with ``ask`` the model answers it."""
+    old = (await store.get(sent.need("turn"))).id
+    where = await _from_name(store, sent, old)
+    edited = await store.edit(where, sent.need("content"), keep=bool(sent("keep")))
+    turn = edited.turn
+    if sent("ask"):
+        await sent.hub.begin(store, turn.id, store.open_answer(turn.id, sent.name, ptr=sent("ptr") or None))
+    # By an id the bookmark stays where it is: the new version is on a branch of its own.
+    return sent.at(turn.id) if where != old else sent.link(f"/t/{turn.id}") + f"#t{turn.id}"
+
+
+async def fork(store: AsyncStore, sent: Sent) -> str:
+    """Give a turn a new name, to go on from there."""
+    turn, name = await store.get(sent.need("turn")), sent.need("new")
+    await store.bookmarks.set(name, turn.id, expect=ABSENT)
+    return sent.at(turn.id, name)
+
+
+async def replace(store: AsyncStore, sent: Sent) -> str:
+    """Put other words in the place of a turn's, for the model and for people."""
+    turn = (await store.get(sent.need("turn"))).id
+    await store.replace(turn, sent.need("content"), continues=_end(sent))
+    return sent.at(turn)
+
+
+async def hide(store: AsyncStore, sent: Sent) -> str:
+    """Hide a turn from the model, from people or from both."""
+    turn = (await store.get(sent.need("turn"))).id
+    await store.hide(turn, viewer=sent("viewer") or "both", continues=_end(sent))
+    return sent.at(turn)
+
+
+async def show(store: AsyncStore, sent: Sent) -> str:
+    """Show a turn as it was said."""
+    turn = (await store.get(sent.need("turn"))).id
+    await store.original(turn, continues=_end(sent))
+    return sent.at(turn)
+
+
+async def describe(store: AsyncStore, sent: Sent) -> str:
+    """Set title and tags of a conversation, and whether it is pinned or archived."""
+    subject = sent.need("subject")
+    tags = [tag for each in sent("tags").split(",") if (tag := each.strip())]
+    await store.conversations.set(
+        subject, title=sent("title"), tags=tags, pinned=bool(sent("pinned")), archived=bool(sent("archived"))
+    )
+    return sent.link.thread(sent.name) if sent.name else sent.link(f"/t/{subject}")
+
+
+async def undo(store: AsyncStore, sent: Sent) -> str:
+    """Move a bookmark one turn back."""
+    name = sent.need("name")
+    await store.bookmarks.undo(name)
+    return sent.link.thread(name) if await store.bookmarks.contains(name) else sent.link("/")
+
+
+async def stop(store: AsyncStore, sent: Sent) -> str:
+    """End an answer that arrives; what came of it is stored."""
+    arriving = sent.hub.find(store.space, sent.need("answer"))
+    if arriving is not None:
+        arriving.stop()
+    return sent.at((await store.get(sent.need("turn"))).id)
+
+
+async def erase(store: AsyncStore, sent: Sent) -> str:
+    """Erase what a turn says, once its handle was typed."""
+    turn = await store.get(sent.need("turn"))
+    handle = (await store.abbreviate([turn.id]))[turn.id]
+    if sent("handle") != handle:
+        raise InvalidArgument(f"nothing was erased: type the handle {handle} to confirm")
+    scope = sent("scope")
+    if scope not in SCOPES:
+        raise InvalidArgument(f"scope is one of {', '.join(SCOPES)}")
+    await store.erase(turn.id, scope=SCOPES[scope], reason=sent.need("reason"))
+    return sent.link.thread(None, turn.id)
+
+
+def _end(sent: Sent) -> str:
+    """What an overlay continues: the bookmark of the page, else the last turn of its thread."""
+    return sent.name or sent.need("head")
+
+
+async def _from_name(store: AsyncStore, sent: Sent, turn: TurnId) -> str:
+    """A turn as ``NAME~n``, so that the bookmark of the page moves along; its id where that names another turn."""
+    back = sent("back")
+    if sent.name is None or not back.isdigit():
+        return turn
+    headish = f"{sent.name}~{back}"
+    try:
+        found = await store.get(headish)
+    except (UnknownTurn, InvalidArgument):
+        return turn
+    return headish if found.id == turn else turn
+
+
+SCOPES: dict[str, Literal["turn", "thread", "branch"]] = {"turn": "turn", "thread": "thread", "branch": "branch"}
+ACTIONS: dict[str, tuple[Right, Action]] = {
+    "say": ("write", say),
+    "answer": ("write", answer),
+    "retry": ("write", retry),
+    "edit": ("write", edit),
+    "fork": ("write", fork),
+    "replace": ("write", replace),
+    "hide": ("write", hide),
+    "show": ("write", show),
+    "describe": ("write", describe),
+    "undo": ("write", undo),
+    "stop": ("write", stop),
+    "erase": ("erase", erase),
+}
+"""Each action, and the right that it needs."""

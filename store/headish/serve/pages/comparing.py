@@ -1,0 +1,51 @@
+"""``/diff/A..B``: two branches from their fork on, turns, then words."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from headish.history.edits.differences import Change
+from headish.serve.access.state import enter
+from headish.serve.pages.drawing import draw, links_of
+
+VIEWS = ("side", "unified")
+
+
+class Compared(Struct, frozen=True):
+    """A change, or how many turns in a row are the same."""
+
+    change: Change | None
+    same: int = 0
+
+
+async def show_diff(request: Request) -> Response:
+    """The differences of ``A..B``; the form of the page gives both sides apart."""
+    between = request.path_params.get("between", "")
+    if not between:
+        sides = [request.query_params.get(side, "").strip() for side in ("a", "b")]
+        if all(sides):
+            return RedirectResponse(links_of(request)(f"/diff/{sides[0]}..{sides[1]}"), 303)
+        return await draw(request, "diff.html", a=sides[0], b=sides[1], diff=None)
+    store = await enter(request, "read")
+    diff = await store.diff(between)
+    a, _, b = between.partition("..")
+    view = request.query_params.get("view", VIEWS[0])
+    changes = list(_folded(list(diff.changes)))
+    turns = [turn.id for each in diff.changes for turn in (each.before, each.after) if turn is not None]
+    return await draw(
+        request, "diff.html", a=a, b=b, diff=diff, stat=diff.stat, changes=changes, between=between,
+        view=view if view in VIEWS else VIEWS[0], handles=await store.abbreviate(turns),
+    )  # fmt: skip
+
+
+def _folded(changes: list[Change]) -> list[Compared]:
+    """The changes, those that are the same counted where they follow one another."""
+    found: list[Compared] = []
+    for is_same, run in groupby(changes, lambda change: change.kind == "same"):
+        listed = list(run)
+        found += [Compared(None, len(listed))] if is_same else [Compared(change) for change in listed]
+    return found

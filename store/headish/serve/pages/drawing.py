@@ -1,0 +1,101 @@
+"""Fill a template: what every page knows of the request, and nothing that is not escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from headish.renderings.marking import show_unseen
+from headish.serve.access.state import caller_of
+from headish.values.times import local_time
+from headish.version import __version__
+
+TEMPLATES, ASSETS = Path(__file__).parent / "templates", Path(__file__).parent / "assets"
+
+
+class Links:
+    """Addresses of pages, in the space that the request named."""
+
+    def __init__(self, space: str | None = None) -> None:
+        self._space = space
+
+    def __call__(self, path: str, **query: object) -> str:
+        """The address of a path with a query; what is None is left out."""
+        given = {name: str(value) for name, value in query.items() if value not in (None, "")}
+        given |= {"space": self._space} if self._space else {}
+        return quote(path, safe="/:~^@.-_") + (f"?{urlencode(given)}" if given else "")
+
+    def thread(self, name: str | None, turn: str | None = None, **query: object) -> str:
+        """The page of a bookmark, at a turn; without a bookmark that of the turn."""
+        if name is None:
+            return self(f"/t/{turn}", **query)
+        return self(f"/c/{name}", at=turn, **query)
+
+
+async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A page. It is drawn beside the loop: a long message takes its time, and others do not wait for it."""
+    known = {"may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", "")}
+    page = await run_in_threadpool(fill, template, {**known, **values})
+    return HTMLResponse(page, status)
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """The text of a page."""
+    return _environment().get_template(template).render(values)
+
+
+def links_of(request: Request) -> Links:
+    return Links(request.query_params.get("space"))
+
+
+def may_of(request: Request) -> dict[str, bool]:
+    """What the page offers to whoever asks."""
+    caller = caller_of(request)
+    return {"write": caller.may("write"), "erase": caller.may("erase")}
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, auto_reload=False,
+    )  # fmt: skip
+    environment.filters |= {"time": local_time, "since": since, "plain": plain, "amount": amount, "iso": _iso}
+    environment.globals |= {"version": __version__}
+    return environment
+
+
+def plain(text: str, limit: int | None = None) -> str:
+    """A text with its unseen characters shown; on one line and cut if it has a limit."""
+    shown = show_unseen(text)
+    if limit is None:
+        return shown
+    line = " ".join(shown.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def since(moment: datetime) -> str:
+    """How long ago, in one unit."""
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    for unit, length in (("year", 31_556_952), ("month", 2_629_746), ("day", 86_400), ("hour", 3600), ("minute", 60)):
+        count = int(seconds // length)
+        if count:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def amount(count: int, one: str, more: str | None = None) -> str:
+    """A number with its word: ``1 turn``, ``10,000 turns``."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+_iso = partial(datetime.isoformat, timespec="seconds")

@@ -1,0 +1,132 @@
+"""``/t/ID/explain``: what a model is sent to continue a turn, and why; and the thread as text to copy."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from headish.aio import AsyncStore
+from headish.calls.endpoints import find_endpoint
+from headish.errors import HeadishError, InvalidArgument
+from headish.providers import PROVIDERS
+from headish.providers import Request as Asked
+from headish.serve.access.state import enter
+from headish.serve.pages.drawing import draw
+from headish.values.ids import TurnId, as_turn_id
+
+SHOWN_CHARACTERS = 20_000
+"""How much of a text the page shows; the rest is in the file."""
+
+
+class Copy(NamedTuple):
+    """A text that can be copied: what it is called, and its file."""
+
+    words: str
+    file: str
+
+
+COPIES = {
+    "request": Copy("The request as JSON", "request.json"),
+    "curl": Copy("The request as a command of curl; the key stays in your shell", "request.sh"),
+    "markdown": Copy("The thread as Markdown", "thread.md"),
+}
+
+
+class ShownOption(Struct, frozen=True):
+    """An option, its value as JSON, and the turn that set it."""
+
+    path: str
+    value: str
+    turn: TurnId
+    handle: str
+
+
+async def show_explain(request: Request) -> Response:
+    """The request that continues a turn at a provider (``to``) or by a pointer (``ptr``)."""
+    store = await enter(request, "read")
+    turn = await store.get(request.path_params["headish"])
+    refusal, asked = "", None
+    try:
+        asked = await _ask(request, store, turn.id)
+    except HeadishError as error:
+        refusal = str(error)
+    texts = {kind: text for kind in COPIES if (text := await _text(store, turn.id, asked, kind)) is not None}
+    shown = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
+    return await draw(
+        request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=shown, copies=COPIES,
+        options=await _options(store, turn.id, asked), to=request.query_params.get("to", ""),
+        ptr=request.query_params.get("ptr", ""), providers=list(PROVIDERS), pointers=await store.pointers.list(),
+        handles=await store.abbreviate(_named(asked)),
+    )  # fmt: skip
+
+
+async def send_copy(request: Request) -> Response:
+    """One of the texts, whole, as a file. Raises: InvalidArgument for another kind; as ``Store.request``."""
+    kind = request.path_params["kind"]
+    if kind not in COPIES:
+        raise InvalidArgument(f"what can be copied is one of {', '.join(COPIES)}")
+    store = await enter(request, "read")
+    turn = await store.get(request.path_params["headish"])
+    asked = None if kind == "markdown" else await _ask(request, store, turn.id)
+    text = await _text(store, turn.id, asked, kind)
+    headers = {"Content-Disposition": f'attachment; filename="{COPIES[kind].file}"'}
+    return PlainTextResponse(text or "", headers=headers)
+
+
+async def _ask(request: Request, store: AsyncStore, turn: TurnId) -> Asked:
+    to, ptr = request.query_params.get("to"), request.query_params.get("ptr")
+    return await store.request(turn, to or None, ptr=ptr or None)
+
+
+async def _text(store: AsyncStore, turn: TurnId, asked: Asked | None, kind: str) -> str | None:
+    """One of ``COPIES``; None for one that needs a request where there is none."""
+    if kind == "markdown":
+        return await store.render(turn, "markdown")
+    if asked is None:
+        return None
+    return write_curl(asked) if kind == "curl" else json.dumps(asked.body, ensure_ascii=False, indent=2)
+
+
+def _named(asked: Asked | None) -> list[TurnId]:
+    """The turns that the notes of a request name."""
+    notes = asked.notes if asked else ()
+    return [found for note in notes if note.turn and (found := as_turn_id(note.turn)) is not None]
+
+
+async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list[ShownOption]:
+    if asked is None:
+        return []
+    values = await store.options(turn)
+    handles = await store.abbreviate(list(dict.fromkeys(asked.options.values())))
+    return [
+        ShownOption(path, json.dumps(_value(values, path), ensure_ascii=False), origin, handles[origin])
+        for path, origin in asked.options.items()
+    ]
+
+
+def _value(values: Mapping[str, Any], path: str) -> Any:
+    """What an option is set to; a key that holds dots is not looked for."""
+    found: Any = values
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def write_curl(asked: Asked) -> str:
+    """The request as a command of curl. The key is left to a variable of the shell."""
+    endpoint = find_endpoint(asked.provider)
+    base = (asked.base_url or endpoint.base_url).rstrip("/")
+    path = endpoint.path.replace("{model}", asked.model or "MODEL")
+    variable = asked.key_env or next(iter(endpoint.key_variables), "KEY")
+    headers = {"content-type": "application/json", **endpoint.headers}
+    lines = [f"curl {shlex.quote(base + path)}"]
+    lines += [f"  -H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
+    lines.append(f'  -H "{endpoint.key_header}: {endpoint.key_prefix}${variable}"')
+    lines.append(f"  -d {shlex.quote(json.dumps(asked.body, ensure_ascii=False))}")
+    return " \\\n".join(lines)

@@ -1,0 +1,68 @@
+"""``/``: the conversations of a space with filters, and what a search finds in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headish.aio import AsyncStore
+from headish.renderings.marking import show_unseen
+from headish.serve.access.state import enter
+from headish.serve.pages.drawing import draw
+from headish.values.results.searches import Hit
+from headish.values.turns import Turn
+
+LISTED, HITS = 50, 30
+FILTERS = ("tag", "model", "role", "names", "tool", "since", "until")
+"""The filters of the list, as ``conversations.list`` calls them."""
+
+
+class ShownHit(Struct, frozen=True):
+    """A turn that a search found: where its link leads, and the words around it with those that were asked for
+    marked."""
+
+    turn: Turn
+    handle: str
+    name: str | None
+    others: tuple[str, ...]
+    snippet: Markup
+
+
+async def show_list(request: Request) -> Response:
+    """The conversations; with ``q`` the turns that hold it."""
+    store = await enter(request, "read")
+    asked: dict[str, Any] = {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
+    query = request.query_params.get("q", "").strip()
+    shown: dict[str, Any] = {"asked": asked, "query": query, "is_part": "part" in request.query_params}
+    if query:
+        return await draw(request, "hits.html", hits=await find(store, query, asked), **shown)
+    archived = "archived" in request.query_params
+    page = await store.conversations.list(
+        limit=LISTED, after=request.query_params.get("after"), archived=archived, **asked
+    )
+    cursor = await store.position()
+    return await draw(request, "list.html", page=page, archived=archived, cursor=cursor, **shown)
+
+
+async def find(store: AsyncStore, query: str, asked: dict[str, Any]) -> list[ShownHit]:
+    """What a search finds, the best first. Filters of the list that a search has not are left out."""
+    narrowed = {name: asked[name] for name in ("tag", "model", "role", "tool") if name in asked}
+    hits = await store.search(query, name=asked.get("names"), limit=HITS, **narrowed)
+    handles = await store.abbreviate([hit.turn.id for hit in hits])
+    return [
+        ShownHit(hit.turn, handles[hit.turn.id], next(iter(hit.names), None), hit.names[1:], mark(hit)) for hit in hits
+    ]
+
+
+def mark(hit: Hit) -> Markup:
+    """The words around a match, what was asked for in ``mark`` elements."""
+    pieces, at = [], 0
+    for start, end in hit.marks:
+        pieces += [escape(show_unseen(hit.snippet[at:start])), Markup("<mark>")]
+        pieces += [escape(show_unseen(hit.snippet[start:end])), Markup("</mark>")]
+        at = end
+    return Markup("").join([*pieces, escape(show_unseen(hit.snippet[at:]))])

@@ -1,0 +1,87 @@
+"""``/live``: what happens in a space, as server-sent events; ``id:`` is the cursor that a reader goes on behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from headish.aio import AsyncStore
+from headish.errors import CursorLost, HeadishError
+from headish.serve.access.state import enter
+from headish.serve.pages.hub import Hub, Told, hub_of
+from headish.values.results.changes import Change, MoveChange, RecordChange, TurnChange
+
+PULSE_SECONDS = 15.0
+
+
+async def show_live(request: Request) -> Response:
+    """A stream of events: ``change``, and ``delta`` and ``answered`` of answers; ``lost`` asks for a new page."""
+    store = await enter(request, "read")
+    after = request.headers.get("last-event-id") or request.query_params.get("after") or await store.position()
+    return StreamingResponse(
+        _events(request, store, hub_of(request), after),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"},
+    )
+
+
+async def _events(request: Request, store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[bytes]:
+    with hub.listening(store.space) as queue:
+        # Starlette would learn that the reader is gone when it sends the next event to it.
+        tasks = [asyncio.create_task(_follow(store, after, queue)), asyncio.create_task(_watch(request, queue))]
+        try:
+            yield b"retry: 1000\n\n"
+            while (told := await queue.get())["event"] != "gone":
+                yield write_event(told)
+                if told["event"] == "lost":
+                    return
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+async def _watch(request: Request, queue: asyncio.Queue[Told]) -> None:
+    """Wait until the reader is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    queue.put_nowait({"event": "gone"})
+
+
+async def _follow(store: AsyncStore, after: str, queue: asyncio.Queue[Told]) -> None:
+    """Put what others write into a queue, and a pulse where nothing happens."""
+    try:
+        async for change in store.follow(after, pulse=PULSE_SECONDS):
+            queue.put_nowait(_told(change))
+    except CursorLost:
+        queue.put_nowait({"event": "lost"})
+    except HeadishError:
+        queue.put_nowait({"event": "lost"})
+
+
+def _told(change: Change) -> Told:
+    if change.kind in ("pulse", "live"):
+        return {"event": "pulse", "cursor": change.cursor}
+    told: Told = {"event": "change", "cursor": change.cursor, "kind": change.kind}
+    match change:
+        case TurnChange(turn=turn):
+            told |= {"turn": turn.id, "continues": turn.meta.continues, "name": turn.meta.bookmark}
+        case MoveChange(name=name, was=was):
+            told |= {"name": name, "was": was}
+        case RecordChange(subject=subject):
+            told |= {"name": subject}
+        case _:
+            pass
+    return told
+
+
+def write_event(told: Told) -> bytes:
+    """An event in the form of server-sent events; a pulse is a comment with the cursor."""
+    cursor = told.get("cursor")
+    head = f"id: {cursor}\n" if cursor else ""
+    if told["event"] == "pulse":
+        return f": pulse\n{head}\n".encode()
+    return f"{head}event: {told['event']}\ndata: ".encode() + msgspec.json.encode(told) + b"\n\n"

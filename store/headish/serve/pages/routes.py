@@ -1,0 +1,54 @@
+"""The routes of the page."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from headish.serve.access.settings import WebSettings
+from headish.serve.access.state import enter
+from headish.serve.pages.changing import do_action
+from headish.serve.pages.comparing import show_diff
+from headish.serve.pages.drawing import ASSETS, draw
+from headish.serve.pages.erasing import show_erasure
+from headish.serve.pages.explaining import send_copy, show_explain
+from headish.serve.pages.listing import show_list
+from headish.serve.pages.live import show_live
+from headish.serve.pages.raw import send_raw
+from headish.serve.pages.threads import show_change, show_conversation, show_turn, show_version, show_whole
+
+
+async def show_new(request: Request) -> Response:
+    """The form that begins a conversation."""
+    store = await enter(request, "write")
+    return await draw(request, "new.html", pointers=await store.pointers.list(), default=await store.pointers.default())
+
+
+async def show_keys(request: Request) -> Response:
+    """The keys, and where they are switched off."""
+    return await draw(request, "keys.html")
+
+
+def page_routes(settings: WebSettings) -> list[BaseRoute]:
+    """The views, the actions, what is sent while it happens, and the files that a browser draws them with."""
+    return [
+        Route("/", show_list),
+        Route("/new", show_new),
+        Route("/keys", show_keys),
+        Route("/live", show_live),
+        Route("/c/{name:path}", show_conversation),
+        Route("/t/{headish:str}", show_turn),
+        Route("/t/{headish:str}/whole", show_whole),
+        Route("/t/{headish:str}/change", show_change),
+        Route("/t/{headish:str}/explain", show_explain),
+        Route("/t/{headish:str}/copy/{kind:str}", send_copy),
+        Route("/t/{headish:str}/version/{number:int}", show_version),
+        Route("/diff", show_diff),
+        Route("/diff/{between:path}", show_diff),
+        Route("/raw/{turn:str}/{number:int}", send_raw),
+        Route("/erase/{headish:str}", show_erasure),
+        Route("/do/{action:str}", do_action, methods=["POST"]),
+        Mount("/assets", StaticFiles(directory=ASSETS)),
+    ]

@@ -1,0 +1,147 @@
+"""``/c/NAME`` and ``/t/ID``: a thread in windows of 50 turns, with its rail; and single turns of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from headish.aio import AsyncStore
+from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, UnknownTurn
+from headish.serve.access.state import enter
+from headish.serve.pages.drawing import draw, links_of, plain
+from headish.serve.pages.hub import hub_of
+from headish.serve.pages.rail import draw_rail
+from headish.serve.pages.turns import WINDOW_TURNS, show_turns
+from headish.values.results.conversations import Conversation
+from headish.values.results.threads import Stretch
+
+EDITED_CHARACTERS = 200_000
+"""How long a text may be that a form offers to edit."""
+TREE_TURNS, COUNTED_TURNS = 200, 2_000
+"""How much of a tree the rail draws, and up to how many turns a thread's tokens are counted for each look at it."""
+
+
+class Window(Struct, frozen=True):
+    """Which turns of a thread the page shows, and where the pages beside it begin; None where there is none."""
+
+    start: int
+    end: int
+    total: int
+
+    @property
+    def earlier(self) -> int | None:
+        return max(0, self.start - WINDOW_TURNS) if self.start else None
+
+    @property
+    def later(self) -> int | None:
+        return self.end if self.end < self.total else None
+
+
+async def show_conversation(request: Request) -> Response:
+    """The thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
+    name = request.path_params["name"]
+    store = await enter(request, "read")
+    cursor = await store.position()
+    around, start = request.query_params.get("at"), _number(request, "start")
+    where: dict[str, Any] = {"start": start} if start is not None else {"around": around}
+    stretch = await store.stretch(name, limit=WINDOW_TURNS, faces=True, **where)
+    return await _draw_thread(request, store, stretch, name, around, cursor)
+
+
+async def show_turn(request: Request) -> Response:
+    """A turn and what is around it: its thread goes on to the end of the newest branch behind it."""
+    headish = request.path_params["headish"]
+    store = await enter(request, "read")
+    cursor = await store.position()
+    turn = await store.get(headish)
+    start = _number(request, "start")
+    if start is None:
+        stretch = await store.stretch(turn.id, limit=WINDOW_TURNS, onward=True, faces=True)
+    else:
+        head = (await store.stretch(turn.id, limit=1, onward=True)).head
+        stretch = await store.stretch(head, start=start, limit=WINDOW_TURNS, faces=True)
+    return await _draw_thread(request, store, stretch, None, turn.id, cursor)
+
+
+async def show_whole(request: Request) -> Response:
+    """One turn with all of its text."""
+    store = await enter(request, "read")
+    turn = await store.get(request.path_params["headish"])
+    stretch = await store.stretch(turn.id, limit=1, faces=True)
+    handles = await store.abbreviate([turn.id])
+    return await draw(request, "whole.html", shown=show_turns(stretch, handles, whole=True), turn=turn)
+
+
+async def show_change(request: Request) -> Response:
+    """All that can be done to a turn of the thread of a bookmark (``name``) or of another turn (``head``)."""
+    store = await enter(request, "read")
+    turn = await store.get(request.path_params["headish"])
+    stretch = await store.stretch(turn.id, limit=1, faces=True)
+    handle = (await store.abbreviate([turn.id]))[turn.id]
+    # What is too long for a form, or is no text, is changed by a program.
+    text = await store.text(turn.id) if turn.erased is None and turn.meta.type is None else ""
+    asked = request.query_params
+    return await draw(
+        request, "change.html", turn=turn, handle=handle, shown=show_turns(stretch, {turn.id: handle}),
+        text=text if text and len(text) <= EDITED_CHARACTERS else None, name=asked.get("name"),
+        head=asked.get("head", turn.id), back=asked.get("back", ""), pointers=await store.pointers.list(),
+    )  # fmt: skip
+
+
+async def show_version(request: Request) -> Response:
+    """Go to another version of a turn: the number of one, counted from 1."""
+    store = await enter(request, "read")
+    siblings = await store.siblings(request.path_params["headish"])
+    number = min(max(1, request.path_params["number"]), len(siblings.turns))
+    chosen = siblings.turns[number - 1].id
+    return RedirectResponse(links_of(request)(f"/t/{chosen}") + f"#t{chosen}", 303)
+
+
+async def _draw_thread(
+    request: Request, store: AsyncStore, stretch: Stretch, name: str | None, at: str | None, cursor: str
+) -> Response:
+    conversation = await _conversation(store, name or stretch.head)
+    handles = await store.abbreviate([turn.id for turn in stretch.turns])
+    tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
+    pointers = await store.pointers.list() if stretch.start + len(stretch.turns) >= stretch.total else []
+    usage = await store.usage(stretch.head) if stretch.total <= COUNTED_TURNS else []
+    shown = show_turns(stretch, handles)
+    title = conversation.record.title if conversation else ""
+    return await draw(
+        request,
+        "thread.html",
+        title=plain(title or _first_words(stretch) or name or "A conversation", 120),
+        conversation=conversation,
+        name=name,
+        at=at,
+        head=stretch.head,
+        shown=shown,
+        window=Window(stretch.start, stretch.start + len(stretch.turns), stretch.total),
+        rail=draw_rail(tree, {turn.id for turn in stretch.turns}),
+        usage=usage[0] if usage else None,
+        pointers=pointers,
+        default=await store.pointers.default(),
+        answers=hub_of(request).answers_to(store.space, {turn.id for turn in stretch.turns}),
+        cursor=cursor,
+    )
+
+
+def _first_words(stretch: Stretch) -> str:
+    """What a thread without a title is called: the words of the user without the signs of Markdown."""
+    words = next((turn.text for turn in stretch.turns if turn.role == "user" and turn.text), "")
+    return words[:500].replace("**", "").replace("`", "").lstrip("# ")
+
+
+async def _conversation(store: AsyncStore, subject: str) -> Conversation | None:
+    try:
+        return await store.conversations.get(subject)
+    except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
+        return None
+
+
+def _number(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name, "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 12 else None

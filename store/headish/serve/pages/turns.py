@@ -1,0 +1,151 @@
+"""What a page shows of the turns of a thread: its entries, with what can be done to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from markupsafe import Markup
+from msgspec import Struct
+from msgspec.structs import replace
+
+from headish.aio import AsyncStore
+from headish.renderings.html import write_part
+from headish.renderings.marking import show_unseen
+from headish.renderings.pages import BOUNDARY, PageMessage, Part, read_entries
+from headish.values.blocks import Document, Erased
+from headish.values.ids import TurnId
+from headish.values.results.threads import Stretch
+from headish.values.turns import TreeTurn
+
+WINDOW_TURNS = 50
+PAGE_CHARACTERS = 160_000
+"""How much text a page shows; what lies behind it is cut short."""
+PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
+"""How much of one text, of a folded one, and of one on a page that is full."""
+PROMPTS = ("system", "developer")
+SHOWN_INLINE = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""What a browser draws without running anything of it."""
+
+
+class ShownDocument(Struct, frozen=True):
+    """A document of a turn: the number of its block, its name and type; ``is_picture`` if the page shows it."""
+
+    number: int
+    name: str
+    media_type: str
+    is_picture: bool
+    url: str | None
+
+
+class ShownTurn(Struct, frozen=True):
+    """One entry. ``index`` is its place in the thread; of a boundary only ``who`` says something."""
+
+    id: TurnId
+    handle: str
+    entry: PageMessage
+    index: int
+    html: tuple[Markup, ...] = ()
+    documents: tuple[ShownDocument, ...] = ()
+    usage: str = ""
+    is_cut: bool = False
+    is_hidden: bool = False
+    is_erased: bool = False
+    branches: int = 0
+    text: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.entry.role
+
+    @property
+    def is_boundary(self) -> bool:
+        return self.entry.role == BOUNDARY
+
+
+def as_shown(part: Part, limit: int) -> tuple[Markup, bool]:
+    """The HTML of a part, its unseen characters shown; and whether it was cut short."""
+    shown = replace(part, title=show_unseen(part.title), body=show_unseen(part.body[:limit]))
+    return Markup(write_part(shown)), len(part.body) > limit  # noqa: S704 - write_part escapes
+
+
+def show_turns(stretch: Stretch, handles: Mapping[TurnId, str], *, whole: bool = False) -> list[ShownTurn]:
+    """The entries of a stretch, calls, results and reasoning folded; ``whole`` cuts nothing."""
+    turns = {turn.id: (stretch.start + index, turn) for index, turn in enumerate(stretch.turns)}
+    shown: list[ShownTurn] = []
+    left = PAGE_CHARACTERS
+    for entry in read_entries(stretch.turns, stretch.faces, True):
+        index, turn = turns[entry.id]
+        if entry.role == BOUNDARY:
+            shown.append(ShownTurn(entry.id, "", entry, index))
+            continue
+        made = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else left)
+        face = stretch.faces.get(entry.id)
+        shown.append(replace(made, is_hidden=face is not None and face.hidden))
+        left -= sum(map(len, made.html))
+    return shown
+
+
+def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int | None) -> ShownTurn:
+    written, is_cut = [], False
+    for part in entry.parts:
+        if part.kind == "document":
+            continue
+        limit = len(part.body) if left is None else _limit(part, left)
+        html, cut = as_shown(part, limit)
+        written.append(html)
+        is_cut = is_cut or cut
+        left = None if left is None else left - len(html)
+    return ShownTurn(
+        id=turn.id,
+        handle=handle,
+        entry=entry,
+        index=index,
+        html=tuple(written),
+        documents=tuple(_documents(turn)),
+        usage=usage_of(turn),
+        is_cut=is_cut,
+        is_erased=any(isinstance(block, Erased) for block in turn.content),
+        branches=len(turn.children) + turn.more,
+        text=turn.text[:200] if turn.role in PROMPTS else "",
+    )
+
+
+def _limit(part: Part, left: int) -> int:
+    own = PART_CHARACTERS if part.kind == "text" else FOLDED_CHARACTERS
+    return min(own, max(LEFT_CHARACTERS, left))
+
+
+def _documents(turn: TreeTurn) -> Iterator[ShownDocument]:
+    for number, block in enumerate(turn.content):
+        if isinstance(block, Document):
+            source = block.source
+            media_type = source.media_type or "application/octet-stream"
+            url = getattr(source, "url", None)
+            is_picture = url is None and media_type in SHOWN_INLINE
+            yield ShownDocument(number, show_unseen(block.name or "document"), show_unseen(media_type), is_picture, url)
+
+
+def usage_of(turn: TreeTurn) -> str:
+    """What an answer took, in words."""
+    usage = turn.reply.get("usage")
+    if not isinstance(usage, Mapping):
+        return ""
+    counts = [
+        ("in", sum(_count(usage, key) for key in _READ)),
+        ("of them cached", _count(usage, "cache_read_input_tokens")),
+        ("out", _count(usage, "output_tokens")),
+    ]
+    return ", ".join(f"{count:,} {word}" for word, count in counts if count)
+
+
+_READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def _count(usage: Mapping[object, object], key: str) -> int:
+    count = usage.get(key)
+    return count if isinstance(count, int) else 0
+
+
+async def handles_of(store: AsyncStore, turns: Sequence[TreeTurn]) -> dict[TurnId, str]:
+    """The handle of each turn."""
+    return await store.abbreviate([turn.id for turn in turns])

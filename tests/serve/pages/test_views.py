@@ -1,0 +1,336 @@
+"""What each page shows, asked of a web process on a socket; and what the forms of the page do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from headish import Store
+from headish.serve.pages.drawing import ASSETS
+from headish.values.access.tokens import RIGHTS
+from support.hostile import documents, texts
+from support.loopback import Loopback, event_stream
+from support.loops import failing
+from support.providers.answers import anthropic_text
+from support.serving import Served, serving
+from support.talks import Talk, fill
+
+pytestmark = pytest.mark.slow
+
+
+class House(NamedTuple):
+    """A served database, what is in it, and a model that answers."""
+
+    served: Served
+    store: Store
+    talk: Talk
+    model: Loopback
+    client: Any
+
+    def get(self, path: str, **query: Any) -> str:
+        answer = self.client.get(path, params=query or None)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[:300])
+        return str(answer.text)
+
+    def do(self, action: str, **fields: Any) -> Any:
+        return self.client.post(f"/do/{action}", data=fields)
+
+    def done(self, action: str, **fields: Any) -> str:
+        """Where an action leads that was done."""
+        answer = self.do(action, **fields)
+        assert answer.status_code == 303, (action, answer.status_code, answer.text[:300])
+        return str(answer.headers["location"])
+
+
+def browser(served: Served) -> Any:
+    """A client that is logged in and asks for pages."""
+    client = served.client()
+    client.headers["accept"] = "text/html"
+    return client
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder = tmp_path_factory.mktemp("page")
+    with Store.open(folder / "talk.db") as store, Loopback() as model:
+        talk = fill(store)
+        store.pointers.set("milli", "anthropic/small", base_url=model.url, key_env="PATH")
+        store.pointers.set_default("milli")
+        with serving(folder / "talk.db", folder / "state") as served:
+            yield House(served, store, talk, model, browser(served))
+
+
+def test_every_view_answers_below_300_kb(house: House) -> None:
+    t = house.talk
+    paths = ["/", "/?q=greenhouse", "/?tag=garden", "/c/garden", "/c/trip", f"/t/{t.first}", f"/t/{t.call}/whole"]
+    paths += [f"/t/{t.picture}/explain", f"/t/{t.first}/change?name=garden", "/diff", "/diff/garden..no"]
+    paths += ["/diff/garden..no?view=unified", f"/erase/{t.first}", "/new", "/keys", "/c/number", "/?archived=1"]
+
+    def check(path: str) -> None:
+        page = house.get(path)
+        assert len(page.encode()) < 300_000
+        assert page.startswith('<!doctype html>\n<html lang="en">')
+        assert "</html>" in page
+        assert not re.search(r"\son\w+=|style=|<script(?! type=\"module\" src=\"/assets/page.mjs\"></script>)", page)
+        levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+
+    assert failing(paths, check) == {}
+
+
+def test_scripts_and_styles_are_small_and_the_templates_name_no_other(house: House) -> None:
+    shipped = [each for each in ASSETS.iterdir() if each.suffix in (".mjs", ".css")]
+    assert sum(each.stat().st_size for each in shipped) < 60_000
+    for each in shipped:
+        answer = house.client.get(f"/assets/{each.name}")
+        assert answer.status_code == 200
+        assert "http" not in re.sub(r"w3\.org", "", answer.text.replace("https:", ""))
+        assert answer.headers["content-type"].split(";")[0] in ("text/javascript", "text/css")
+
+
+def test_the_list_shows_titles_names_tags_and_filters(house: House) -> None:
+    page = house.get("/")
+    for shown in ("A greenhouse for tomatoes?", "garden", "budget", "Pinned", "Which train goes"):
+        assert shown in page
+    only = house.get("/", tag="budget")
+    assert "A greenhouse" in only
+    assert "Which train" not in only
+    assert "No conversation fits" in house.get("/", tag="nothing")
+
+
+def test_a_search_marks_the_words_and_links_the_branch_that_reaches_them(house: House) -> None:
+    page = house.get("/", q="ground screws")
+    assert "<mark>ground</mark>" in page or "<mark>ground screws</mark>" in page
+    assert re.search(r'href="/c/garden\?at=\w+#t\w+"', page)
+    assert "Nothing holds" in house.get("/", q="zeppelin")
+
+
+def test_a_thread_folds_calls_results_reasoning_and_the_system_prompt(house: House) -> None:
+    page = house.get("/c/trip")
+    for folded in ("Reasoning", "Call of search_trains", "Result", "System prompt: Answer in one sentence."):
+        assert re.search(rf"<summary[^>]*>{folded}", page), folded
+    assert "The model does not see the next 2 turns." in page
+    assert "<th>Train</th>" in page
+    assert f'src="/raw/{house.talk.picture}/1"' in page
+    assert "Erased on" in house.get("/c/number")
+    assert "555-0100" not in house.get("/c/number")
+
+
+def test_versions_are_switched_and_the_other_branch_is_shown_to_its_end(house: House) -> None:
+    t = house.talk
+    page = house.get("/c/garden")
+    assert f'href="/t/{t.first}/version/2"' in page
+    there = house.client.get(f"/t/{t.first}/version/2")
+    assert there.headers["location"] == f"/t/{t.second}#t{t.second}"
+    assert "Make one plan of both." in house.get(f"/t/{t.second}")
+    assert 'aria-label="Version 1 of 2"' in house.get(f"/t/{t.second}")
+
+
+def test_the_rail_has_a_row_a_run_as_lines_and_as_links(house: House) -> None:
+    page = house.get("/c/plan")
+    rail = page[page.index('<aside class="rail"') :]
+    assert rail.count("<circle") == rail.count("<li>") == 4
+    assert rail.count("<path") == 4
+    assert rail.count('class="merge"') == 1
+
+
+def test_a_long_thread_is_read_in_windows(house: House) -> None:
+    items = [{"content": f"turn {n}", **({"continues": n - 1} if n else {})} for n in range(230)]
+    items[-1]["bookmark"] = "long"
+    ids = [turn.id for turn in house.store.add_turns(items)]
+
+    def shown(page: str) -> list[int]:
+        return [int(n) for n in re.findall(r"<p>turn (\d+)</p>", page)]
+
+    assert shown(house.get("/c/long")) == list(range(180, 230))
+    assert shown(house.get("/c/long", start=130)) == list(range(130, 180))
+    assert shown(house.get("/c/long", at=ids[100])) == list(range(75, 125))
+    assert shown(house.get(f"/t/{ids[100]}")) == list(range(75, 125))
+    links = re.findall(r'rel="(\w+)" href="([^"]+)"', house.get(f"/t/{ids[100]}"))
+    assert shown(house.get(dict(links)["next"])) == list(range(125, 175))
+    assert shown(house.get(dict(links)["prev"])) == list(range(25, 75))
+    assert "compose" not in house.get("/c/long", start=0)
+
+
+def test_a_diff_shows_words_and_folds_what_is_the_same(house: House) -> None:
+    page = house.get("/diff/garden..no")
+    assert "<del>" in page
+    assert "<ins>" in page
+    assert "only in the first" in page
+    assert house.client.get("/diff", params={"a": "garden", "b": "no"}).headers["location"] == "/diff/garden..no"
+
+
+def test_explain_says_who_set_an_option_what_is_hidden_and_copies_without_a_key(house: House) -> None:
+    page = house.get("/t/trip/explain")
+    assert "<code>params.max_tokens</code>" in page
+    assert "<code>300</code>" in page
+    assert "hides 2 turns from the model" in page
+    whole = house.client.get("/t/trip/copy/request")
+    assert whole.json()["max_tokens"] == 300
+    assert whole.headers["content-disposition"] == 'attachment; filename="request.json"'
+    assert "My ticket." in house.get("/t/trip/copy/markdown")
+    assert "curl http" in page
+    assert "$PATH" in page
+    assert "&#34;max_tokens&#34;: 300" in page
+    assert '<h3 id="h-request">' in house.get("/t/trip/explain", to="openai")
+    assert 'role="alert"' in house.get("/t/number/explain", ptr="nobody")
+
+
+def test_a_document_is_a_download_in_a_sandbox_unless_it_is_a_true_picture(house: House) -> None:
+    picture = house.client.get(f"/raw/{house.talk.picture}/1")
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.headers["content-disposition"].startswith("inline")
+    turn = house.store.add_turn(documents(), bookmark="files").id
+    for number in range(len(documents())):
+        sent = house.client.get(f"/raw/{turn}/{number}")
+        assert sent.status_code == 200
+        assert sent.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        is_gif = sent.content.startswith(b"GIF89a")
+        assert sent.headers["content-disposition"].startswith("inline" if is_gif else "attachment")
+        assert sent.headers["content-type"] == ("image/gif" if is_gif else "application/octet-stream")
+    assert house.client.get(f"/raw/{turn}/99").status_code == 404
+    assert house.client.get(f"/raw/{house.talk.question}/0").status_code == 404
+
+
+def test_what_strangers_said_is_text_in_every_view(house: House) -> None:
+    said = texts("http://127.0.0.1:1/canary")
+    name = "h<script>'\"&"
+    tip = ""
+    for number, text in enumerate(said):
+        more = {"continues": tip} if tip else {}
+        tip = house.store.add_turn(text, role="assistant" if number % 2 else "user", **more).id
+    house.store.bookmarks.set(name, tip)
+    house.store.conversations.set(name, title=said[0], tags=[said[1].replace(" ", ""), "a\u202eb"])
+    other = house.store.edit(name, said[2]).turn.id
+    pages = [house.get(f"/c/{name}"), house.get("/"), house.get("/", q="owned OR script"), house.get(f"/t/{tip}/whole")]
+    pages += [house.get(f"/diff/{tip}..{other}"), house.get(f"/t/{tip}/explain"), house.get(f"/erase/{tip}")]
+    pages += [house.get("/diff", a=said[0], b=""), house.get("/", tag=said[1]), house.get("/", q=said[1])]
+    for page in pages:
+        assert len(page.encode()) < 300_000
+        tags = re.findall(r"<([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:=(?:\"[^\"]*\"|[^\s\">]+))?)*)", page)
+        assert not {tag for tag, _ in tags} & {"iframe", "object", "base", "style", "math", "template", "embed"}
+        assert page.count("<script") == 1
+        for _, attributes in tags:
+            assert not re.search(r"(?:^|\s)on\w+\s*=", re.sub(r"\"[^\"]*\"", '""', attributes))
+        assert not re.search(r"(?:href|src|action)=\"\s*(?:javascript|data|vbscript):", page, re.I)
+        assert not re.search(r"<img[^>]*canary", page)
+        shown = re.sub(
+            r'value="[^"]*"|<textarea.*?</textarea>', "", page, flags=re.DOTALL
+        )  # fields give back what they got
+        assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\ufeff]", shown)
+    assert "‹U+202E›" in pages[0]
+    assert "‹U+001B›" in pages[0]
+
+
+class TestWriting:
+    def test_say_asks_the_model_and_stores_both(self, house: House) -> None:
+        house.model.answer(chunks=event_stream(anthropic_text("Take the early one.")))
+        place = house.done("say", new="asked", content="Which one?", ask="1", ptr="milli")
+        assert place.startswith("/c/asked?at=")
+        wait_until(lambda: len(house.store.messages("asked")) == 2)
+        assert "Take the early one." in house.get("/c/asked")
+        house.done("say", name="asked", content="Only stored.")
+        assert house.store.text("asked") == "Only stored."
+        assert len(house.model.requests) == 1
+
+    def test_an_answer_that_fails_says_so_on_the_page(self, house: House) -> None:
+        turn = house.store.add_turn("Fail?", bookmark="failing").id
+        house.model.answer_json({"error": {"type": "invalid_request_error", "message": "no such model"}}, 400)
+        answer = house.do("answer", turn=turn, name="failing")
+        shown = answer.text if answer.status_code != 303 else wait_until(lambda: found(house, "/c/failing", "failed"))
+        assert "no such model" in shown
+
+    def test_answer_again_and_edit_stand_beside_and_the_name_moves_over(self, house: House) -> None:
+        house.store.add_turn("Peak?", bookmark="peaks")
+        old = house.store.add_turn("Mount Kenya.", role="assistant", continues="peaks").id
+        house.model.answer(chunks=event_stream(anthropic_text("Kilimanjaro.")))
+        house.done("retry", turn=old, name="peaks", back="0")
+        wait_until(lambda: house.store.text("peaks") == "Kilimanjaro.")
+        house.done("edit", turn=house.store.bookmarks["peaks"], name="peaks", back="0", content="Kilimanjaro, 5,895 m.")
+        assert house.store.text("peaks") == "Kilimanjaro, 5,895 m."
+        assert len(house.store.siblings("peaks").turns) == 3
+        place = house.done("edit", turn=old, content="By id.")
+        assert place.startswith("/t/")
+        assert house.store.text("peaks") == "Kilimanjaro, 5,895 m."
+
+    def test_fork_title_hide_replace_show_and_undo(self, house: House) -> None:
+        store = house.store
+        turn = store.add_turn("One.", bookmark="work").id
+        store.add_turn("Two.", role="assistant", continues="work")
+        assert house.done("fork", turn=turn, new="side/way").startswith("/c/side/way")
+        assert store.bookmarks["side/way"] == turn
+        assert house.do("fork", turn=turn, new="work").status_code == 412
+        house.done("describe", subject="work", name="work", title="Work", tags="a, b", pinned="1")
+        record = store.conversations.get("work").record
+        assert (record.title, record.tags, record.pinned) == ("Work", ("a", "b"), True)
+        tip = store.bookmarks["work"]
+        house.done("hide", turn=turn, name="work", head=tip, viewer="model")
+        assert [message.content[0].text for message in store.resolve("work").messages] == ["Two."]  # type: ignore[union-attr]
+        house.done("show", turn=turn, name="work", head=tip)
+        house.done("replace", turn=turn, name="work", head=tip, content="Uno.")
+        assert store.resolve("work").messages[0].content[0].text == "Uno."  # type: ignore[union-attr]
+        for _ in range(3):
+            house.done("undo", name="work")
+        assert store.bookmarks["work"] == tip
+
+    def test_an_erasure_wants_a_reason_and_the_handle(self, house: House) -> None:
+        turn = house.store.add_turn("A secret of mine.", bookmark="secret").id
+        handle = house.store.abbreviate([turn])[turn]
+        assert "1 turn would go" in house.get(f"/erase/{turn}")
+        for fields in ({"reason": "r", "handle": "wrong"}, {"handle": handle}, {"reason": "r"}):
+            assert house.do("erase", turn=turn, scope="turn", **fields).status_code == 400
+            assert house.store.text(turn) == "A secret of mine."
+        house.done("erase", turn=turn, scope="turn", reason="mine", handle=handle)
+        page = house.get(f"/t/{turn}")
+        assert "Erased on" in page
+        assert "mine" in page
+        assert "A secret of mine" not in page
+
+    def test_what_is_no_action_or_lacks_a_field_is_refused_and_nothing_is_stored(self, house: House) -> None:
+        before = house.store.stats().turns
+        for action, fields in (("nothing", {}), ("say", {"content": " "}), ("edit", {"content": "x"}), ("fork", {})):
+            assert house.do(action, **fields).status_code == 400
+        assert house.client.get("/do/say").status_code == 405
+        assert house.store.stats().turns == before
+
+
+def test_a_reader_is_offered_nothing_and_refused_everything(house: House, tmp_path: Path) -> None:
+    place, t = house.served.settings.target, house.talk
+    with serving(place, tmp_path, read_only=True) as served:
+        client = browser(served)
+        for path in ("/", "/c/garden", f"/t/{t.first}", "/diff/garden..no"):
+            page = client.get(path).text
+            assert "A greenhouse" in page or "lean-to" in page
+            assert 'method="post"' not in page
+            assert "/erase/" not in page
+            assert "/new" not in page
+        from headish.serve.pages.changing import ACTIONS
+
+        for action in ACTIONS:
+            sent = client.post(f"/do/{action}", data={"turn": t.first, "content": "x", "name": "garden"})
+            assert sent.status_code == 403, action
+        assert client.get(f"/erase/{t.first}").status_code == 403
+        assert client.get("/new").status_code == 403
+    assert set(RIGHTS) >= {right for right, _ in ACTIONS.values()}
+
+
+def found(house: House, path: str, words: str) -> str:
+    page = house.get(path)
+    return page if words in page else ""
+
+
+def wait_until(look: Any) -> Any:
+    """What ``look`` gives once it gives something."""
+    import time
+
+    for _ in range(1200):
+        seen = look()
+        if seen:
+            return seen
+        time.sleep(0.05)
+    pytest.fail("it did not happen within a minute")
