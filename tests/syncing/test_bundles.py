@@ -173,7 +173,7 @@ class TestRefused:
     def test_keys_stay_unless_it_is_said(self, two: tuple[Store, Store], tmp_path: Path) -> None:
         here, there = two
         turn = here.add_turn(f"my key is {KEY}", bookmark="main")
-        here.add_turn("hdsh_" + "x9" * 12, continues="main")
+        here.add_turn("hdsh_" + "x9" * 24 + "x", continues="main")
         with pytest.raises(SecretsFound, match=here.abbreviate([turn.id])[turn.id]) as refused:
             here.bundles.create(tmp_path / "a")
         assert refused.value.turns == (turn.id, here.get("main").id)

@@ -24,6 +24,7 @@ from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
 from headish.store.database import Database
+from headish.store.keeping.access_tokens import AccessTokens
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.bundles import Bundles
 from headish.store.keeping.calls import Calls
@@ -36,7 +37,8 @@ from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
 PARTS = (
-    Batches, Bookmarks, Bundles, Calls, Conversations, Erasures, Objects, Pointers, Remotes, Spaces, Streams, Tools,
+    AccessTokens, Batches, Bookmarks, Bundles, Calls, Conversations, Erasures, Objects, Pointers, Remotes, Spaces, Streams,
+    Tools,
 )  # fmt: skip
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "headish_0008_remotes"
-down_revision = "headish_0007_calls"
+revision = "headish_0009_remotes"
+down_revision = "headish_0008_tokens"
 
 Number = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 Id = sa.String(25).with_variant(sa.String(25, collation="C"), "postgresql")
