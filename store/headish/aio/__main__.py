@@ -37,8 +37,8 @@ from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
 PARTS = (
-    AccessTokens, Batches, Bookmarks, Bundles, Calls, Conversations, Erasures, Objects, Pointers, Remotes, Spaces, Streams,
-    Tools,
+    AccessTokens, Batches, Bookmarks, Bundles, Calls, Conversations, Erasures, Objects, Pointers, Remotes, Spaces,
+    Streams, Tools,
 )  # fmt: skip
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
