@@ -12,6 +12,8 @@ REVISIONS = (
     "headish_0005_search",
     "headish_0006_seals",
     "headish_0007_calls",
+    "headish_0008_tokens",
+    "headish_0009_remotes",
 )
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
@@ -20,6 +22,7 @@ REVISION = REVISIONS[-1]
 
 _TABLES = {
     "space": "id* name:blob",
+    "arrival": "first* last remote?:blob by?:blob milliseconds seal:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
     "call": "id*:text milliseconds client:blob session?:blob lane?:blob tip?:text answer?:text response?:blob "
     "data:blob seal:blob",
@@ -27,12 +30,16 @@ _TABLES = {
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
     "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",
     "erasure": "number* change seq id:text receipt:blob before:blob hash:blob milliseconds",
+    "notice": "id*:text remote:blob device:blob receipt:blob state:text milliseconds seal:blob",
     "object": "kind*:text key*:blob revision data:blob milliseconds seal:blob",
     "payload": "hash*:blob size data?:blob erased?",
     "record_log": "change* seq subject:blob milliseconds seal:blob",
+    "remote": "name*:blob url:blob settings:blob state:blob milliseconds seal:blob",
+    "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:text record?:blob milliseconds seal:blob",
     "search": "seq version emptied",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",
+    "token": "label*:blob hash:blob rights:text milliseconds expires?",
     "turn": "chain* pos* seq id:text role:text type?:text content_type?:text cache? attributes?:blob inherited?:blob "
     "system?:blob digest:blob hash:blob data?:blob seal:blob head?:blob app?:blob erased? key?:blob supersedes?:text",
     "bookmark": "name*:blob chain pos move recent own running:blob",
@@ -44,6 +51,8 @@ hold, if no integers. Each table stands after those that it refers to. A test ke
 ALL_TABLES = tuple(_TABLES)
 TABLES = ALL_TABLES[1:]
 """The tables of every space."""
+NEVER_COPIED = ("token",)
+"""Those of them that no backup has: they say who may come in here."""
 
 
 class Column(NamedTuple):

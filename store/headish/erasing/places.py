@@ -55,7 +55,7 @@ OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a 
 OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
 DEFINED = "stays in the history of pointers and tools, also when it is removed; it goes with its space"
 ANSWERS = "stays until the answer that is arriving is stored; the preview names it"
-NAMED = "a name; its own command takes it (`spaces rm --erase`), or it goes with its space"
+NAMED = "a name; its own command takes it (`spaces rm --erase`, `token remove`), or it goes with its space"
 WHOLE = "goes when nothing is left of the conversation (`--thread`, `--branch`), or with `erase --bookmark`"
 PROOF = "stays: a hash, an id or a word of headish"
 RECEIPTS = "stays: a receipt holds no content"
@@ -112,6 +112,26 @@ COLUMNS: dict[str, str] = {
     "conversation.key": OF_PEOPLE,
     "conversation.data": OF_PEOPLE,
     "conversation.seal": PROOF,
+    "remote.name": NAMED,
+    "remote.url": NAMED,
+    "remote.settings": NAMED,
+    "remote.state": PROOF,
+    "remote.seal": PROOF,
+    "remote_bookmark.remote": NAMED,
+    "remote_bookmark.device": NAMED,
+    "remote_bookmark.name": WHOLE,
+    "remote_bookmark.turn": PROOF,
+    "remote_bookmark.record": PROOF,
+    "remote_bookmark.seal": PROOF,
+    "notice.id": PROOF,
+    "notice.remote": NAMED,
+    "notice.device": NAMED,
+    "notice.receipt": RECEIPTS,
+    "notice.state": PROOF,
+    "notice.seal": PROOF,
+    "arrival.remote": NAMED,
+    "arrival.by": NAMED,
+    "arrival.seal": PROOF,
     "object.kind": OF_PROGRAMS,
     "object.key": OF_PROGRAMS,
     "object.data": OF_PROGRAMS,
@@ -122,6 +142,9 @@ COLUMNS: dict[str, str] = {
     "stream.turn": PROOF,
     "stream_chunk.stream": PROOF,
     "stream_chunk.data": ANSWERS,
+    "token.label": NAMED,
+    "token.hash": PROOF,
+    "token.rights": PROOF,
 }
 """What becomes of each column that holds bytes or text when a turn is erased. All of them go with their space."""
 

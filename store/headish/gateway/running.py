@@ -19,7 +19,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from headish.gateway.passing.access import AccessFile
+from headish.gateway.passing.access import ACCESS_FILE, AccessFile
 from headish.gateway.passing.gate import Gate, Refused
 from headish.gateway.passing.proxy import Proxy, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
@@ -35,10 +35,11 @@ CLOSE_SECONDS = 5.0
 TOLD_SECONDS = 60.0
 """How often the gateway says that calls are not recorded, while they are not."""
 CONNECT_SECONDS = 30.0
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
 
-SPOOL_FOLDER, ACCESS_FILE = "spool", "access.json"
+SPOOL_FOLDER = "spool"
 
 
 class GatewaySettings(Struct, frozen=True):
@@ -182,8 +183,9 @@ def run_gateway(settings: GatewaySettings, listener: socket.socket) -> None:
 
 async def _serve(settings: GatewaySettings, listener: socket.socket) -> None:
     ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)  # which whoever starts it may hold back until here
     async with open_gateway(settings, listener) as gateway:
         telling = asyncio.create_task(gateway.tell(lambda line: print(line, file=sys.stderr, flush=True)))
         await ended.wait()

@@ -63,7 +63,7 @@ class TestFollowing:
         assert follower.look(is_over=True)  # what is forgotten goes at the end of a look
         assert [call.id for call in reversed(store.calls.list())] == ids
         assert store.stats().turns == 1 + 2 * 5
-        assert list((tmp_path / "spool").iterdir()) == []
+        assert list((tmp_path / "spool").glob("*.spool")) == []
         state = read_state(tmp_path)
         assert state is not None
         assert (state.stored, state.waiting, state.failed, told) == (5, 0, 0, [])

@@ -19,7 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from headish.errors import DatabaseError, HeadishError, NotEntered, NotIsolated, RoleMissing, UnknownSpace
-from headish.gateway.spool import SpooledCall, SpoolReader
+from headish.gateway.running import ENDING_SIGNALS, SPOOL_FOLDER, STREAMS_SECONDS
+from headish.gateway.spool import SpooledCall, SpoolReader, is_written
 from headish.serve.processes.settings import RecorderSettings
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.database import Database
@@ -139,12 +140,28 @@ def follow_spool(database: Database, folder: Path, space: str, ended: threading.
 
 
 def run_recorder(settings: RecorderSettings) -> None:
-    """Store what passes until SIGTERM or SIGINT. Raises: DatabaseError where there is no database to open."""
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+    """Store what passes until SIGTERM or SIGINT, and from then on until the gateway has ended, too.
+
+    Where the parent was killed, both are told to end in the same moment, and the gateway's streams still have time.
+    Raises: DatabaseError where there is no database to open.
+    """
+    told, ended = threading.Event(), threading.Event()
+    for number in ENDING_SIGNALS:
+        signal.signal(number, lambda *_: told.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
+    spool = Path(settings.folder) / SPOOL_FOLDER
+    threading.Thread(target=_end_behind_gateway, args=(spool, told, ended), daemon=True).start()
     with Database.open(settings.target) as database:
         follow_spool(database, Path(settings.folder), settings.space, ended)
+
+
+def _end_behind_gateway(spool: Path, told: threading.Event, ended: threading.Event) -> None:
+    """Set ``ended`` once ``told`` is set and nobody writes to the spool any more."""
+    told.wait()
+    until = time.monotonic() + STREAMS_SECONDS
+    while is_written(spool) and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    ended.set()
 
 
 def _say(line: str) -> None:
