@@ -30,8 +30,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 }
 """The commands of each section of the help, in the order in which they are listed."""
 DAILY = (
-    "ask", "chat", "retry", "add", "edit", "undo", "import",
-    "list", "search", "log", "tree", "show", "bookmark", "export", "backup", "sync",
+    "ask", "chat", "add", "edit", "undo", "import",
+    "list", "search", "log", "tree", "show", "bookmark", "export", "serve", "sync",
 )  # fmt: skip
 """What the plain help lists: the commands that people live in. ``--help --all`` lists all of them."""
 ALL, HELPS = "--all", ("-h", "--help")

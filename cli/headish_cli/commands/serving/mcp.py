@@ -19,9 +19,9 @@ def mcp_command(
     settings: GlobalOptions, names: tuple[str, ...], since: str | None, tag: str | None, exclude_session: str | None,
     allow_write: bool,
 ) -> None:  # fmt: skip
-    """Let an agent look things up in the history, over MCP on standard input and output.
+    """Let an agent look things up in the history, over MCP.
 
-    An agent's program starts it: 'claude mcp add headish -- headish mcp'. It reads one space (--space) and changes
+    An agent's program starts it, and talks to it on standard input and output: 'claude mcp add headish -- headish mcp'. It reads one space (--space) and changes
     nothing unless you say --allow-write. System prompts, reasoning, hidden and erased turns are left out, and what
     looks like a key is masked. Quoted text can still mislead a model.
     """

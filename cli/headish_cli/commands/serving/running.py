@@ -61,10 +61,11 @@ NAMES = ", ".join(name for name, tool in TOOLS.items() if tool.command)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @pass_settings
 def run_command(settings: GlobalOptions, token: str | None, tool: str, arguments: tuple[str, ...]) -> None:
-    """Start TOOL so that it talks to its provider through the gateway: claude, codex, gemini or llm.
+    """Start TOOL so that the gateway records its calls.
 
-    'headish serve' must run for this database. What follows -- goes to the tool: headish run claude -- -p "Hello". Its
-    conversations appear in 'headish list'. 'headish serve --env TOOL' prints what is set, for other ways to start it.
+    TOOL is claude, codex, gemini or llm. 'headish serve' must run for this database. What follows -- goes to the
+    tool: headish run claude -- -p "Hello". Its conversations appear in 'headish list'. 'headish serve --env TOOL'
+    prints what is set, for other ways to start it.
     """
     known = TOOLS.get(tool)
     if known is None or not known.command:

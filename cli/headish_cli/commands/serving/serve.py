@@ -43,7 +43,7 @@ def serve_command(
     behind_proxy: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Serve the conversations of this database on this machine, and pass calls to providers and record them.
+    """Serve a page, an API, and a gateway that records calls.
 
     A program that lets its base URL be set talks to its own provider through the gateway, unchanged:
     http://127.0.0.1:8322/anthropic, /openai/v1, /gemini, /ollama, or /to/POINTER. Its conversations appear in
