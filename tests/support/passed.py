@@ -65,7 +65,11 @@ def passed(
 
 
 def events(listed: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in listed)
+    return b"".join(_named(each) + b"data: " + json.dumps(each).encode() + b"\n\n" for each in listed)
+
+
+def _named(event: Mapping[str, Any]) -> bytes:
+    return f"event: {event['type']}\n".encode() if "type" in event else b""
 
 
 def anthropic_answer(

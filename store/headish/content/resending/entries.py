@@ -58,6 +58,10 @@ class SentEntry:
         self.is_instruction = is_instruction
         self.size_bytes = sum(map(len, raws))
 
+    def holds(self, part: bytes) -> bool:
+        """Whether the bytes hold some others."""
+        return any(part in raw for raw in self._raws)
+
     @cached_property
     def hash(self) -> bytes:
         """The hash of the bytes."""
@@ -157,6 +161,16 @@ def split_items(form: Form, items: Sequence[Raw]) -> list[list[bytes]]:
     heads = [_read_head(raw) for raw in raws]
     told = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
     return [[raws[each["at"]] for each in run] for run in group(told)]
+
+
+def role_of_raw(form: Form, raw: bytes) -> Any:
+    """Whose an entry is, without the rest of it. Raises: msgspec.MsgspecError, InvalidContent."""
+    head = _read_head(raw)
+    if form.list_name != "input":
+        return head.role
+    from headish.content.forms.responses import role_of
+
+    return role_of(_told(head))
 
 
 def _told(head: _Head) -> dict[str, Any]:

@@ -201,8 +201,7 @@ def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, s
     begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
     if kept is not None:
         begins, shorts, digest = kept, (kept,), "kept"
-    has_tools = bool(request.rest.get("tools"))
-    is_beside = known is not None and known.is_agent and not has_tools
+    is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
     app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})
     lane = LaneName(

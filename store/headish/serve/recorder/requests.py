@@ -10,7 +10,7 @@ from blake3 import blake3
 from msgspec import Raw
 
 from headish.content.forms.parts import Form
-from headish.content.resending.entries import SentEntry, natives_hash, split_items
+from headish.content.resending.entries import SentEntry, natives_hash, role_of_raw, split_items
 from headish.content.secrecy import hide_secrets
 from headish.errors import InvalidContent
 from headish.history.writing.lanes import SYSTEM
@@ -47,6 +47,11 @@ class SentRequest(NamedTuple):
     raw_rest: dict[str, bytes]
     is_text: bool
 
+    @property
+    def has_tools(self) -> bool:
+        """Whether the model is offered tools. Codex 0.169 names those of some models in the first item of its list."""
+        return bool(self.rest.get("tools")) or any(each.holds(b'"additional_tools"') for each in self.entries[:1])
+
 
 def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> SentRequest:
     """Take a body apart. ``options`` are those of its turns.
@@ -64,7 +69,7 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> S
         raise InvalidContent("a request", f"it is no body of the API {surface.name} ({error})") from None
     system, volatile = _take_system(form, values)
     entries = [SentEntry(form, run, options=options) for run in runs]
-    lead = next((at for at, run in enumerate(runs) if _role_of(run[0]) not in SYSTEM), len(runs))
+    lead = next((at for at, run in enumerate(runs) if role_of_raw(form, run[0]) not in SYSTEM), len(runs))
     if system is not None:
         entries.insert(0, SentEntry(form, [system], is_instruction=True, options=options))
         lead += 1
@@ -81,14 +86,6 @@ def _items(listed: Raw | None) -> tuple[list[Raw], bool]:
     if bytes(listed).lstrip()[:1] == b'"':
         return [Raw(b'{"role":"user","content":' + bytes(listed) + b"}")], True
     return msgspec.json.decode(listed, type=list[Raw]), False
-
-
-class _Role(msgspec.Struct):
-    role: Any = None
-
-
-def _role_of(raw: bytes) -> Any:
-    return msgspec.json.decode(raw, type=_Role).role
 
 
 def _take_system(form: Form, values: dict[str, Raw]) -> tuple[bytes | None, tuple[tuple[int, Any], ...]]:
@@ -167,10 +164,17 @@ def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tu
     """What tells the conversations of a session apart: a hash of the first message that a person or program said, and
     the first words of it. Texts that a client puts before that are passed over, where anything is left."""
     for entry in entries:
+        if any(_is_set_up(native) for native in entry.bare):
+            continue
         said = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
         if said:
             return natives_hash(said).hex()[:12], said[0]
     return (natives_hash(entries[0].bare).hex()[:12], "") if entries else ("empty", "")
+
+
+def _is_set_up(native: Any) -> bool:
+    """Whether an entry says how to go about it: it stands before the conversation."""
+    return isinstance(native, Mapping) and (native.get("role") in SYSTEM or native.get("type") == "additional_tools")
 
 
 def _words(native: Any) -> list[str]:
