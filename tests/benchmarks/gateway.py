@@ -26,7 +26,6 @@ from support.served import served
 from support.upstream import LAST, Asked, Upstream, chunked, head
 
 EVENTS, EVERY_SECONDS = 100, 0.02
-Iterate = object
 
 
 def script(asked: Asked):  # type: ignore[no-untyped-def]
@@ -110,7 +109,7 @@ def main() -> None:
         upstream = Upstream()
         upstream.port = int(process.stdout.readline())
         with tempfile.TemporaryDirectory() as folder, served(Path(folder), upstream) as server:
-            measure(upstream.url, f"{server.gateway}/anthropic", server.children()["gateway"], options.quick)
+            measure(upstream.url, f"{server.gateway}/anthropic", server.child("gateway"), options.quick)
         assert process.stdin is not None
         process.stdin.close()
 

@@ -59,12 +59,17 @@ class Served:
                 continue
         return names
 
-    def kill(self, name: str) -> int:
-        """Kill a child at once; its number."""
+    def child(self, name: str) -> int:
+        """The number of a child, once it is there."""
         until = time.monotonic() + PATIENCE_SECONDS
         while (number := self.children().get(name)) is None:
             assert time.monotonic() < until, f"there is no {name}"
             time.sleep(0.02)
+        return number
+
+    def kill(self, name: str) -> int:
+        """Kill a child at once; its number."""
+        number = self.child(name)
         os.kill(number, signal.SIGKILL)
         return number
 

@@ -10,7 +10,6 @@ import fcntl
 import os
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, write_frame
@@ -143,7 +142,7 @@ class SpoolWriter:
                 data = data[os.write(file, data) :]
         except OSError as error:
             self.failure = _told(error)
-            self._cut()
+            self._close()  # the reader stops at the torn frame, and goes on with the next segment
             return False
         self._written += size
         self._since += size
@@ -169,13 +168,6 @@ class SpoolWriter:
                 raise
             self._file = file
         return self._file
-
-    def _cut(self) -> None:
-        """Take back a part of a frame, and leave the segment: what stands in it can be read."""
-        if self._file is not None:
-            with suppress(OSError):  # the reader stops at a torn frame, and goes on with the next segment
-                os.ftruncate(self._file, self._written)
-            self._close()
 
     def _close(self) -> None:
         if self._file is not None:
