@@ -43,7 +43,7 @@ def bundle_command() -> None:
 def create_command(
     settings: GlobalOptions, file: str, headishes: Sequence[str], since: str | None, allow_secrets: bool, as_json: bool
 ) -> None:
-    """Write the whole space into FILE, or only the threads that lead to each HEADISH.
+    """Write the space into FILE, or the threads that lead to HEADISHes.
 
     Provider pointers, tools and keys never go into a bundle. Prints the cursor behind which the next bundle begins.
     """

@@ -109,7 +109,10 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
 @json_option
 @pass_settings
 def devices_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
-    """List the machines that sync with the remote NAME, this one first, as they were when last read."""
+    """List the machines of the remote NAME, this one first.
+
+    They are as they were when they were last read.
+    """
     with settings.open() as store:
         devices = store.remotes.devices(name)
     if as_json:
