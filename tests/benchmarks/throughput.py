@@ -35,6 +35,7 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     threads_full       32 threads on one store, turns a second; the limit is one thread
     import_chatgpt_N   an export of N turns into an empty store, a turn; the limit decodes it and adds the same turns
     import_chatgpt_N_again  the same file once more, and _more: with 1 % more turns; the limit decodes it
+    import_claude_code_N_mb  a session of N MB; the limit decodes its lines; _more: ten lines more under --watch
     open_spaces        descriptors that 10,000 open spaces of one database take
     start_version      a process of ``headish --version``; start_log and start_resolve of those commands
     search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
@@ -79,6 +80,7 @@ DIMENSIONS = {
     "threads": "together",
     "spaces": "together",
     "imports": "importing",
+    "sessions": "importing",
     "indexing": "searching",
     "searching": "searching",
     "starts": "starting",

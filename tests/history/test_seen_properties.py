@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Message, Store
 from headish.errors import OverBudget
+from headish.history.budgets import cutting
 from headish.history.budgets.cutting import CUT_TO, Weights, cut
 from headish.values.blocks import Text
 from support.overlays import MESSAGES, OVERLAYS, grown, lay, make, orphans
@@ -128,3 +130,28 @@ def test_a_cut_leaves_room_for_what_comes() -> None:
         moves += done.messages[: len(before)] != tuple(before)
         before = done.messages
     assert moves <= 180 * 10 / (400 * (1 - CUT_TO)) + 1
+
+
+def test_turns_that_are_kept_are_paired_with_their_calls_in_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    class Counted(dict[Any, Any]):
+        def items(self) -> Any:
+            looked.append(len(self))
+            return super().items()
+
+    pair = cutting.pair_calls
+    monkeypatch.setattr(cutting, "pair_calls", lambda messages: Counted(pair(messages)))
+    for rounds in (20, 200):
+        called: list[str] = []
+        kinds = ["user", *(each for _ in range(rounds) for each in ("call", "result"))]
+        made = [make(kind, number, called) for number, kind in enumerate(kinds)]
+        messages = [Message(role=each["role"], content=tuple(
+            Text(one) if isinstance(one, str) else one
+            for one in (each["content"] if isinstance(each["content"], list) else [each["content"]])
+        )) for each in made]  # fmt: skip
+        looked.clear()
+        kept = [index % 2 == 0 for index in range(len(messages))]
+        done = cut(messages, Weights([1.0] * len(messages), range(len(messages))), kept, 10_000)
+        assert len(done.messages) == len(messages)
+        assert sum(looked) <= 5 * rounds, "however many turns are kept"

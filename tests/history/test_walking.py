@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -272,3 +272,38 @@ class TestOptions:
             b'{"messages":[{"role":"user","content":[{"type":"text","text":"q"}],"cache":true},'
             b'{"role":"assistant","content":[{"type":"text","text":"r"}]}],"options":{"t":1}}'
         )
+
+
+def test_a_thread_of_many_branches_is_read_in_few_statements(place: Place) -> None:
+    """Ranges are read ``LOOKED_UP`` in a statement, and so are the links of the turns that begin one."""
+    expected = {
+        10: {"log": 6, "messages": 6, "usage": 6, "list": 4},
+        40: {"log": 7, "messages": 6, "usage": 7, "list": 4},
+        120: {"log": 10, "messages": 8, "usage": 9, "list": 4},
+    }
+    with place.fresh() as store:
+        store.add_turn("q0", bookmark="main")
+        asked = 0
+        for questions in (10, 40, 120):
+            for number in range(asked, questions):
+                store.add_turn(f"a{number}", role="assistant", continues="main", moves=False)
+                store.add_turns([
+                    {"content": f"b{number}", "role": "assistant", "continues": "main"},
+                    {"content": f"q{number + 1}", "continues": "main"},
+                ])  # fmt: skip
+            asked = questions
+            reads: dict[str, Callable[[], object]] = {
+                "log": lambda: store.log("main"),
+                "messages": lambda: store.messages("main"),
+                "usage": lambda: store.usage("main"),
+                "list": store.conversations.list,
+            }
+            counts: dict[str, int] = {}
+            for name, read in reads.items():
+                with counted_statements() as counted:
+                    read()
+                counts[name] = counted.count
+            assert counts == expected[questions]
+            assert len(store.log("main")) == len(store.messages("main")) == 2 * questions + 1
+            said = [each.turn for each in store.resolve("main").messages]
+            assert [turn.id for turn in reversed(store.log("main"))] == said

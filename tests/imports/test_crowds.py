@@ -199,4 +199,4 @@ def test_many_members_are_bounded_together(memory: Store, monkeypatch: pytest.Mo
     monkeypatch.setattr(unpacking, "RATIO_LIMIT", 50)
     file.seek(0)
     with pytest.raises(InvalidImport, match="its archive swells to more than 50 times its size"):
-        memory.import_file(file, "chatgpt")
+        memory.import_file(file, "chatgpt", force=True)

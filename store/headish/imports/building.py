@@ -28,7 +28,7 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
     built: dict[int, Link] = {}
     drafts: list[Draft] = []
     links: list[Link] = []
-    covers: dict[int, tuple[int, ...]] = {}
+    covers: dict[int, tuple[int | bytes, ...]] = {}
     untimed = 0
     for index in _ordered(parents):
         node = listed[index]
@@ -36,8 +36,8 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
         draft = draft_node(talk.format, node, notes, limit_bytes)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
-            found = (built.get(by_id[each]) for each in node.covers if each in by_id)
-            covered = tuple(dict.fromkeys(each for each in found if isinstance(each, int)))
+            found = (built.get(by_id[each]) if each in by_id else _key_of(talk, each) for each in node.covers)
+            covered = tuple(dict.fromkeys(each for each in found if isinstance(each, int | bytes)))
             covers |= {len(drafts): covered} if covered else {}
             drafts.append(draft)
             links.append(before)
@@ -103,7 +103,11 @@ def _joined(links: Sequence[Link]) -> Link:
 
 def _elsewhere(talk: SourceConversation, node: SourceMessage) -> bytes | None:
     """The key of a parent that another file holds."""
-    key = make_key(talk.format, node.parent) if talk.logged and node.parent is not None else None
+    return None if node.parent is None else _key_of(talk, node.parent)
+
+
+def _key_of(talk: SourceConversation, id: str) -> bytes | None:
+    key = make_key(talk.format, id) if talk.logged else None
     return None if key is None else key.encode()
 
 

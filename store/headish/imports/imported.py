@@ -48,7 +48,7 @@ class ImportedTree(Struct, frozen=True):
     comes from files that share messages and are read while they are written. One key is one message then, wherever it
     stands, and what follows a message that has changed since is stored again behind the new version. ``goes_on``: it
     is a part of a conversation that was counted with an earlier tree. ``covers[i]`` are the indexes of the messages
-    that ``drafts[i]`` sums up.
+    that ``drafts[i]`` sums up, or their keys where they stand in an earlier tree.
     """
 
     drafts: tuple[Draft, ...]
@@ -59,7 +59,7 @@ class ImportedTree(Struct, frozen=True):
     about: ImportedConversation | None = None
     logged: bool = False
     goes_on: bool = False
-    covers: Mapping[int, tuple[int, ...]] = {}
+    covers: Mapping[int, tuple[int | bytes, ...]] = {}
 
     def continues(self, index: int) -> tuple[int | bytes, ...]:
         """What a message continues, in order."""

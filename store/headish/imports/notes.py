@@ -8,7 +8,7 @@ meta. ``changed`` is what could not be kept as it was, and how it is kept now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -60,6 +60,12 @@ class ImportNotes:
         inner = ImportNotes(source, self._told)
         inner.counts, inner._outer = self.counts, self
         return inner
+
+    def rewind(self, broken: int, counts: Mapping[str, int]) -> None:
+        """Count again from a point on: what was told is told again."""
+        self.broken = broken
+        self.counts.clear()
+        self.counts.update(counts)
 
     def break_off(self, where: str, reason: str) -> None:
         """A record that cannot be read."""

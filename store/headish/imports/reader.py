@@ -19,6 +19,7 @@ from headish.imports.keeping.known import ExportMemory
 from headish.imports.notes import ImportNotes
 from headish.imports.readers.shared.servers import ServerAddress
 from headish.imports.source_files import Progress, is_running
+from headish.imports.tails import LogTail
 from headish.values.caches import Cache
 
 
@@ -29,6 +30,7 @@ class ImportSource(NamedTuple):
     records that are broken. A block of more than ``limit_bytes`` is refused. ``progress`` is called with the number of
     bytes read since the last call. With ``server`` the source is a database on a server, and the file is empty.
     ``known``: which conversations of an export are in the space already; None where none is to be remembered.
+    ``tail``: where a log was read to before, by whoever watches it; the file stands there.
     """
 
     file: BinaryIO
@@ -39,6 +41,7 @@ class ImportSource(NamedTuple):
     progress: Progress | None = None
     server: ServerAddress | None = None
     known: ExportMemory | None = None
+    tail: LogTail | None = None
 
     @property
     def is_running(self) -> bool:

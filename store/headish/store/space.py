@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from headish.feeds.waiting import Awaited
     from headish.history.writing.append import Appended
     from headish.history.writing.tips import Remembered
+    from headish.imports.tails import LogTail
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
@@ -83,6 +84,7 @@ class Space:
         self._awaited: Awaited | None = None
         self._is_closed = False
         self._remembered: Remembered | None = None
+        self._tails: dict[str, LogTail] = {}
 
     @property
     def _options_at(self) -> OnDemand:

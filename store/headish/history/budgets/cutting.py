@@ -186,7 +186,9 @@ class Shape:
         end = next((at for at in range(self.first_free, len(messages)) if _ends_exchange(messages[at])), -1)
         if sum(guesses[self.first_free - 1 : end + 1]) <= most:
             self.must |= set(range(self.first_free, end + 1))
-        self.must |= {one for index, is_kept in enumerate(kept) if is_kept for one in self._with_partners(index)}
+        stay = {index for index, is_kept in enumerate(kept) if is_kept}
+        if stay:
+            self.must |= self._with_partners(stay)
 
     def can_begin(self, index: int) -> bool:
         """Whether what stays may begin with a message: not with the results of a call that is left out."""
@@ -203,10 +205,10 @@ class Shape:
             last += 1
         return set(range(index, last + 1))
 
-    def _with_partners(self, index: int) -> set[int]:
-        answers = {one for (one, _), (call, _) in self.pairs.items() if call == index}
-        calls = {call for (one, _), (call, _) in self.pairs.items() if one == index}
-        return {index} | answers | calls | {one for (one, _), (call, _) in self.pairs.items() if call in calls}
+    def _with_partners(self, stay: set[int]) -> set[int]:
+        """Messages with the calls that they answer, and all answers to those calls and to their own."""
+        calls = {call for (one, _), (call, _) in self.pairs.items() if one in stay}
+        return stay | calls | {one for (one, _), (call, _) in self.pairs.items() if call in calls or call in stay}
 
 
 def _ends_exchange(message: Message) -> bool:

@@ -23,8 +23,9 @@ from headish.history.reading.decode import (
 from headish.history.reading.order import arrange
 from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
+from headish.rows.payloads import LOOKED_UP
 from headish.rows.threads.places import grown_from
-from headish.rows.threads.ranges import Whole, read_range, turns_of
+from headish.rows.threads.ranges import Whole, read_ranges, turns_of, turns_of_ranges
 from headish.rows.threads.walks import (
     Walked,
     read_inherited,
@@ -129,16 +130,28 @@ def walk_backwards(connection: Connection, space: int, ends: Sequence[Place]) ->
 
 def read_backwards(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[StoredTurn]:
     """The turns of ranges, last first, without payloads; read in portions that grow, each when it is reached."""
-    size = _FIRST_PORTION
-    for segment in reversed(segments):
-        high = segment.high
-        while high >= segment.low:
-            portion = Segment(segment.chain, max(segment.low, high - size + 1), high)
-            turns = turns_of(connection, space, portion)
-            if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
+    for portion in _growing_portions(segments):
+        for segment, turns in zip(portion, turns_of_ranges(connection, space, portion), strict=True):
+            if [turn.pos for turn in turns] != list(range(segment.low, segment.high + 1)):
                 raise _missing(segment)
             yield from reversed(turns)
-            high, size = portion.low - 1, min(2 * size, _LARGEST_PORTION)
+
+
+def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
+    """Ranges from the last on, cut into portions of more and more turns, of at most ``LOOKED_UP`` ranges each."""
+    room = size = _FIRST_PORTION
+    portion: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        while high >= low:
+            piece = Segment(chain, max(low, high - room + 1), high)
+            portion.append(piece)
+            room, high = room - (piece.high - piece.low + 1), piece.low - 1
+            if room <= 0 or len(portion) == LOOKED_UP:
+                yield portion
+                room = size = min(2 * size, _LARGEST_PORTION)
+                portion = []
+    if portion:
+        yield portion
 
 
 def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> list[tuple[str, bytes]]:
@@ -258,14 +271,15 @@ def walk_messages(
 ) -> list[tuple[Turn, Message]]:
     """The last ``limit`` turns of a walk, or all, in its order; each with its message, whole.
 
-    Cost: a statement or two for the links, one for each chain that is read, and one for what its first turn continues.
+    Cost: a statement or two for the links, one for each ``LOOKED_UP`` chains that are read, and one for each
+    ``LOOKED_UP`` turns for what they continue.
     Raises: CorruptTurn.
     """
     segments = _last_of(arrange([end], read_links(connection, space, end)), limit)
     wholes = [
         whole
-        for segment in segments
-        for whole in _checked_range(connection, space, segment, read_range(connection, space, segment))
+        for segment, read in zip(segments, read_ranges(connection, space, segments), strict=True)
+        for whole in _checked_range(connection, space, segment, read)
     ]
     turns = complete_turns(connection, space, [whole.turn for whole in wholes], resolve_options)
     return [(turn, _message(whole)) for turn, whole in zip(turns, wholes, strict=True)]

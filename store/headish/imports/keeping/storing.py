@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TypeAlias, cast
 
 from msgspec.structs import replace
@@ -143,7 +144,8 @@ class _MetMessages:
         self._connection, self._space = connection, space
         keys = dict.fromkeys(draft.facts.key for tree in trees for draft in tree.drafts if draft.facts.key is not None)
         linked = (each for tree in trees for index in range(len(tree.drafts)) for each in tree.continues(index))
-        parents = dict.fromkeys(each for each in linked if isinstance(each, bytes))
+        covered = (each for tree in trees for listed in tree.covers.values() for each in listed)
+        parents = dict.fromkeys(each for each in chain(linked, covered) if isinstance(each, bytes))
         self._by_key = turns_by_keys(connection, space, [*keys, *(parent for parent in parents if parent not in keys)])
         self._derived = [digests_of(tree) for tree in trees]
         self._by_digest = _stored_turns(connection, space, self._derived)
@@ -188,7 +190,9 @@ class _MetMessages:
             covered = tree.covers.get(index, ())
             # A summary of more turns than an overlay can cover stays a plain message, so that its words are not lost.
             if 0 < len(covered) <= COVERED_LIMIT:
-                linked = as_summary(linked, dict.fromkeys(self._digest_of(where[each]).hex() for each in covered))
+                stand = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in covered)
+                digests_of_them = (self._digest_of(each).hex() for each in stand if each is not None)
+                linked = as_summary(linked, dict.fromkeys(digests_of_them))
                 digest = self._digest(linked, before)
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
         return where
@@ -202,7 +206,9 @@ class _MetMessages:
     def _elsewhere(self, key: bytes) -> StoredTurn | int | None:
         """The turn of another file; of one that has changed since, its newest version."""
         met, first = self._met_keys.get(key), self._by_key.get(key)
-        return first if met is None else met
+        if met is not None or first is None:
+            return met
+        return self._all_versions(key, first)[-1]
 
     def _meet_logged(self, draft: Draft, before: Before) -> StoredTurn | int:
         """One key is one message, in whatever file. What follows a newer version of a message is a newer version of
@@ -322,14 +328,17 @@ class _MetMessages:
 
 
 def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree]]:
-    """Trees together until they hold a batch's turns or bytes; a tree is never split."""
+    """Trees together until they hold a batch's turns or bytes; a tree is never split.
+
+    A portion of a log ends its batch: what is read anew behind it may have grown, which is seen beside stored turns.
+    """
     batch: list[ImportedTree] = []
     turns = size_bytes = 0
     for tree in trees:
         batch.append(tree)
         turns += len(tree.drafts)
         size_bytes += sum(draft.size_bytes for draft in tree.drafts)
-        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES:
+        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES or (tree.logged and tree.about is None):
             yield batch
             batch, turns, size_bytes = [], 0, 0
     if batch:

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidImport, InvalidTranscript, UnknownFormat
+from headish.imports.archives import CHUNK_BYTES
+from headish.imports.detection import detect_beginning
 from headish.imports.folders import (
     LOGS,
     changed_files,
@@ -31,10 +33,12 @@ from headish.imports.readers.format_checks import check_fits, refuse_nothing
 from headish.imports.readers.shared.servers import ServerAddress, is_address
 from headish.imports.registry import READERS, find_reader, list_formats, read_trees
 from headish.imports.source_files import Progress, SourceFile
+from headish.imports.tails import TAILS_LIMIT, LogTail
 from headish.rows.objects import object_is, put_object
 from headish.store.reading.search import bring_up_to_date_quietly
 from headish.store.space import Space
 from headish.values.checks.doors import Kind, door
+from headish.values.checks.files import open_regular
 from headish.values.grammar import parse_headish
 
 _COUNTED = Kind(lambda value: isinstance(value, bool | Preview), "True, False or a Preview")
@@ -134,8 +138,9 @@ def import_changed(
     """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
     ``format``: ``claude-code``, ``codex``, ``gemini-cli``).
 
-    Called again and again, it keeps a folder imported while it is written. A file that grew, was cut off or replaced,
-    or is new, is read whole; what is in the space stays as it is. A file that cannot be read is told, counted as
+    Called again and again, it keeps a folder imported while it is written. A file that was cut off or replaced, or is
+    new, is read whole; what is in the space stays as it is. Of a session of Claude Code that only grew, the same store
+    reads what was added, whatever the length of the file. A file that cannot be read is told, counted as
     broken, and tried again by the next call.
     Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
     Raises: UnknownFormat; InvalidArgument for a folder of another format, and for a database on a server.
@@ -149,7 +154,7 @@ def import_changed(
         if stamp is None and os.path.isdir(source):
             continue  # it is gone
         try:
-            read = import_file(space, path, format, progress=progress, told=told)
+            read = _import_log(space, path, format, stamp, progress, told)
             done = done.plus(read)
         except (InvalidImport, InvalidTranscript) as error:
             if told is not None:
@@ -158,6 +163,44 @@ def import_changed(
         else:
             _put_stamp(space, path, stamp, is_open=read.held_back > 0)
     return done
+
+
+def _import_log(
+    space: Space,
+    path: str,
+    format: str | None,
+    stamp: bytes | None,
+    progress: Progress | None,
+    told: NoteListener | None,
+) -> Imported:
+    """Import a file that may grow: behind its tail, where there is one that fits, else from its beginning."""
+    # Not there while it is read: where it fails, or the process does, the next call begins anew.
+    tail = space._tails.pop(path, None)
+    try:
+        with open_regular(path) as file:
+            is_known = tail is not None and tail.fits(file, stamp)
+            file.seek(0)
+            if not is_known and not _is_tailed(format, file.read(CHUNK_BYTES)):
+                return import_file(space, path, format, progress=progress, told=told)
+            tail = tail if tail is not None and is_known else LogTail()
+            file.seek(tail.offset)
+            given = ImportSource(file, path, path, ImportNotes(path, told), _limit(space), progress, tail=tail)
+            done = _import_trees(space, given, find_reader(TAILED), dry_run=False)
+            tail.settle(file, stamp)
+    except OSError:
+        return import_file(space, path, format, progress=progress, told=told)  # which says what is wrong with it
+    space._tails[path] = tail
+    for oldest in list(space._tails)[:-TAILS_LIMIT]:
+        del space._tails[oldest]
+    return done
+
+
+TAILED = "claude-code"
+"""The format whose reader goes on behind a tail."""
+
+
+def _is_tailed(format: str | None, beginning: bytes) -> bool:
+    return format in (None, TAILED) and detect_beginning(beginning) == TAILED
 
 
 def _refusal(path: str, error: InvalidImport | InvalidTranscript) -> ImportNote:

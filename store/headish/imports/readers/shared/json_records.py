@@ -52,8 +52,11 @@ def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
 
 def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, Any]]:
     """The values of the lines that hold one, with their numbers; what is wrong with the others is noted."""
-    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1):
+    tail = given.tail
+    for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1 + (tail.lines if tail else 0)):
         where = f"line {number}"
+        if tail is not None and (line is None or line.endswith(b"\n")):
+            tail.offset, tail.lines = given.file.tell(), number
         if line is None:
             given.notes.break_off(where, LONG_LINE)
             continue
