@@ -7,12 +7,14 @@ import sqlite3
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headish import Store
 from headish.content.forms.layout import is_same
 from headish.errors import UnknownCall
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import RecordedCall
+from headish.serve.recorder import recording
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.results.calls import UNREAD
 from support.counting import calls
@@ -250,6 +252,16 @@ class TestAnswers:
         record(recorder, three)
         assert "not stored here" in str(store.calls.get(three.id).facts.note)
 
+    def test_a_conversation_that_the_provider_keeps_goes_on_where_it_ended(self, store: Store) -> None:
+        tips = []
+        for number, text in enumerate(("Hi", "and?", "so?")):
+            recorder = recorder_of(store)
+            body = {"model": "m", "input": text, "conversation": {"id": "conv_1"}}
+            answer = responses_answer(message_item(f"On {text}"), id=f"resp_{number}")
+            tips.append(record(recorder, passed("responses", body, answer)).call)
+        assert [store.get(str(tip.tip)).meta.continues for tip in tips[1:]] == [(tip.answer,) for tip in tips[:-1]]
+        assert store.calls.body(tips[2].id)["input"] == "so?"
+
     def test_gemini_and_ollama_go_on_too(self, store: Store) -> None:
         recorder = recorder_of(store)
         contents: list[Any] = [{"role": "user", "parts": [{"text": "Hi"}]}]
@@ -314,6 +326,17 @@ class TestLanes:
         assert talk.say("and").name == "mine"
         assert [call.id for call in store.calls.list("mine")] == [each for each, _ in reversed(talk.sent)]
 
+    def test_sessions_that_begin_alike_have_names_of_their_own(self, store: Store) -> None:
+        names = []
+        for ending in ("aa86b0", "bb86b0"):
+            session = f"097ac834-a2b4-4deb-b006-36a077{ending}"
+            body = anthropic_body([user(f"Hi {ending}")])
+            headers = {**CLAUDE_CODE, "x-claude-code-session-id": session}
+            names.append(
+                record(recorder_of(store), passed("anthropic", body, anthropic_answer("x"), headers=headers)).name
+            )
+        assert names == [LANE, "claude-code/36a077bb86b0"]
+
     def test_without_a_session_the_oldest_equal_thread_goes_on(self, store: Store) -> None:
         recorder = recorder_of(store)
         messages: list[Any] = [{"role": "user", "content": "Hi"}]
@@ -347,7 +370,9 @@ class TestWhatIsKept:
         for path in file_place.path.parent.glob(f"{file_place.path.name}*"):
             assert KEY.encode() not in path.read_bytes(), path
 
-    def test_a_body_that_nobody_can_read_is_kept_for_a_week(self, store: Store) -> None:
+    def test_a_body_that_nobody_can_read_is_kept_for_a_week(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         recorder = recorder_of(store)
         for body in (b"\xff{", b"[1]", b'{"messages": 3}', b'{"messages": [{"role": "wizard", "content": "x"}]}'):
             call = passed("anthropic", body, headers=CLAUDE_CODE)
@@ -357,7 +382,19 @@ class TestWhatIsKept:
         record(recorder, passed("anthropic", b"x" * 1024 * 1024 + b"x", headers=CLAUDE_CODE))
         assert len(store.objects.list(UNREAD)) == 4
         assert recorder.forget_unread() == 0
+        monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
+        assert (recorder.forget_unread(), store.objects.list(UNREAD)) == (4, [])
         assert store.stats().turns == 0
+
+    def test_what_is_stored_late_says_when_it_was_said(self, store: Store) -> None:
+        call = passed("anthropic", anthropic_body([user("Hi")]), anthropic_answer("Hello"), headers=CLAUDE_CODE)
+        assert call.end is not None
+        call.begin = replace(call.begin, at=1_700_000_000_000)
+        call.end = replace(call.end, at=1_700_000_005_000)
+        recorded = record(recorder_of(store), call).call
+        said = [store.get(str(each)).said_at.timestamp() for each in (recorded.tip, recorded.answer)]
+        assert said == [1_700_000_000, 1_700_000_005]
+        assert store.verify().problems == ()
 
     def test_other_paths_are_counted(self, store: Store) -> None:
         recorder = recorder_of(store)

@@ -32,10 +32,10 @@ def call_command() -> None:
 def list_command(
     settings: GlobalOptions, name: str | None, before: str | None, limit: int, broke: bool, as_json: bool
 ) -> None:
-    """List the calls, the newest first; with NAME those of the conversation of that bookmark.
+    """List the calls, the newest first.
 
-    A line has the id, the time, the client, the model, the status, the tokens in and out, and where the prefix of the
-    request before broke.
+    With NAME, those of the conversation of that bookmark. A line has the id, the time, the client, the model, the
+    status, the tokens in and out, and where the prefix of the request before broke.
     """
     with settings.open() as store:
         found = store.calls.list(name, before=before, limit=limit)
@@ -56,9 +56,10 @@ def list_command(
 @json_option
 @pass_settings
 def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) -> None:
-    """Show one call: whose it was, what it used, which turns it sent and got, and where the prompt cache ended.
+    """Show one call.
 
-    With --body the request's body is built again from its turns; what looked like a key is hidden in it.
+    Says whose it was, what it used, which turns it sent and got, and where the prompt cache ended. With --body the
+    request's body is built again from its turns; what looked like a key is hidden in it.
     """
     with settings.open() as store:
         if body:

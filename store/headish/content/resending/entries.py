@@ -56,16 +56,15 @@ class SentEntry:
     ) -> None:
         self._form, self._raws, self._options = form, raws, options or {}
         self.is_instruction = is_instruction
-        self.size_bytes = sum(map(len, raws))
+        joined = raws[0] if len(raws) == 1 else b"\0".join(raws)
+        self.size_bytes = len(joined)
+        # Of each message of each request, so not when it is asked for: a property would cost as much again.
+        self.hash = short_hash(joined)
+        """The hash of the bytes."""
 
     def holds(self, part: bytes) -> bool:
         """Whether the bytes hold some others."""
         return any(part in raw for raw in self._raws)
-
-    @cached_property
-    def hash(self) -> bytes:
-        """The hash of the bytes."""
-        return short_hash(b"\0".join(self._raws))
 
     @cached_property
     def natives(self) -> list[Any]:
