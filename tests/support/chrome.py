@@ -38,8 +38,8 @@ def driving(profile: Path) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(CHROMEDRIVER))
-    driver.set_page_load_timeout(120)
-    driver.set_script_timeout(120)
+    driver.set_page_load_timeout(40)
+    driver.set_script_timeout(20)
     try:
         yield driver
     finally:
