@@ -7,7 +7,7 @@ from msgspec.structs import fields
 
 from headish.serve.access.problems import statuses
 from headish.serve.api.openapi import document
-from headish.serve.api.table import NOT_SERVED, VERBS, Verb
+from headish.serve.api.table import NOT_SERVED, VERBS, ApiVerb
 
 HEAD = """# The HTTP API
 
@@ -54,13 +54,13 @@ def write_http_api() -> str:
     )
 
 
-def _row(verb: Verb) -> str:
+def _row(verb: ApiVerb) -> str:
     needed = set(verb.arguments.__struct_fields__) - set(_optional(verb))
     names = [f"**{name}**" if name in needed else name for name in verb.arguments.__struct_fields__]
     return f"| `{verb.method} {verb.path}` | {verb.right} | {', '.join(names)} |"
 
 
-def _optional(verb: Verb) -> list[str]:
+def _optional(verb: ApiVerb) -> list[str]:
     return [
         field.name
         for field in fields(verb.arguments)

@@ -24,13 +24,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
     "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
     "Serve": ("serve", "run", "call", "token", "mcp"),
+    "Share": ("remote", "sync", "push", "pull", "status", "bundle"),
     "Follow": ("follow", "position", "audit"),
     "Begin": ("demo", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""
 DAILY = (
     "ask", "chat", "retry", "add", "edit", "undo", "import",
-    "list", "search", "log", "tree", "show", "bookmark", "export", "backup",
+    "list", "search", "log", "tree", "show", "bookmark", "export", "backup", "sync",
 )  # fmt: skip
 """What the plain help lists: the commands that people live in. ``--help --all`` lists all of them."""
 ALL, HELPS = "--all", ("-h", "--help")

@@ -165,6 +165,9 @@ def expect_options(command: F) -> F:
 versions_option = click.option(
     "--versions", is_flag=True, help="Show answers that an import met half written, too, beside the whole ones."
 )
+twins_option = click.option(
+    "--twins", is_flag=True, help="Show what came from another machine and was said here, too, beside it."
+)
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 

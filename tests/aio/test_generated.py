@@ -13,6 +13,8 @@ from headish.aio.__main__ import ASKING, FOLDER, MODULES, PARTS, STEPS, WAITING,
 from headish.aio.verbs import parts
 from headish.store.asking.batches import Batches
 from headish.store.database import Database
+from headish.store.keeping.bundles import Bundles
+from headish.store.keeping.remotes import Remotes
 from headish.store.store import Store
 
 PAIRS = [
@@ -54,7 +56,7 @@ def test_every_signature_is_that_of_the_sync_verb(sync: type, front: type) -> No
 
 
 def test_the_lists_of_verbs_name_verbs() -> None:
-    verbs = public(Store) | public(Database) | public(Batches)
+    verbs = public(Store) | public(Database) | public(Batches) | public(Bundles) | public(Remotes)
     assert ASKING | WAITING | set(STEPS) <= verbs
 
 

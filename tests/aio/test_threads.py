@@ -17,6 +17,7 @@ import anyio
 import pytest
 
 from headish.aio import threads
+from headish.aio.streams import AsyncStream
 from headish.aio.threads import finish, finish_surely, outcome_of
 from support.places import FilePlace
 
@@ -440,3 +441,22 @@ def test_what_a_program_stores_while_it_exits_is_stored(file_place: FilePlace) -
     subprocess.run([sys.executable, "-c", AT_EXIT, file_place.target], check=True, timeout=60)
     with file_place.open() as store:
         assert [turn.text for turn in store.turns()] == ["one", "two"]
+
+
+def test_a_stream_that_is_collected_while_a_pool_takes_something_stops_nobody() -> None:
+    """Garbage is collected anywhere, in the middle of ``submit`` too: there the thread holds the locks of the pool."""
+
+    def drop() -> None:
+        async def begin() -> AsyncStream[int]:
+            stream = AsyncStream(lambda: iter(range(1_000)))
+            assert await anext(stream) == 0
+            return stream
+
+        stream = [asyncio.run(begin())]
+        with threads._pool(threads.THREADS)._shutdown_lock:
+            stream.clear()
+
+    dropping = threading.Thread(target=drop, daemon=True)
+    dropping.start()
+    dropping.join(60)
+    assert not dropping.is_alive()

@@ -15,8 +15,9 @@ from uuid import uuid4
 import pytest
 
 from headish import Database, Store, restore
-from headish.backups.frames import MAGIC, FrameKind, FrameWriter
+from headish.backups.frames import BACKUP, FrameKind
 from headish.backups.restoring import restore_file
+from headish.content.frames import FrameWriter
 from headish.database.revisions import REVISION
 from headish.errors import (
     FileTaken,
@@ -204,7 +205,7 @@ def rows(table: str, columns: list[str], values: list[list[Any]]) -> list[tuple[
 def write_frames(path: Path, frames: list[tuple[FrameKind, Any]]) -> None:
     """A backup of these frames, behind a header unless they bring one."""
     file = BytesIO()
-    writer = FrameWriter(file)
+    writer = FrameWriter(file, BACKUP)
     if frames[0][0] is not FrameKind.HEADER:
         writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": 0})
     for kind, value in frames:
@@ -273,9 +274,9 @@ class TestHostileFiles:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = BytesIO()
-        FrameWriter(file).write(FrameKind.HEADER, {"x": b"\0" * 100_000})
+        FrameWriter(file, BACKUP).write(FrameKind.HEADER, {"x": b"\0" * 100_000})
         (tmp_path / "bomb").write_bytes(file.getvalue())
-        monkeypatch.setattr("headish.backups.frames.BODY_LIMIT_BYTES", 10_000)
+        monkeypatch.setattr("headish.content.frames.BODY_LIMIT_BYTES", 10_000)
         with pytest.raises(InvalidBackup, match="unpacks to more"):
             restore(tmp_path / "bomb", tmp_path / "target.db")
 
@@ -285,7 +286,7 @@ class TestHostileFiles:
             restore(tmp_path / "text", tmp_path / "target.db")
         with pytest.raises(HeadishError, match="cannot be read"):
             restore(tmp_path / "missing", tmp_path / "target.db")
-        assert MAGIC.endswith(b"\n")
+        assert BACKUP.magic.endswith(b"\n")
 
 
 class TestARestoreThatIsCutOff:

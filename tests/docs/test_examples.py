@@ -31,7 +31,8 @@ HOW_TO = (
     "ask-many-at-half-the-price.md", "export-for-others.md",
     "use-any-compatible-server.md",
     "import-from-frameworks-and-services.md", "back-up-and-move.md",
-    "cache-long-prompts.md",
+    "cache-long-prompts.md", "sync-two-machines.md", "sync-through-a-bucket.md", "hand-over-a-conversation.md",
+    "take-out-a-lost-machine.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",
@@ -41,9 +42,9 @@ PAGES = [
 USUAL_KEY = "the-key-of-the-provider"
 """The key that every page has in its environment; a local model never gets it."""
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
-_ID = re.compile(r"\b(0[0-9a-z]{7,24}|[0-9a-f]{64})\b")
-_SIZE = re.compile(r"[\d,]+(?= bytes, checked)")
-"""How large a backup is: random ids compress a little differently each time."""
+_ID = re.compile(r"\b(0[0-9a-z]{7,24}|[0-9a-f]{64}|[0-9a-f]{32}|age1[0-9a-z]{58})\b")
+_SIZE = re.compile(r"[\d,]+(?= bytes[,.])")
+"""How large a backup or bundle is: random ids compress a little differently each time."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:\d\d)?)?")
 
 

@@ -47,12 +47,19 @@ def bookmark_command() -> None:
 @bookmark_command.command("list")
 @page_options
 @click.option("--recent", is_flag=True, help="List the last moved first, not by name.")
+@click.option("--remotes", is_flag=True, help="List what other machines call their turns instead: laptop/main.")
 @json_option
 @pass_settings
-def list_command(settings: GlobalOptions, limit: int | None, after: str | None, recent: bool, as_json: bool) -> None:
+def list_command(
+    settings: GlobalOptions, limit: int | None, after: str | None, recent: bool, remotes: bool, as_json: bool
+) -> None:
     """List bookmarks and the turns that they name."""
     with settings.open() as store:
-        found = store.bookmarks.list(limit=limit, by="recency" if recent else "name", after=after)
+        found = (
+            store.remotes.bookmarks()[:limit]
+            if remotes
+            else store.bookmarks.list(limit=limit, by="recency" if recent else "name", after=after)
+        )
         if as_json:
             print_json_lines(_record(each, store.get(each.turn)) for each in found)
             return

@@ -26,15 +26,20 @@ from headish.store.asking.tools import Tools
 from headish.store.database import Database
 from headish.store.keeping.access_tokens import AccessTokens
 from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.bundles import Bundles
 from headish.store.keeping.calls import Calls
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
 from headish.store.keeping.objects import Objects
+from headish.store.keeping.remotes import Remotes
 from headish.store.keeping.spaces import Spaces
 from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
-PARTS = (AccessTokens, Batches, Bookmarks, Calls, Conversations, Erasures, Objects, Pointers, Spaces, Streams, Tools)
+PARTS = (
+    AccessTokens, Batches, Bookmarks, Bundles, Calls, Conversations, Erasures, Objects, Pointers, Remotes, Spaces,
+    Streams, Tools,
+)  # fmt: skip
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
 """What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""
@@ -45,7 +50,7 @@ ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 WAITING = {
     "ask_title", "run_tools", "import_file", "backup", "verify", "gc", "reindex", "search_index", "distribute",
     "copy_to", "move", "erase", "export", "render", "render_pieces",
-    "create", "status", "collect",
+    "create", "status", "collect", "apply", "push", "pull", "exchange", "invite", "revoke",
 }  # fmt: skip
 """Verbs that may take long, and would hold up others."""
 TAKING = {"add_turns", "reply"}

@@ -1,7 +1,7 @@
 """A sync iterator as an async one, without a thread that waits.
 
 It is read in short runs on the pool: a few items at a time, and none before somebody asks. Between two runs nothing
-holds a thread or a connection, so one that is left in the middle leaks nothing; its iterator is closed on the pool.
+holds a thread or a connection, so one that is left in the middle leaks nothing; a thread of its own then closes it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from threading import Thread
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from headish.aio.threads import THREADS, finish, finish_surely, start
+from headish.aio.threads import finish, finish_surely
 from headish.store.reading.follow import Pause
 
 T = TypeVar("T")
@@ -72,8 +73,10 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
 
     def __del__(self) -> None:
         if self._source.is_open:
+            # A collection of garbage may come in the middle of handing something to a pool: this thread then holds its
+            # lock, and would wait for itself.
             with suppress(RuntimeError):  # the interpreter exits
-                start(THREADS, self._source.close)
+                Thread(target=self._source.close, name="headish-close").start()
 
 
 class _Source:

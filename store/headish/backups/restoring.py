@@ -8,11 +8,13 @@ can be restored again, and never one that is half there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
-from headish.backups.frames import FrameKind, read_frames
+from headish.backups.frames import BACKUP, FrameKind
 from headish.backups.receipts import apply_receipts
+from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.database.revisions import REVISION, REVISIONS
@@ -76,7 +78,7 @@ def restore_file(
 
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName.
     """
-    frames = read_frames(file, name)
+    frames = read_frames(file, name, BACKUP)
     _check_header(frames, name)
     restored: list[RestoredSpace] = []
     for kind, value in frames:
@@ -92,7 +94,7 @@ def restore_file(
     return restored
 
 
-def _check_header(frames: Iterator[tuple[FrameKind, Any]], name: str) -> None:
+def _check_header(frames: Iterator[tuple[IntEnum, Any]], name: str) -> None:
     kind, value = next(frames)
     revision = _field(value, "revision", str, name) if kind is FrameKind.HEADER else ""
     if revision not in REVISIONS:
@@ -102,7 +104,7 @@ def _check_header(frames: Iterator[tuple[FrameKind, Any]], name: str) -> None:
         raise InvalidBackup(name, f"its schema is {revision}; restore it with the headish that wrote it, then upgrade")
 
 
-def _skip(frames: Iterator[tuple[FrameKind, Any]]) -> None:
+def _skip(frames: Iterator[tuple[IntEnum, Any]]) -> None:
     for kind, _ in frames:
         if kind is FrameKind.COUNTER:
             return
@@ -110,7 +112,7 @@ def _skip(frames: Iterator[tuple[FrameKind, Any]]) -> None:
 
 def _restore_space(
     backend: Backend,
-    frames: Iterator[tuple[FrameKind, Any]],
+    frames: Iterator[tuple[IntEnum, Any]],
     file: str,
     name: str,
     progress: Progress | None,

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
-from headish.backups.frames import FRAME_BYTES, FrameKind, FrameWriter
+from headish.backups.frames import BACKUP, FrameKind
+from headish.content.frames import FRAME_BYTES, FrameWriter
 from headish.database.query import Connection, Row
 from headish.database.revisions import REVISION
 from headish.errors import SpaceRestoring
@@ -28,7 +29,7 @@ def write_spaces(
     The connection's transaction is the moment. Memory holds a page of rows.
     Raises: SpaceRestoring for a space of which a restore has put back a part.
     """
-    writer = FrameWriter(file)
+    writer = FrameWriter(file, BACKUP)
     chosen = list_spaces(connection) if names is None else list(names)
     writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})
     turns = 0

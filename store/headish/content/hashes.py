@@ -35,6 +35,17 @@ fixed for good.
                 "headish-record-log-1", number of the change, commit number, subject, milliseconds
                 "headish-call-1", id, milliseconds, client, session, lane, tip, answer, response, data
 
+``arrival`` over a row that says which turns came from elsewhere: the netstrings of ::
+
+                "headish-arrival-1", first and last commit number, remote, by, milliseconds
+
+``remote``  over a remote, over what one of its devices calls a turn or says of a conversation, and over the receipt of
+            an erasure that came from there: the netstrings of ::
+
+                "headish-remote-1", name, url, settings, state, milliseconds
+                "headish-remote-bookmark-1", remote, device, name, turn, record, milliseconds
+                "headish-notice-1", id of the receipt, remote, device, the receipt's JSON bytes, state, milliseconds
+
 ``mark``    over a name of a bookmark that was erased, for its receipt: the netstrings of ::
 
                 "headish-name-1", name, running hash of the first move of its log
@@ -61,6 +72,9 @@ MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1",
 """What is logged: the moves of a name, the definitions under a name, the names of a space."""
 RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-rest-1", b"headish-name-1"
 OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-record-1", b"headish-record-log-1"
+ARRIVAL_VERSION = b"headish-arrival-1"
+REMOTE_VERSION, REMOTE_BOOKMARK_VERSION = b"headish-remote-1", b"headish-remote-bookmark-1"
+NOTICE_VERSION = b"headish-notice-1"
 CALL_VERSION = b"headish-call-1"
 
 
@@ -148,6 +162,31 @@ def seal_record(subject: bytes, revision: int, milliseconds: int, data: bytes) -
 def seal_entry(change: int, seq: int, subject: bytes, milliseconds: int) -> bytes:
     """The seal of a row of the log of what is said, 32 bytes. That a row is missing shows in the numbers of changes."""
     return blake3(_netstrings([ENTRY_VERSION, b"%d" % change, b"%d" % seq, subject, b"%d" % milliseconds])).digest()
+
+
+def seal_arrival(first: int, last: int, remote: bytes | None, by: bytes | None, milliseconds: int) -> bytes:
+    """The seal of a row that says from where turns came, 32 bytes."""
+    fields = [ARRIVAL_VERSION, b"%d" % first, b"%d" % last, remote or b"", by or b"", b"%d" % milliseconds]
+    return blake3(_netstrings(fields)).digest()
+
+
+def seal_remote(name: bytes, url: bytes, settings: bytes, state: bytes, milliseconds: int) -> bytes:
+    """The seal of a remote, 32 bytes."""
+    return blake3(_netstrings([REMOTE_VERSION, name, url, settings, state, b"%d" % milliseconds])).digest()
+
+
+def seal_remote_bookmark(
+    remote: bytes, device: bytes, name: bytes, turn: str | None, record: bytes | None, milliseconds: int
+) -> bytes:
+    """The seal of what a device of a remote says under a name, 32 bytes."""
+    fields = [REMOTE_BOOKMARK_VERSION, remote, device, name, (turn or "").encode(), record or b""]
+    return blake3(_netstrings([*fields, b"%d" % milliseconds])).digest()
+
+
+def seal_notice(id: str, remote: bytes, device: bytes, receipt: bytes, state: str, milliseconds: int) -> bytes:
+    """The seal of an erasure that another store told of, 32 bytes."""
+    fields = [NOTICE_VERSION, id.encode(), remote, device, receipt, state.encode(), b"%d" % milliseconds]
+    return blake3(_netstrings(fields)).digest()
 
 
 def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:

@@ -3,7 +3,8 @@
 Two things give a key away: the name that a text stands under, and the shape of the text. A name counts only as a whole
 (``api_key``, ``x-api-key``, ``clientSecret``), so that ``max_tokens`` or the ``key`` of a sort is none; a shape needs
 its prefix and as many random characters as a real key has. A reference to a variable (``${OPENAI_API_KEY}``) and the
-``***`` of something hidden are no keys. The text of messages is never looked into: people talk about keys.
+``***`` of something hidden are no keys. The text of messages is looked into only before it leaves the machine: people
+talk about keys.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _SHAPES = re.compile(
     r"|AIza[0-9A-Za-z_-]{30,}"
     r"|AKIA[0-9A-Z]{16}"
     r"|hdsh_[A-Za-z0-9_-]{49}"  # a server of headish
+    r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
     r")"
     r"|\b[Bb]earer +(?=[^ ]*[0-9])[A-Za-z0-9._~+/-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
@@ -38,7 +40,7 @@ _SHAPES = re.compile(
 """What keys look like, by the prefixes that their makers give them."""
 _BEGINNINGS = (
     "sk-", "zk-", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AIza", "AKIA",
-    "hdsh_",    "earer ", "-----BEGIN ",
+    "hdsh_", "earer ", "-----BEGIN ", "AGE-SECRET-KEY-",
 )  # fmt: skip
 """One of them stands in every text that has a shape."""
 _ENDINGS = (
@@ -108,7 +110,7 @@ def _is_harmless(value: Any, prose: Collection[str]) -> bool:
             if isinstance(item, Mapping):
                 for key, inner in item.items():
                     if isinstance(key, str):
-                        if _has_shape(key) and "" not in prose:
+                        if has_shape(key) and "" not in prose:
                             return False
                         waiting.append((key, inner))
             else:
@@ -117,10 +119,10 @@ def _is_harmless(value: Any, prose: Collection[str]) -> bool:
 
 
 def _gives_away(name: str, text: str) -> bool:
-    return _has_shape(text) or _is_named_like_one(name, text)
+    return has_shape(text) or _is_named_like_one(name, text)
 
 
-def _has_shape(text: str) -> bool:
+def has_shape(text: str) -> bool:
     """Whether something in a text looks like a key, or like an address with a password."""
     if len(text) >= _SHORTEST and any(each in text for each in _BEGINNINGS) and _SHAPES.search(text):
         return True
@@ -158,7 +160,7 @@ def hide_shapes(value: Any) -> Any:
 
 def _hide_shapes(text: str) -> str:
     """A text without what looks like a key; of a private key all that stands between its first line and its last."""
-    if not _has_shape(text):
+    if not has_shape(text):
         return text
     text = _PRIVATE.sub(HIDDEN, text)
     return _LOGIN.sub(HIDDEN, _SHAPES.sub(HIDDEN, text))

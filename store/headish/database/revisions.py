@@ -13,6 +13,7 @@ REVISIONS = (
     "headish_0006_seals",
     "headish_0007_calls",
     "headish_0008_tokens",
+    "headish_0009_remotes",
 )
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
@@ -21,6 +22,7 @@ REVISION = REVISIONS[-1]
 
 _TABLES = {
     "space": "id* name:blob",
+    "arrival": "first* last remote?:blob by?:blob milliseconds seal:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
     "call": "id*:text milliseconds client:blob session?:blob lane?:blob tip?:text answer?:text response?:blob "
     "data:blob seal:blob",
@@ -28,9 +30,12 @@ _TABLES = {
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
     "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",
     "erasure": "number* change seq id:text receipt:blob before:blob hash:blob milliseconds",
+    "notice": "id*:text remote:blob device:blob receipt:blob state:text milliseconds seal:blob",
     "object": "kind*:text key*:blob revision data:blob milliseconds seal:blob",
     "payload": "hash*:blob size data?:blob erased?",
     "record_log": "change* seq subject:blob milliseconds seal:blob",
+    "remote": "name*:blob url:blob settings:blob state:blob milliseconds seal:blob",
+    "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:text record?:blob milliseconds seal:blob",
     "search": "seq version emptied",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",

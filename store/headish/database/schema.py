@@ -249,6 +249,73 @@ record_log = Table(
 """When something was said of a conversation, or what was said came under another subject. It holds none of the words:
 what was replaced is kept nowhere."""
 
+arrival = Table(
+    "arrival",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("first", Number, nullable=False),
+    Column("last", Number, nullable=False),
+    Column("remote", LargeBinary),
+    Column("by", LargeBinary),
+    Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "first"),
+    sqlite_with_rowid=False,
+)
+"""Which turns came from elsewhere: a row for each page, with its first and last commit number. ``remote`` is the name
+of the remote, null for a file; ``by`` is the device or file that brought them. ``seal`` is a hash of the row."""
+
+remote = Table(
+    "remote",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("url", LargeBinary, nullable=False),
+    Column("settings", LargeBinary, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "name"),
+    sqlite_with_rowid=False,
+)
+"""Other places that hold the same space. ``settings`` and ``state`` are JSON: what was chosen, and how far this store
+and each device there were when they were last seen. ``seal`` is a hash of the row. No key stands here."""
+
+remote_bookmark = Table(
+    "remote_bookmark",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("remote", LargeBinary, nullable=False),
+    Column("device", LargeBinary, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("turn", Id),
+    Column("record", LargeBinary),
+    Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "remote", "device", "name"),
+    sqlite_with_rowid=False,
+)
+"""Where a device of a remote had its bookmarks when they were last read, and, as hashes of each field, what it said of
+their conversations. A conversation without a name stands under the id of its first turn, with no ``turn``. ``seal`` is
+a hash of the row."""
+
+notice = Table(
+    "notice",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("remote", LargeBinary, nullable=False),
+    Column("device", LargeBinary, nullable=False),
+    Column("receipt", LargeBinary, nullable=False),
+    Column("state", String, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "id"),
+    sqlite_with_rowid=False,
+)
+"""Receipts of erasures that were made in other stores, by id. ``state`` is ``applied``, ``pending`` or ``ignored``.
+What an applied one lists is erased, also where it arrives later. ``seal`` is a hash of the row."""
+
 object = Table(
     "object",
     metadata,

@@ -27,6 +27,7 @@ from headish.rows.moves import (
     renamed_from,
     replace_name,
 )
+from headish.rows.remotes import forget_name_of_devices
 from headish.rows.streams import open_streams
 from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId
@@ -74,6 +75,8 @@ def erase_name(
     number, before, _ = last_receipt(connection, space)
     became = _free_name(connection, space, number + 1)
     replace_name(connection, space, name, others, became)
+    for each in (name, *others):
+        forget_name_of_devices(connection, space, each)
     forget_imports(connection, space)
     seq, change = take_change(connection, space)
     receipt = Receipt(

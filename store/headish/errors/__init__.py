@@ -30,6 +30,13 @@
     │   │   └── TooLarge          more bytes than the limit
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidBackup         a file to restore that is no backup, or was altered or cut off
+    │   ├── InvalidBundle         a bundle that is none, was altered or cut off, or holds what no store takes
+    │   │   └── NotADevice        something at a remote that no device with its key has written
+    │   ├── ForeignConflict       a turn that arrived, and that is here with another seal
+    │   ├── MissingParents        a bundle that continues turns which are not here
+    │   ├── SecretsFound          what looks like a key, in turns that were to leave this machine
+    │   ├── UnknownRemote         no remote of that name (a KeyError too)
+    │   ├── RemoteTaken           a name of another remote, or a place that is used in another way
     │   ├── OverBudget            what must stay of a window has more tokens than the budget
     │   ├── InvalidImport         a file to import that does not hold what its format says
     │   ├── InvalidConfig         a file of tool servers that cannot be read
@@ -72,6 +79,9 @@
     │   ├── Redirected            the provider's address redirects, and redirects are not followed
     │   ├── UnreadableAnswer      an answer of an unknown kind, or a too large one
     │   └── Interrupted           the connection was lost in the middle of the answer
+    ├── RemoteUnavailable         a remote cannot be reached, or refuses
+    ├── RemoteRolledBack          a remote is not as far as it was: somebody put an old state there
+    ├── NoRemoteKey               this machine does not have the key of an encrypted remote
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
     │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
     │   ├── Unmappable            API JSON that cannot carry this transcript (E-MAP-UNREPRESENTABLE)
@@ -117,6 +127,7 @@ from headish.errors.naming import *
 from headish.errors.invalid import *
 from headish.errors.state import *
 from headish.errors.calls import *
+from headish.errors.remotes import *
 from headish.errors.formats import *
 from headish.errors.database import *
 

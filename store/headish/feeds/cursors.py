@@ -66,7 +66,7 @@ def find_reached(connection: Connection, space: int) -> SpacePosition:
 def find_end(connection: Connection, space: int) -> Position:
     """Where the feed ends now. Cost: four statements at the most. Raises: RemovedSpace."""
     reached = find_reached(connection, space)
-    return _at(connection, space, reached.epoch, reached.seq, reached.change)
+    return position_at(connection, space, reached.epoch, reached.seq, reached.change)
 
 
 def find_start(connection: Connection, space: int) -> Position:
@@ -81,7 +81,7 @@ def resume(connection: Connection, space: int, cursor: Cursor) -> Position:
     """
     reached = find_reached(connection, space)
     check_reached(cursor, reached)
-    found = _at(connection, space, cursor.epoch, cursor.seq, cursor.change)
+    found = position_at(connection, space, cursor.epoch, cursor.seq, cursor.change)
     if found.cursor != cursor:
         raise CursorLost(str(cursor), "other changes have its numbers now", (reached.seq, reached.change))
     return found
@@ -97,5 +97,6 @@ def check_reached(at: Cursor | Position, reached: SpacePosition) -> None:
         raise CursorLost(told, f"it is at {at.seq}/{at.change}, and the space ends at {now[0]}/{now[1]}", now)
 
 
-def _at(connection: Connection, space: int, epoch: bytes, seq: int, change: int) -> Position:
+def position_at(connection: Connection, space: int, epoch: bytes, seq: int, change: int) -> Position:
+    """The place behind a turn and a change, by their numbers. Cost: three statements at the most."""
     return Position(epoch, seq, change, seal_at(connection, space, seq), mark_at(connection, space, change))

@@ -27,6 +27,7 @@ from headish.errors import (
 from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.history.reading.versions import find_firsts
+from headish.history.twins import folded_twins
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
     First,
@@ -148,6 +149,22 @@ def copy_record(connection: Connection, space: int, subject: bytes, to: Connecti
     return True
 
 
+def write_arrived_record(connection: Connection, space: int, subject: bytes, revision: int, data: bytes) -> bool:
+    """Say of a conversation what is said of it elsewhere. Whether it was: what does not decode is left out, and so is a
+    key that another conversation has here."""
+    try:
+        record = read_record(data)
+        check_changes({name: getattr(record, name) for name in CHECKS})
+        if record.key is not None:
+            _free_key(connection, space, record.key, subject)
+    except KeyTaken:
+        record = msgspec.structs.replace(record, key=None)
+    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
+        return False
+    _write(connection, space, subject, revision, record)
+    return True
+
+
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
     return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}
@@ -166,6 +183,12 @@ def check_key(given: object) -> str | None:
 def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
     """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
     return [each for each in listed if each.last.erased is None or not _is_gone(connection, space, each)]
+
+
+def leave_out_twins(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
+    """Those whose last turn is not the twin of one that is shown. Cost: that of ``folded_twins``."""
+    folded = folded_twins(connection, space, [TurnId(each.last.id) for each in listed if each.last.id is not None])
+    return [each for each in listed if each.last.id not in folded]
 
 
 def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:

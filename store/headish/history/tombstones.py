@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
+from typing import Generic, TypeVar
 
 from headish.content.receipts import rest_of
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.rows.counters import take_change
 from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.receipts import add_receipt, last_receipt, read_receipt
+from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.results.erasures import ARRIVED, ErasedTurn, Receipt
 
@@ -22,47 +24,52 @@ def as_erased(stored: StoredTurn, *, meta: bool) -> ErasedTurn:
     return ErasedTurn(stored.id, stored.hash.hex(), stored.digest.hex(), stored.seal.hex(), rest)
 
 
-class Tombstones:
-    """The erased turns of a copy: each is proven, and listed in a receipt of the target."""
+K = TypeVar("K", bound=Hashable)
 
-    def __init__(self, source: tuple[Connection, int], target: tuple[Connection, int], mint: Mint) -> None:
-        self._source, self._target, self._mint = source, target, mint
-        self._receipts: dict[int, tuple[Receipt, dict[TurnId, ErasedTurn]]] = {}
-        self._numbers: dict[int, int] = {}
-        self._arrived: dict[int, list[ErasedTurn]] = {}
+
+class Tombstones(Generic[K]):
+    """The erased turns of a copy: each is proven, and listed in a receipt of the target.
+
+    ``find`` gives the receipt of the source by what its turns call it: its number there, or its id.
+    """
+
+    def __init__(self, target: tuple[Connection, int], mint: Mint, find: Callable[[K], Receipt | None]) -> None:
+        self._target, self._mint, self._find = target, mint, find
+        self._receipts: dict[K, tuple[Receipt, dict[TurnId, ErasedTurn]]] = {}
+        self._numbers: dict[K, int] = {}
+        self._arrived: dict[K, list[ErasedTurn]] = {}
         self._last: int | None = None
 
-    def is_proven(self, stored: StoredTurn) -> bool:
+    def is_proven(self, stored: StoredTurn, erased: K) -> bool:
         """Whether a turn is as its receipt says, and nothing else can tell: it lost its meta.
 
         Raises: CorruptTurn where the receipt does not know it, or says otherwise.
         """
-        receipt, listed = self._receipt(stored)
+        receipt, listed = self._receipt(stored, erased)
         if listed.get(stored.id) != as_erased(stored, meta=receipt.meta):
             raise CorruptTurn(stored.id, "it is erased, and its receipt does not say so")
         return receipt.meta
 
-    def take(self, stored: StoredTurn) -> StoredTurn:
+    def take(self, stored: StoredTurn, erased: K) -> StoredTurn:
         """The turn as it arrives, with the number of the receipt that will list it."""
-        assert stored.erased is not None
         if self._last is None:
             self._last = last_receipt(*self._target)[0]
-        if stored.erased not in self._numbers:
+        if erased not in self._numbers:
             self._last += 1
-            self._numbers[stored.erased] = self._last
-        receipt, _ = self._receipt(stored)
-        self._arrived.setdefault(stored.erased, []).append(as_erased(stored, meta=receipt.meta))
-        return stored._replace(erased=self._numbers[stored.erased])
+            self._numbers[erased] = self._last
+        receipt, _ = self._receipt(stored, erased)
+        self._arrived.setdefault(erased, []).append(as_erased(stored, meta=receipt.meta))
+        return stored._replace(erased=self._numbers[erased])
 
     def write_receipts(self) -> None:
         """One for each erasure of the source that a turn of the copy met, once all have arrived."""
-        for number, arrived in self._arrived.items():
-            receipt, _ = self._receipts[number]
+        for erased, arrived in self._arrived.items():
+            receipt, _ = self._receipts[erased]
             seq, change = take_change(*self._target)
             # Read for each: a receipt covers the hash of the one before it, and that was written just now.
             _, before, _ = last_receipt(*self._target)
             written = Receipt(
-                number=self._numbers[number],
+                number=self._numbers[erased],
                 id=self._mint(),
                 time=now(),
                 seq=seq,
@@ -75,14 +82,13 @@ class Tombstones:
             )
             add_receipt(*self._target, written, before)
 
-    def _receipt(self, stored: StoredTurn) -> tuple[Receipt, dict[TurnId, ErasedTurn]]:
-        assert stored.erased is not None
-        if stored.erased not in self._receipts:
-            receipt = read_receipt(*self._source, stored.erased)
+    def _receipt(self, stored: StoredTurn, erased: K) -> tuple[Receipt, dict[TurnId, ErasedTurn]]:
+        if erased not in self._receipts:
+            receipt = self._find(erased)
             if receipt is None:
                 raise CorruptTurn(stored.id, "it is erased, and no receipt says so")
-            self._receipts[stored.erased] = receipt, {each.id: each for each in receipt.turns}
-        return self._receipts[stored.erased]
+            self._receipts[erased] = receipt, {each.id: each for each in receipt.turns}
+        return self._receipts[erased]
 
 
 def now() -> datetime:

@@ -110,6 +110,21 @@ def list_bookmarks(
     return connection.rows(LIST_BY_NAME, space=space, after=after, limit=limit, **_beginning(prefix))
 
 
+NAMED_TURNS = Query(
+    "names and the turns that they name, a page",
+    """
+    SELECT b.name, t.id, t.digest, t.chain, t.pos FROM bookmark AS b, turn AS t
+    WHERE b.space = :space AND b.name > :after AND t.space = :space AND t.chain = b.chain AND t.pos = b.pos
+    ORDER BY b.name LIMIT :limit
+    """,
+)
+
+
+def named_turns(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
+    """``(name, id, digest, chain, pos)`` of the names behind one, in order, ``limit`` at the most."""
+    return connection.rows(NAMED_TURNS, space=space, after=after, limit=limit)
+
+
 # In the order of the index, which says of itself that no time is below 0: a batch moves many names in one
 # millisecond, and a page must not sort them all.
 LIST_BY_RECENCY = Query(

@@ -44,6 +44,18 @@ def find_record(connection: Connection, space: int, subject: bytes) -> StoredRec
     return _read(connection.row(FIND, space=space, subject=subject))
 
 
+FIND_DATED = Query(
+    "what is said of a conversation, and since when",
+    "SELECT revision, milliseconds, data FROM conversation WHERE space = :space AND subject = :subject",
+)
+
+
+def find_dated_record(connection: Connection, space: int, subject: bytes) -> tuple[int, int, bytes] | None:
+    """The revision of a record, when it was said, and its JSON."""
+    row = connection.row(FIND_DATED, space=space, subject=subject)
+    return None if row is None else (int(row[0]), int(row[1]), bytes(row[2]))
+
+
 FIND_SOME = Query(
     "what is said of conversations",
     f"SELECT subject, revision, data FROM conversation WHERE space = :space AND subject IN ({WANTED})",
@@ -54,6 +66,20 @@ def find_records(connection: Connection, space: int, subjects: Iterable[bytes]) 
     """What is said of conversations, of those of which something is. Cost: one statement for each 64 of them."""
     rows = [row for portion in in_portions(subjects) for row in connection.rows(FIND_SOME, space=space, **portion)]
     return {stored.subject: stored for stored in map(_read, rows) if stored is not None}
+
+
+ALL_RECORDS = Query(
+    "what is said of all conversations, a page",
+    """
+    SELECT subject, revision, milliseconds, data FROM conversation WHERE space = :space AND subject > :after
+    ORDER BY subject LIMIT :limit
+    """,
+)
+
+
+def records_after(connection: Connection, space: int, after: bytes, limit: int) -> Sequence[Row]:
+    """``(subject, revision, milliseconds, data)`` of what is said of the conversations behind a subject, in order."""
+    return connection.rows(ALL_RECORDS, space=space, after=after, limit=limit)
 
 
 BY_KEY = Query(

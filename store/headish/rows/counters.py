@@ -93,6 +93,44 @@ def take_seq(
     return Taken(*row)
 
 
+# What arrives is not what was said here last, so ``@`` stays where it is.
+TAKE_ARRIVED = Query(
+    "take commit numbers for what arrives",
+    """
+    UPDATE counter
+    SET seq = seq + :count, roots = roots + :more_roots, heads = heads + :more_heads,
+      given_bytes = given_bytes + :more_bytes
+    WHERE space = :space AND (limit_turns IS NULL OR seq + :count <= limit_turns)
+      AND (limit_bytes IS NULL OR given_bytes + :more_bytes <= limit_bytes)
+    RETURNING seq
+    """,
+)
+
+
+def take_arrived(connection: Connection, space: int, count: int, *, roots: int, heads: int, given_bytes: int) -> int:
+    """How far the space is once it has taken commit numbers for turns from elsewhere, as ``take_seq``.
+
+    Raises: QuotaExceeded.
+    """
+    row = connection.row(
+        TAKE_ARRIVED, space=space, count=count, more_roots=roots, more_heads=heads, more_bytes=given_bytes
+    )
+    if row is None:
+        _refuse(read_quota(connection, space), count, given_bytes)
+    return int(row[0])
+
+
+BEGIN_LATEST = Query(
+    "let the newest turn be the last one, where nothing was written",
+    "UPDATE counter SET latest = seq WHERE space = :space AND latest = 0",
+)
+
+
+def begin_latest(connection: Connection, space: int) -> None:
+    """In a space in which nothing was said yet, what came last is the newest turn."""
+    connection.run(BEGIN_LATEST, space=space)
+
+
 # Where hashes are barred, the careful way looks for what is said. Whoever copies another file over an open one, or
 # repairs rows by hand, may leave the numbers as they were; the running hash of the name is of one history alone.
 TAKE_NEXT = Query(

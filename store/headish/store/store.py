@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from headish.store.asking.tools import Tools
     from headish.store.connections import Isolation
     from headish.store.keeping.bookmarks import Bookmarks
+    from headish.store.keeping.bundles import Bundles
     from headish.store.keeping.calls import Calls
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
+    from headish.store.keeping.remotes import Remotes
     from headish.store.transactions.reading import ReadTransaction
     from headish.store.transactions.writing import WriteTransaction
     from headish.values.results.backups import Backup
@@ -277,6 +279,13 @@ class Store(Space):
         return Bookmarks(self)
 
     @property
+    def bundles(self) -> Bundles:
+        """Turns as files for other stores."""
+        from headish.store.keeping.bundles import Bundles
+
+        return Bundles(self)
+
+    @property
     def pointers(self) -> Pointers:
         """The provider pointers of the space."""
         from headish.store.asking.pointers import Pointers
@@ -303,6 +312,13 @@ class Store(Space):
         from headish.store.keeping.objects import Objects
 
         return Objects(self)
+
+    @property
+    def remotes(self) -> Remotes:
+        """Other places that hold the same space."""
+        from headish.store.keeping.remotes import Remotes
+
+        return Remotes(self)
 
     @property
     def calls(self) -> Calls:

@@ -15,6 +15,7 @@ import msgspec
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.history.reading.decode import is_time
+from headish.rows.arrivals import ARRIVED_UP_TO
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
 from headish.values.turns import said_of
@@ -59,9 +60,13 @@ UNLOGGED = Query(
     ORDER BY b.name
     """,
 )
+# What arrived moved its name elsewhere, and none here.
 CARRIED = Query(
     "how often turns moved each name",
-    "SELECT head, count(*) FROM turn WHERE space = :space AND head IS NOT NULL GROUP BY head",
+    f"""
+    SELECT t.head, count(*) FROM turn AS t WHERE t.space = :space AND t.head IS NOT NULL AND t.seq > {ARRIVED_UP_TO}
+    GROUP BY t.head
+    """,
 )
 LOGGED_CARRIED = Query(
     "how often the logs say that turns moved each name",

@@ -17,6 +17,7 @@ from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
 from headish.searching.checking import check_index
 from headish.values.results.reports import Problem, Report
+from headish.verify.arrivals import check_arrivals, check_remotes
 from headish.verify.beside import check_conversations, check_objects, check_record_log
 from headish.verify.bookmarks import check_bookmarks
 from headish.verify.calls import check_calls
@@ -46,6 +47,8 @@ CHECKS: dict[str, Check] = {
     "erasures": check_receipts,
     "changes": check_changes,
     "names of the space": check_names,
+    "arrivals": check_arrivals,
+    "remotes": check_remotes,
 }
 """What is checked beside payloads and turns, each at one moment."""
 

@@ -11,19 +11,19 @@ from functools import partial
 from typing import NamedTuple
 
 from headish.content import strictjson
-from headish.content.hashes import DigestFields, digest_turn, hash_payload, seal_turn
+from headish.content.hashes import hash_payload
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import HeadishError, InvalidContent
+from headish.errors import HeadishError
+from headish.history.writing.proofs import copy_problems, derive_digest, derive_seal, record_problems, shadowed_key
+from headish.rows.arrivals import NEWER_THAN_LATEST
 from headish.rows.counters import read_counter
+from headish.rows.keys import turns_by_keys
 from headish.rows.threads.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn
-from headish.values.caches import CACHE_TTL, TTLS
-from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import ROLES
+from headish.values.ids import TurnId
 from headish.values.places import Place
 from headish.values.results.reports import Problem
-from headish.values.turns import BLOCKS_TYPE, said_of
 from headish.verify.erasures import Receipted
 
 PAGE_TURNS = 1000
@@ -72,6 +72,7 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
                 problems += _check_turn(stored, _parents(stored, before, links), last_seq, OF_A_TURN)
             problems += _check_data(stored, data)
             before = stored
+        problems += database.read(partial(_check_shadowed, space=space, page=[stored for stored, _ in page]))
         yield len(page), problems
         # A place of another type sorts behind all that fit, and nothing can be sought from it.
         fitting = [stored.place for stored, _ in page if _fits(stored)]
@@ -123,41 +124,22 @@ def _check_turn(
 
 
 def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    if as_turn_id(stored.id) != stored.id:
-        yield "its id is not a SCRU128 id"
-    if stored.cache not in (1, None):
-        yield f"its cache is {stored.cache}"
-    if stored.role not in (*ROLES, ""):  # a bare sequence of a transcript has none
-        yield f"its role is {stored.role!r}"
-    if stored.type == "" or stored.content_type == "":  # a hash cannot tell these from none
-        yield "its type or content type is empty"
-    if stored.key == b"" or stored.supersedes == "":  # likewise
-        yield "its key, or what it supersedes, is empty"
-    for column in ("attributes", "inherited", "system", "app"):
-        encoded = getattr(stored, column)
-        try:
-            if encoded is not None and not isinstance(strictjson.decode(encoded, column), dict):
-                yield f"its {column} is not a JSON object"
-        except InvalidContent as error:
-            yield f"its {column} does not decode ({error.reason})"
+    yield from record_problems(stored)
 
 
 def _check_copies(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    """What the sealed ``system`` says of the turn, and the columns that copy it (rule R36, sealed facts)."""
-    try:
-        system = {} if stored.system is None else strictjson.decode(stored.system, "system")
-    except InvalidContent:
-        return  # reported by _check_record
-    if not isinstance(system, dict):
-        return  # likewise
-    if system.get(CACHE_TTL) not in (None, *TTLS):
-        yield "the time of its cache flag is none"
-    if "said_at" in system and said_of(system) is None:
-        yield "its said_at is no time"
-    copies = {"key": stored.key and stored.key.decode(errors="replace"), "supersedes": stored.supersedes}
-    for name, copy in copies.items():
-        if system.get(name) != copy:
-            yield f"its {name} is not the one under its seal"
+    yield from copy_problems(stored)
+
+
+def _check_shadowed(connection: Connection, space: int, page: Sequence[StoredTurn]) -> list[Problem]:
+    """A key stands under the seal alone where another turn has it (rule R45, shadowed keys)."""
+    shadowed = {each.id: key for each in page if _fits(each) and (key := shadowed_key(each)) is not None}
+    there = turns_by_keys(connection, space, shadowed.values()) if shadowed else {}
+    return [
+        Problem(f"turn {turn_id}", "its key is not the one under its seal")
+        for turn_id, key in shadowed.items()
+        if key not in there
+    ]
 
 
 def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[str]:
@@ -181,21 +163,9 @@ def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) ->
         document_name = strictjson.decode(stored.system, "system").get("document_name") if stored.system else None
     except (HeadishError, AttributeError):
         return  # reported by _check_record
-    said = DigestFields(
-        role=stored.role,
-        hash=stored.hash,
-        type=stored.type,
-        content_type=stored.content_type or BLOCKS_TYPE,
-        document_name=document_name,
-        attributes=stored.attributes,
-    )
-    if digest_turn(said, [parent.digest for parent in parents if parent.digest]) != stored.digest:
+    if derive_digest(stored, document_name, [each.digest for each in parents if each.digest]) != stored.digest:
         yield "its digest disagrees with what it says: its role, type, attributes, payload or links were altered"
-    seal = seal_turn(
-        stored.id, stored.digest, [parent.id for parent in parents if parent.id], head=stored.head,
-        cache=bool(stored.cache), inherited=stored.inherited, system=stored.system, app=stored.app,
-    )  # fmt: skip
-    if seal != stored.seal:
+    if derive_seal(stored, stored.digest, [each.id for each in parents if each.id]) != stored.seal:
         yield "its seal disagrees with the record: its id, links, head, cache, options or meta were altered"
 
 
@@ -227,7 +197,8 @@ def check_completeness(connection: Connection, space: int) -> list[Problem]:
         Problem(f"turn {turn_id}", "it is erased, and no receipt says so")
         for (turn_id,) in connection.rows(UNRECEIPTED, space=space)
     ]
-    if counter.latest != counter.seq:
+    newer = connection.row(NEWER_THAN_LATEST, space=space, latest=counter.latest)
+    if counter.latest > counter.seq or newer is not None:
         problems.append(Problem("space", f"its newest turn is {counter.latest}, and its last {counter.seq}"))
     for name in ("roots", "heads", "given_bytes"):
         kept, found = getattr(counter, name), getattr(counted, name)

@@ -10,7 +10,7 @@ from headish.aio.verbs import parts
 from headish.aio.verbs.store import StoreVerbs
 from headish.content.drafts import DocumentOptions, TurnOptions
 from headish.serve.api.openapi import document
-from headish.serve.api.table import NOT_SERVED, VERBS, Form
+from headish.serve.api.table import NOT_SERVED, VERBS, BodyForm
 
 OF_DATABASES = {"AsyncAccessTokens", "AsyncSpaces"}
 
@@ -44,7 +44,7 @@ def test_every_argument_is_one_that_its_verb_takes() -> None:
             taken |= TurnOptions.__annotations__.keys() | DocumentOptions.__annotations__.keys()
         if "options" in taken or "call" in taken:
             taken |= {"ptr", "to", "model"}
-        if verb.form is Form.PAGE:
+        if verb.form is BodyForm.PAGE:
             taken.add("limit")
         wrong += [(verb.name, name) for name in verb.arguments.__struct_fields__ if name not in taken]
     assert wrong == []

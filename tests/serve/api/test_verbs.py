@@ -94,7 +94,7 @@ def test_a_conversation_is_written_and_read_on_both_databases(place: Place, tmp_
 
 def test_every_reading_verb_answers(client: httpx.Client, served: Served) -> None:
     """Each with the arguments that it needs."""
-    from headish.serve.api.table import VERBS, Form
+    from headish.serve.api.table import VERBS, BodyForm
 
     caller = Caller(client)
     turn = caller.post("add_turn", content="a", bookmark="reading")
@@ -118,7 +118,7 @@ def test_every_reading_verb_answers(client: httpx.Client, served: Served) -> Non
         assert answer.status_code == 200, answer.text
         assert client.head(f"{API}{verb.path}", params={**arguments, **(special.get(name) or {})}).status_code == 200
 
-    names = [each.name for each in VERBS if each.method == "GET" and each.form is not Form.EVENTS]
+    names = [each.name for each in VERBS if each.method == "GET" and each.form is not BodyForm.EVENTS]
     assert json.dumps(failing([name for name in names if special.get(name, {}) is not None], check), indent=1) == "{}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headish import Database, Store
-from headish.gateway.passing.access import ACCESS_FILE, Access, AccessFile, PointerPlace, Shown, find_admitted
+from headish.gateway.passing.access import ACCESS_FILE, Access, AccessFile, PointerPlace, ShownToken, find_admitted
 from support.serving import serving
 
 pytestmark = pytest.mark.slow
@@ -24,15 +24,15 @@ def test_the_gateway_learns_of_tokens_and_pointers(tmp_path: Path) -> None:
         store.pointers.set("far", "anthropic/m")
         file = AccessFile(folder / ACCESS_FILE)
         access = told(file, lambda now: len(now.pointers.get("default", {})) == 2 and bool(now.tokens))
-        admitted = find_admitted(access, Shown(token))
+        admitted = find_admitted(access, ShownToken(token))
         assert admitted is not None
         assert (admitted.space, admitted.label) == ("work", "cli")
-        assert find_admitted(access, Shown(reading)) is None
+        assert find_admitted(access, ShownToken(reading)) is None
         assert access.pointers["default"]["near"] == PointerPlace("openai", "http://127.0.0.1:1/v1", key_env="NEAR_KEY")
         assert access.pointers["default"]["far"].is_own
         assert token not in (folder / ACCESS_FILE).read_text()
         database.access_tokens.remove("cli", space="work")
-        assert find_admitted(told(file, lambda now: not now.tokens), Shown(token)) is None
+        assert find_admitted(told(file, lambda now: not now.tokens), ShownToken(token)) is None
 
 
 def told(file: AccessFile, done: object) -> Access:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time
+from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time, twins_option
 from headish_cli.printing.output import (
     MODEL_COLUMNS,
     cells,
@@ -58,11 +58,12 @@ COLOURS: dict[str, dict[str, Any]] = {
 @click.option("--pinned", is_flag=True, help="Show the pinned ones alone.")
 @click.option("--archived", is_flag=True, help="Show the archived ones alone.")
 @click.option("--erased", is_flag=True, help="Show those of which nothing is left, too.")
+@twins_option
 @click.option("--all", "everything", is_flag=True, help="Show all of them, archived ones too.")
 @json_option
 @pass_settings
 def list_command(
-    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, everything: bool,
+    settings: GlobalOptions, limit: int, archived: bool, pinned: bool, erased: bool, twins: bool, everything: bool,
     since: str | None, until: str | None, without: str | None, agents: bool, as_json: bool, **chosen: str | None,
 ) -> None:  # fmt: skip
     """List the conversations: bookmarks, the last moved first, then those without one, the newest first.
@@ -76,6 +77,7 @@ def list_command(
     left_out = _LeftOut(folded | ({without} if without is not None else set()))
     times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
     flags = {"archived": None if everything else archived, "pinned": True if pinned else None, "erased": erased}
+    flags["twins"] = twins or everything
     with settings.open() as store:
         each_entry = filter(
             left_out.takes, _entries(store, None if everything else limit + 1, **flags, **times, **chosen)

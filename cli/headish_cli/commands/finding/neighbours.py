@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
+from headish_cli.options import (
+    GlobalOptions,
+    headish_argument,
+    json_option,
+    pass_settings,
+    twins_option,
+    versions_option,
+)
 from headish_cli.printing.output import print_json_lines, say
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_turns
@@ -28,14 +35,22 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
               help="The last stored first (tip), or the branch that began last (start), which costs less.")  # fmt: skip
 @click.option("--erased", is_flag=True, help="Show those that were erased, too.")
 @versions_option
+@twins_option
 @json_option
 @pass_settings
 def heads_command(
-    settings: GlobalOptions, limit: int | None, after: str | None, by: Any, erased: bool, versions: bool, as_json: bool
+    settings: GlobalOptions,
+    limit: int | None,
+    after: str | None,
+    by: Any,
+    erased: bool,
+    versions: bool,
+    twins: bool,
+    as_json: bool,
 ) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
-        found = store.heads(limit=limit, after=after, by=by, erased=erased, versions=versions)
+        found = store.heads(limit=limit, after=after, by=by, erased=erased, versions=versions, twins=twins)
         _print(settings, store, found, as_json)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, versions_option
+from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, twins_option, versions_option
 from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
 from headish_cli.printing.said import who
@@ -42,6 +42,7 @@ NAMES_SHOWN = 3
 @click.option("-n", "--limit", type=click.IntRange(1, LIMIT), default=20, show_default=True,
               help="Show at most so many.")  # fmt: skip
 @versions_option
+@twins_option
 @click.option("--reindex", is_flag=True, help="Build the search index of the space anew first.")
 @json_option
 @pass_settings
@@ -59,6 +60,7 @@ def search_command(
     order: str,
     limit: int,
     versions: bool,
+    twins: bool,
     reindex: bool,
     as_json: bool,
 ) -> None:
@@ -93,6 +95,7 @@ def search_command(
                 order=order,
                 limit=limit,
                 versions=versions,
+                twins=twins,
                 progress=progress,
             )
         if as_json:

@@ -92,19 +92,29 @@ def erase_command(
 
 @click.command("erasures")
 @click.option("--export", "whole", is_flag=True, help="Print whole receipts as JSON, one per line, to keep elsewhere.")
+@click.option("--pending", is_flag=True, help="List what other machines erased and nobody has confirmed here.")
+@click.option("--apply", "is_applied", is_flag=True, help="Erase here what is pending.")
 @json_option
 @pass_settings
-def erasures_command(settings: GlobalOptions, whole: bool, as_json: bool) -> None:
-    """List the receipts of what was erased, the first one first."""
+def erasures_command(settings: GlobalOptions, whole: bool, pending: bool, is_applied: bool, as_json: bool) -> None:
+    """List the receipts of what was erased, the first one first.
+
+    Below a receipt stand the devices of remotes that it has not reached yet.
+    """
     from headish.values.times import local_time
 
+    if is_applied:
+        with settings.open() as store:
+            say(f"Erased {counted(store.remotes.erase_pending(), 'turn')}.")
+        return
     with settings.open() as store:
-        receipts = store.erasures.list()
+        receipts = store.remotes.pending_erasures() if pending else store.erasures.list()
+        missing = {} if pending else store.remotes.not_reached()
     if as_json or whole:
         print_json_lines(receipts)
         return
     if not receipts:
-        say("Nothing was erased.")
+        say("Nothing is pending." if pending else "Nothing was erased.")
     scrubbed = max((each.covers or 0 for each in receipts), default=0)
     for each in receipts:
         if each.covers is None:
@@ -113,6 +123,8 @@ def erasures_command(settings: GlobalOptions, whole: bool, as_json: bool) -> Non
             click.echo(
                 f"{each.number:>4} {local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
             )
+        for line in missing.get(each.id, ()):
+            click.echo(f"     not reached: {one_line(line, 500)}")
 
 
 @click.command("gc")

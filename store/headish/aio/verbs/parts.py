@@ -11,6 +11,7 @@ from headish.aio.streams import AsyncStream
 
 if TYPE_CHECKING:
     import builtins
+    import os
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
     from headish.calls.deadline import Timeouts
@@ -24,20 +25,26 @@ if TYPE_CHECKING:
     from headish.store.asking.unfinished import Fetched
     from headish.store.keeping.access_tokens import AccessTokens
     from headish.store.keeping.bookmarks import Bookmarks
+    from headish.store.keeping.bundles import Bundles
     from headish.store.keeping.calls import Calls
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
+    from headish.store.keeping.remotes import Remotes
     from headish.store.keeping.spaces import Spaces
+    from headish.store.space import Headishes
+    from headish.syncing.bundling import Progress
     from headish.values.access.tokens import Right, Token
     from headish.values.ids import TurnId
     from headish.values.names import Absent
     from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
+    from headish.values.results.bundles import Applied, Bundled
     from headish.values.results.calls import PassedCall
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
     from headish.values.results.quotas import Quota
+    from headish.values.results.remotes import Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
@@ -142,6 +149,26 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         return await self._finish(self.sync.undo, name=name, n=n, expect=expect)
 
 
+class AsyncBundles(Front["Bundles"]):
+    """For asyncio: bundles of a space: files that carry turns to another store, which checks all of it before it stores any."""
+
+    async def apply(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Applied:
+        """Store what a bundle brings. Nothing that is here is changed: a turn that is here already stays as it is, and
+        a name moves only forward, by turns or by what was said."""
+        return await self._wait(self.sync.apply, path=path, progress=progress)
+
+    async def create(
+        self, path: str | os.PathLike[str], headish: Headishes | None = None, *, since: str | None = None,
+        allow_secrets: bool = False, progress: Progress | None = None
+    ) -> Bundled:
+        """Write a bundle of the whole space; of the threads that lead to a headish, or to several; or of what came
+        behind ``since``, the ``cursor`` of an earlier bundle."""
+        return await self._wait(
+            self.sync.create, path=path, headish=headish, since=since, allow_secrets=allow_secrets,
+            progress=progress
+        )
+
+
 class AsyncCalls(Front["Calls"]):
     """For asyncio: the calls of a space that passed the gateway of ``headish serve``, a row for each request."""
 
@@ -176,12 +203,12 @@ class AsyncConversations(Front["Conversations"]):
         self, *, limit: int = 50, after: str | None = None, archived: bool | None = False, pinned: bool | None =
         None, since: datetime | str | None = None, until: datetime | str | None = None, names: str | None =
         None, tag: str | None = None, model: str | None = None, role: str | None = None, tool: str | None =
-        None, erased: bool = False
+        None, erased: bool = False, twins: bool = False
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first."""
         return await self._finish(
             self.sync.list, limit=limit, after=after, archived=archived, pinned=pinned, since=since, until=until,
-            names=names, tag=tag, model=model, role=role, tool=tool, erased=erased
+            names=names, tag=tag, model=model, role=role, tool=tool, erased=erased, twins=twins
         )
 
     async def parts(self, key: str, *, limit: int = 100) -> builtins.list[Conversation]:
@@ -289,6 +316,82 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         return await self._finish(self.sync.url, name=name, stream=stream)
 
 
+class AsyncRemotes(Front["Remotes"]):
+    """For asyncio: the remotes of a space: folders and buckets in which each store that syncs has a log of its own."""
+
+    async def add(
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
+    ) -> RemotePlace:
+        """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``)."""
+        return await self._finish(self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase)
+
+    async def bookmarks(self) -> builtins.list[Bookmark]:
+        """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
+        headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
+        return await self._finish(self.sync.bookmarks)
+
+    async def devices(self, name: str) -> builtins.list[RemoteDevice]:
+        """The stores that sync with a remote, this one first, as they were when they were last read."""
+        return await self._finish(self.sync.devices, name=name)
+
+    async def erase_pending(self) -> int:
+        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
+        return await self._finish(self.sync.erase_pending)
+
+    async def exchange(
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
+    ) -> Synced:
+        """Pull, then push. Raises: as both."""
+        return await self._wait(
+            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback
+        )
+
+    async def invite(self, name: str, recipient: str) -> str:
+        """Give another machine the key of a remote; ``recipient`` is what ``add`` gave there. Returns the fingerprint
+        of the key, which the other one confirms by ``set(name, key=…)``."""
+        return await self._wait(self.sync.invite, name=name, recipient=recipient)
+
+    async def list(self) -> builtins.list[RemotePlace]:
+        """The remotes, by name."""
+        return await self._finish(self.sync.list)
+
+    async def not_reached(self) -> dict[str, tuple[str, ...]]:
+        """The erasures that have not reached every device yet: by the id of the receipt, ``2 of 3 devices on NAME`` for
+        each remote. A device has been reached once its log says so: then the bytes are in none of its objects."""
+        return await self._finish(self.sync.not_reached)
+
+    async def pending_erasures(self) -> builtins.list[Receipt]:
+        """The erasures of other stores that nobody has confirmed here: of remotes whose ``erasures`` is ask."""
+        return await self._finish(self.sync.pending_erasures)
+
+    async def pull(self, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
+        """Read the logs of all other devices there, as far as they have come, and store what is new."""
+        return await self._wait(self.sync.pull, name=name, prune=prune, accept_rollback=accept_rollback)
+
+    async def push(self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False) -> Pushed:
+        """Append what is new here to this store's log there."""
+        return await self._wait(self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+
+    async def remove(self, name: str) -> None:
+        """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there."""
+        return await self._finish(self.sync.remove, name=name)
+
+    async def revoke(self, name: str, device: str) -> str:
+        """Take a device out: a new key for all others, this store's log written anew, and the log of the device
+        removed, once what it said is here. Returns the fingerprint that each of the others confirms."""
+        return await self._wait(self.sync.revoke, name=name, device=device)
+
+    async def set(
+        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
+    ) -> RemotePlace:
+        """Change what is chosen of a remote."""
+        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures)
+
+    async def status(self, name: str) -> RemoteStatus:
+        """How a remote stands, without asking it."""
+        return await self._wait(self.sync.status, name=name)
+
+
 class AsyncSpaces(Front["Spaces"]):
     """For asyncio: the spaces of a database: iterate over their names, add, rename, limit, remove an empty one."""
 
@@ -346,7 +449,7 @@ class AsyncSpaces(Front["Spaces"]):
     async def revoke(self, space: str, login: str) -> None:
         """Close a space to a login: what it has open fails from its next transaction on. The role goes with the
         last."""
-        return await self._finish(self.sync.revoke, space=space, login=login)
+        return await self._wait(self.sync.revoke, space=space, login=login)
 
 
 class AsyncStreams(Front["Streams"]):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncBundles, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncRemotes, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import AsyncStream
 
@@ -144,6 +144,11 @@ class StoreVerbs(StoreFront):
         return AsyncBookmarks(self.sync.bookmarks)
 
     @property
+    def bundles(self) -> AsyncBundles:
+        """Turns as files for other stores."""
+        return AsyncBundles(self.sync.bundles)
+
+    @property
     def calls(self) -> AsyncCalls:
         """The calls that passed the gateway."""
         return AsyncCalls(self.sync.calls)
@@ -266,11 +271,13 @@ class StoreVerbs(StoreFront):
 
     async def heads(
         self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
-        erased: bool = False, versions: bool = False
+        erased: bool = False, versions: bool = False, twins: bool = False
     ) -> list[Turn]:
         """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
         ``after``. ``erased`` shows those that were erased, too."""
-        return await self._finish(self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions)
+        return await self._finish(
+            self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions, twins=twins
+        )
 
     async def hide(
         self, first: str, last: str | None = None, *, viewer: str = 'both', continues: str | None = None,
@@ -411,6 +418,11 @@ class StoreVerbs(StoreFront):
         """Build the search index of the space anew, from its first turn on; ``progress`` is called with turns."""
         return await self._wait(self.sync.reindex, progress=progress)
 
+    @property
+    def remotes(self) -> AsyncRemotes:
+        """Other places that hold the same space."""
+        return AsyncRemotes(self.sync.remotes)
+
     async def render(
         self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:
         str | None = None
@@ -485,12 +497,12 @@ class StoreVerbs(StoreFront):
         self, query: str = '', *, role: str | None = None, model: str | None = None, since: datetime | None =
         None, until: datetime | None = None, name: str | None = None, tag: str | None = None, tool: str | None =
         None, fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit:
-        int = 20, versions: bool = False, progress: IndexProgress | None = None
+        int = 20, versions: bool = False, twins: bool = False, progress: IndexProgress | None = None
     ) -> list[Hit]:
         """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest."""
         return await self._finish(
             self.sync.search, query=query, role=role, model=model, since=since, until=until, name=name, tag=tag,
-            tool=tool, fields=fields, order=order, limit=limit, versions=versions, progress=progress
+            tool=tool, fields=fields, order=order, limit=limit, versions=versions, twins=twins, progress=progress
         )
 
     async def siblings(self, headish: str, *, versions: bool = False) -> Siblings:

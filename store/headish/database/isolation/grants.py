@@ -27,7 +27,7 @@ VERSION, MEMBER = "alembic_version", "member"
 # Who may write a token gives himself every right in the space: the owner alone does.
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}
 _DELETED = {
-    WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
+    WRITER: ("bookmark", "object", "remote", "remote_bookmark", "stream", "stream_chunk", TEXT),
     ERASER: ("payload", "call"),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
@@ -37,7 +37,10 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "bookmark_log": ("name",),
         "payload": ("size", "data"),
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
+        "notice": ("state", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
+        "remote": ("url", "settings", "state", "milliseconds", "seal"),
+        "remote_bookmark": ("turn", "record", "milliseconds", "seal"),
         "stream": ("about", "expires", "outcome", "turn"),
         "call": ("data", "seal"),
         "search": ("seq", "version", "emptied"),

@@ -8,6 +8,7 @@ from headish.history.reading.handles import describe_candidates
 from headish.rows.bookmarks import find_bookmark, recent_names
 from headish.rows.keys import turns_by_handle
 from headish.rows.moves import has_log, past_place
+from headish.rows.remotes import turns_named_there
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
@@ -52,7 +53,11 @@ def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTu
     place = _find_place(connection, space, headish)
     if place is not None:
         return _known(headish, turn_at(connection, space, place))
-    return _find_handle(connection, space, headish) or _find_prefix(connection, space, headish)
+    return (
+        _find_handle(connection, space, headish)
+        or _find_elsewhere(connection, space, headish)
+        or _find_prefix(connection, space, headish)
+    )
 
 
 def _find_place(connection: Connection, space: int, headish: Headish) -> Place | None:
@@ -78,6 +83,15 @@ def _find_handle(connection: Connection, space: int, headish: Headish) -> Stored
         described = describe_candidates(connection, space, found)
         raise Ambiguous(name, tuple(stored.id for stored in found), described)
     return found[0] if found else None
+
+
+def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
+    """The turn that a device of a remote had under a name when it was last read: ``laptop/main``."""
+    device, _, name = (headish.name or "").encode().partition(b"/")
+    found = set(turns_named_there(connection, space, device, name)) if name else set()
+    if len(found) > 1:
+        raise Ambiguous(headish.name or "", tuple(sorted(found)))
+    return turn_by_id(connection, space, found.pop()) if found else None
 
 
 def _find_prefix(connection: Connection, space: int, headish: Headish) -> StoredTurn:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from headish.content.hashes import DigestFields, digest_turn, hash_payload, seal_turn
+from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
 from headish.history.conversations import copy_record
@@ -23,6 +23,7 @@ from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import leads_to
 from headish.history.tombstones import Tombstones
+from headish.history.writing.proofs import derive_digest, derive_seal
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq
@@ -33,10 +34,11 @@ from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.ranges import small_payloads, turns_of
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at
+from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
-from headish.values.turns import BLOCKS_TYPE, DOCUMENT
+from headish.values.turns import DOCUMENT
 
 PORTION = 500
 """How many turns go together. Small payloads are in memory with them, large ones one at a time."""
@@ -84,7 +86,7 @@ class Copier:
 
     def __init__(self, source: Side, target: Side, mint: Mint) -> None:
         self._source, self._target = source, target
-        self._tombstones = Tombstones(source, target, mint)
+        self._tombstones: Tombstones[int] = Tombstones(target, mint, lambda number: read_receipt(*source, number))
         self.arrived: dict[Place, Arrived] = {}
         self.moves: dict[bytes, list[NameMove]] = {}
         self.pointers: dict[str, None] = {}
@@ -154,7 +156,6 @@ class Copier:
 
     def _add(self, new: Sequence[StoredTurn], parents: Sequence[Arrived]) -> None:
         """Store turns of a chain that follow one another; the parents are those of the first."""
-        self._check_keys(new)
         given_bytes, rows = self._prove_all(new, parents)
         # Each but the last is continued by the next, so one head is added, less those that the first continues.
         heads = 1 - sum(not self._continued(parent.place) for parent in parents)
@@ -180,12 +181,6 @@ class Copier:
         self._ends[place.chain] = place.pos + len(new) - 1
         self.stored += len(new)
 
-    def _check_keys(self, new: Sequence[StoredTurn]) -> None:
-        taken = turns_by_keys(*self._target, [each.key for each in new if each.key is not None])
-        for stored in new:
-            if stored.key is not None and stored.key in taken:
-                raise TurnTaken(stored.id, f"under its key {stored_name(stored.key)!r}")
-
     def _prove_all(
         self, new: Sequence[StoredTurn], parents: Sequence[Arrived]
     ) -> tuple[int, list[tuple[StoredTurn, bytes | None]]]:
@@ -194,6 +189,7 @@ class Copier:
         An erased turn comes without bytes, with the number of the receipt that will list it in the target.
         """
         small = small_payloads(*self._source, Segment(new[0].chain, new[0].pos, new[-1].pos))
+        taken = turns_by_keys(*self._target, [each.key for each in new if each.key is not None])
         before: Sequence[Arrived | StoredTurn] = parents
         given_bytes = 0
         rows: list[tuple[StoredTurn, bytes | None]] = []
@@ -202,15 +198,18 @@ class Copier:
             if payload is None and stored.erased is None:
                 payload = read_payload_at(*self._source, stored.place)
             data = self._prove(stored, before, payload)
+            before = [stored]
+            if stored.key in taken:  # it stays under the seal (rule R45, shadowed keys)
+                stored = stored._replace(key=None)
             if data is None:
-                rows.append((self._tombstones.take(stored), None))
+                assert stored.erased is not None
+                rows.append((self._tombstones.take(stored, stored.erased), None))
             else:
                 add_payloads(*self._target, {stored.hash: data})
                 if stored.type != DOCUMENT:
                     self._referred |= dict.fromkeys(referred_by(data))
                 rows.append((stored, split_payload(data)))
                 given_bytes += len(data)
-            before = [stored]
         return given_bytes, rows
 
     def _prove(
@@ -223,7 +222,8 @@ class Copier:
                 raise CorruptTurn(stored.id, "its payload is missing or disagrees with its hash")
             _check_seal(stored, parents)
             return payload
-        if not self._tombstones.is_proven(stored):
+        assert stored.erased is not None
+        if not self._tombstones.is_proven(stored, stored.erased):
             _check_seal(stored, parents)
         return None
 
@@ -258,8 +258,7 @@ def copy_threads(source: Side, target: Side, ends: Sequence[Place], mint: Mint, 
     Without ``keep`` the names leave the source; its turns stay. What was erased arrives as erased, with a receipt.
     Cost: one statement for about fifty turns; one for each
     large payload; about five for each name.
-    Raises: TurnTaken, BookmarkTaken, KeyTaken, CorruptTurn, CorruptRecord, BarredContent,
-    QuotaExceeded.
+    Raises: TurnTaken, BookmarkTaken, KeyTaken, CorruptTurn, CorruptRecord, BarredContent, QuotaExceeded.
     """
     copier = Copier(source, target, mint)
     segments = copier.copy(ends)
@@ -295,19 +294,9 @@ def _nameless(source: Side, target: Side, ends: Sequence[Place]) -> list[bytes]:
 
 def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> None:
     """Whether a record is as its digest and seal say. Raises: CorruptTurn."""
-    said = DigestFields(
-        role=stored.role,
-        hash=stored.hash,
-        type=stored.type,
-        content_type=stored.content_type or BLOCKS_TYPE,
-        document_name=read_mapping(stored, "system").get("document_name"),
-        attributes=stored.attributes,
-    )
-    digest = digest_turn(said, [parent.digest for parent in parents])
-    seal = seal_turn(
-        stored.id, digest, [parent.id for parent in parents], head=stored.head, cache=bool(stored.cache),
-        inherited=stored.inherited, system=stored.system, app=stored.app,
-    )  # fmt: skip
+    document_name = read_mapping(stored, "system").get("document_name")
+    digest = derive_digest(stored, document_name, [parent.digest for parent in parents])
+    seal = derive_seal(stored, digest, [parent.id for parent in parents])
     if (digest, seal) != (stored.digest, stored.seal):
         raise CorruptTurn(stored.id, "its digest or seal disagrees with what it says")
 

@@ -89,6 +89,21 @@ def turns_between(connection: Connection, space: int, low: int, high: int) -> li
     return read_turns(connection.rows(TURNS, space=space, low=low, high=high))
 
 
+SPOKEN = Query(
+    "turns of a range of commit numbers, with the payloads in their rows",
+    f"SELECT {COLUMNS}, data FROM turn WHERE space = :space AND seq > :low AND seq <= :high ORDER BY seq LIMIT :limit",
+)
+
+
+def spoken_between(
+    connection: Connection, space: int, low: int, high: int, limit: int
+) -> list[tuple[StoredTurn, bytes | None]]:
+    """The turns behind one commit number, up to another, in order, ``limit`` at the most; each with its payload if that
+    is a small one."""
+    rows = connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
+    return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+
+
 # The move before is numbered before it is compared: under a policy, no index answers a condition that computes.
 MOVES = Query(
     "moves of a range of changes",

@@ -16,7 +16,7 @@ from headish.aio import AsyncStore
 from headish.aio.fronts import Turns
 from headish.errors import InvalidArgument
 from headish.serve.access.state import enter
-from headish.serve.api.table import Form, Verb
+from headish.serve.api.table import ApiVerb, BodyForm
 from headish.values.blocks import Block, to_mapping
 from headish.values.names import ABSENT
 from headish.values.results.conversations import Conversation
@@ -28,12 +28,12 @@ SPACE = "space"
 """The query's own name for the space; no verb has an argument of that name."""
 
 
-async def call(request: Request, verb: Verb) -> Response:
+async def call(request: Request, verb: ApiVerb) -> Response:
     """Run a verb for a request, and answer with what it gives."""
     store = await enter(request, verb.right)
     given = await read_arguments(request, verb)
     result: Any = getattr(part_of(store, verb), verb.function)(**given)
-    if verb.form is Form.PAGE:
+    if verb.form is BodyForm.PAGE:
         return answer(request, verb, [each async for each in _first(result, request)])
     given_back = await result
     if isinstance(given_back, Turns):
@@ -41,23 +41,23 @@ async def call(request: Request, verb: Verb) -> Response:
     return answer(request, verb, given_back)
 
 
-def part_of(store: AsyncStore, verb: Verb) -> Any:
+def part_of(store: AsyncStore, verb: ApiVerb) -> Any:
     """What has the verb."""
     return getattr(store, verb.part) if verb.part else store
 
 
-async def read_arguments(request: Request, verb: Verb) -> dict[str, Any]:
+async def read_arguments(request: Request, verb: ApiVerb) -> dict[str, Any]:
     """The arguments of a verb, checked. Raises: InvalidArgument; TooLarge for the body."""
-    in_query = verb.method == "GET" or verb.form is Form.BODY
+    in_query = verb.method == "GET" or verb.form is BodyForm.BODY
     source = _query(request, verb) if in_query else await _body(request)
     try:
         made = msgspec.convert(source, verb.arguments, strict=not in_query)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"the arguments of {verb.name}: {error}") from None
     given = _given(made)
-    if verb.form is Form.PAGE:
+    if verb.form is BodyForm.PAGE:
         del given["limit"]
-    if verb.form is Form.BODY:
+    if verb.form is BodyForm.BODY:
         body = await request.body()
         given["source" if verb.function == "import_file" else "document"] = (
             BytesIO(body) if verb.function == "import_file" else body
@@ -65,7 +65,7 @@ async def read_arguments(request: Request, verb: Verb) -> dict[str, Any]:
     return _with_headers(request, verb, given)
 
 
-def _query(request: Request, verb: Verb) -> dict[str, Any]:
+def _query(request: Request, verb: ApiVerb) -> dict[str, Any]:
     """The query, with a list where the argument is one. What is given twice is refused by its type."""
     listed = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
     found: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def _given(made: Struct) -> dict[str, Any]:
     return {name: value for name, value in found if value is not UNSET}
 
 
-def _with_headers(request: Request, verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dict[str, Any]:
     """``If-Match`` is ``expect``, ``If-None-Match: *`` that there is nothing yet, ``Idempotency-Key`` the key."""
     names = set(verb.arguments.__struct_fields__)
     if "expect" in names and (match := request.headers.get("if-match")) is not None:
@@ -116,9 +116,9 @@ async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
                 return
 
 
-def answer(request: Request, verb: Verb, result: Any) -> Response:
+def answer(request: Request, verb: ApiVerb, result: Any) -> Response:
     """What a verb gave, with its ETag; status 304 for whoever has that already."""
-    if verb.form is Form.RAW:
+    if verb.form is BodyForm.RAW:
         sandboxed = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return _tagged(request, Response(result, media_type="application/octet-stream", headers=sandboxed), result)
     return _tagged(request, Response(msgspec.json.encode(plain(result)), media_type="application/json"), result)

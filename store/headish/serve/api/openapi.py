@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headish.serve.api.table import VERBS, Form, Verb
+from headish.serve.api.table import VERBS, ApiVerb, BodyForm
 from headish.version import __version__
 
 _REF = "#/components/schemas/{name}"
@@ -48,20 +48,20 @@ def describe() -> dict[str, Any]:
     }
 
 
-def _has_body(verb: Verb) -> bool:
-    return verb.method == "POST" and verb.form is not Form.BODY
+def _has_body(verb: ApiVerb) -> bool:
+    return verb.method == "POST" and verb.form is not BodyForm.BODY
 
 
-def _operation(verb: Verb) -> dict[str, Any]:
+def _operation(verb: ApiVerb) -> dict[str, Any]:
     made: dict[str, Any] = {
         "operationId": verb.name,
         "description": f"Store.{verb.name}. Takes the right {verb.right!r}.",
         "parameters": [_space(), *([] if _has_body(verb) else _parameters(verb))],
         "responses": {"200": _answer(verb), "default": _problem()},
     }
-    if verb.method == "GET" and verb.form is not Form.EVENTS:
+    if verb.method == "GET" and verb.form is not BodyForm.EVENTS:
         made["responses"]["304"] = {"description": "What If-None-Match names has not changed."}
-    if verb.form is Form.BODY:
+    if verb.form is BodyForm.BODY:
         made["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": _ANY}}}
     elif _has_body(verb):
         schema = {"$ref": _REF.format(name=verb.arguments.__name__)}
@@ -74,7 +74,7 @@ def _space() -> dict[str, Any]:
     return {"name": "space", "in": "query", "required": False, "description": told, "schema": {"type": "string"}}
 
 
-def _parameters(verb: Verb) -> list[dict[str, Any]]:
+def _parameters(verb: ApiVerb) -> list[dict[str, Any]]:
     schema = msgspec.json.schema_components([verb.arguments], ref_template=_REF)[1][verb.arguments.__name__]
     required = set(schema.get("required", ()))
     return [
@@ -83,9 +83,9 @@ def _parameters(verb: Verb) -> list[dict[str, Any]]:
     ]
 
 
-def _answer(verb: Verb) -> dict[str, Any]:
-    kinds = {Form.RAW: ["application/octet-stream"], Form.EVENTS: ["text/event-stream"],
-             Form.ANSWER: ["application/json", "text/event-stream"]}  # fmt: skip
+def _answer(verb: ApiVerb) -> dict[str, Any]:
+    kinds = {BodyForm.RAW: ["application/octet-stream"], BodyForm.EVENTS: ["text/event-stream"],
+             BodyForm.ANSWER: ["application/json", "text/event-stream"]}  # fmt: skip
     content = {kind: {"schema": _ANY} for kind in kinds.get(verb.form, ["application/json"])}
     return {"description": "What the verb gives, as its to_dict() says it.", "content": content}
 

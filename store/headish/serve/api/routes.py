@@ -12,13 +12,16 @@ from headish.serve.access.settings import WebSettings
 from headish.serve.api.calling import call
 from headish.serve.api.openapi import document
 from headish.serve.api.streaming import ask, follow
-from headish.serve.api.table import VERBS, Form, Verb
+from headish.serve.api.table import VERBS, ApiVerb, BodyForm
 
 ROOT = "/api/v1"
-LARGE = frozenset(f"{ROOT}{verb.path}" for verb in VERBS if verb.form is Form.BODY)
+LARGE = frozenset(f"{ROOT}{verb.path}" for verb in VERBS if verb.form is BodyForm.BODY)
 """The paths whose bodies may be as large as a payload."""
 
-_HANDLERS: dict[Form, Callable[[Request, Verb], Awaitable[Response]]] = {Form.EVENTS: follow, Form.ANSWER: ask}
+_HANDLERS: dict[BodyForm, Callable[[Request, ApiVerb], Awaitable[Response]]] = {
+    BodyForm.EVENTS: follow,
+    BodyForm.ANSWER: ask,
+}
 
 
 def api_routes(settings: WebSettings) -> list[BaseRoute]:
@@ -30,7 +33,7 @@ def api_routes(settings: WebSettings) -> list[BaseRoute]:
     return [Mount(ROOT, routes=[Route("/openapi.json", _describe), *routes])]
 
 
-def _endpoint(verb: Verb) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(verb: ApiVerb) -> Callable[[Request], Awaitable[Response]]:
     handle = _HANDLERS.get(verb.form, call)
 
     async def endpoint(request: Request) -> Response:

@@ -14,7 +14,7 @@ from headish.errors import CallCancelled, HeadishError
 from headish.serve.access.problems import detail_of, status_of
 from headish.serve.access.state import enter
 from headish.serve.api.calling import answer, plain, read_arguments
-from headish.serve.api.table import Verb
+from headish.serve.api.table import ApiVerb
 from headish.values.results.changes import Live, Pulse
 
 PULSE_SECONDS = 15.0
@@ -29,7 +29,7 @@ def event(kind: str, data: Any, id: str | None = None) -> bytes:
     return f"{named}event: {kind}\n".encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
-async def follow(request: Request, verb: Verb) -> Response:
+async def follow(request: Request, verb: ApiVerb) -> Response:
     """Every change from a cursor on: ``id`` is the cursor behind it, ``event`` its kind. ``Last-Event-ID`` goes before
     ``after``, so that a browser goes on where it was.
 
@@ -60,7 +60,7 @@ async def _changes(stream: Any) -> AsyncIterator[bytes]:
         yield event("problem", _problem(error))
 
 
-async def ask(request: Request, verb: Verb) -> Response:
+async def ask(request: Request, verb: ApiVerb) -> Response:
     """Ask a model. Who accepts events gets ``delta`` with each piece of text, then ``turn`` or ``problem``; who does
     not, the turn. Whoever goes away ends the call; what arrived is stored."""
     store = await enter(request, verb.right)

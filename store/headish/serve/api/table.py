@@ -19,7 +19,7 @@ from headish.serve.api.fields import Field, make_arguments
 from headish.values.access.tokens import Right
 
 
-class Form(Enum):
+class BodyForm(Enum):
     """How a verb takes its content and what it gives."""
 
     JSON = "application/json"
@@ -34,14 +34,14 @@ class Form(Enum):
     """An answer of a model: JSON, or events for who accepts them."""
 
 
-class Verb(NamedTuple):
+class ApiVerb(NamedTuple):
     """A row of the table."""
 
     name: str
     right: Right
     method: Literal["GET", "POST"]
     arguments: type[Struct]
-    form: Form = Form.JSON
+    form: BodyForm = BodyForm.JSON
 
     @property
     def path(self) -> str:
@@ -63,21 +63,21 @@ def _named(name: str) -> str:
     return "".join(word.title() for word in name.replace(".", "_").split("_")) + "Arguments"
 
 
-def _reads(name: str, form: Form = Form.JSON, /, **fields: Field) -> Verb:
-    return Verb(name, "read", "GET", make_arguments(_named(name), fields), form)
+def _reads(name: str, form: BodyForm = BodyForm.JSON, /, **fields: Field) -> ApiVerb:
+    return ApiVerb(name, "read", "GET", make_arguments(_named(name), fields), form)
 
 
-def _computes(name: str, /, **fields: Field) -> Verb:
+def _computes(name: str, /, **fields: Field) -> ApiVerb:
     """Reads, with arguments that no query holds."""
-    return Verb(name, "read", "POST", make_arguments(_named(name), fields))
+    return ApiVerb(name, "read", "POST", make_arguments(_named(name), fields))
 
 
-def _writes(name: str, form: Form = Form.JSON, /, **fields: Field) -> Verb:
-    return Verb(name, "write", "POST", make_arguments(_named(name), fields), form)
+def _writes(name: str, form: BodyForm = BodyForm.JSON, /, **fields: Field) -> ApiVerb:
+    return ApiVerb(name, "write", "POST", make_arguments(_named(name), fields), form)
 
 
-def _erases(name: str, /, **fields: Field) -> Verb:
-    return Verb(name, "erase", "POST", make_arguments(_named(name), fields))
+def _erases(name: str, /, **fields: Field) -> ApiVerb:
+    return ApiVerb(name, "erase", "POST", make_arguments(_named(name), fields))
 
 
 _PLACED = {"continues": of.CONTINUES, "bookmark": of.TEXT, "force": of.FLAG}
@@ -92,11 +92,11 @@ _COVERED = {"first": of.HEADISH, "last": of.OTHER, "continues": of.OTHER, "expec
 _ASKED = {"ptr": of.TEXT, "to": of.TEXT, "model": of.TEXT}
 _ERASED = {"reason": of.NEEDED, "by": of.TEXT, "dry_run": of.FLAG}
 
-VERBS: tuple[Verb, ...] = (
+VERBS: tuple[ApiVerb, ...] = (
     # Read
     _reads("get", headish=of.HEADISH),
     _reads("find", key=of.NEEDED),
-    _reads("payload", Form.RAW, headish=of.HEADISH),
+    _reads("payload", BodyForm.RAW, headish=of.HEADISH),
     _reads("blocks", headish=of.HEADISH),
     _reads("text", headish=of.HEADISH),
     _reads("abbreviate", ids=of.LISTED),
@@ -104,7 +104,7 @@ VERBS: tuple[Verb, ...] = (
     _reads("heads", limit=of.LIMIT, after=of.TEXT, by=of.one_of("start", "tip"), erased=of.FLAG, versions=of.FLAG),
     _reads("log", headish=of.NEWEST, limit=of.LIMIT, since=of.TIME, until=of.TIME, role=of.TEXT, grep=of.TEXT),
     _reads("messages", headish=of.NEWEST, limit=of.LENGTH, form=of.TEXT, drop=of.WORDS),
-    _reads("turns", Form.PAGE, after=of.TEXT, limit=of.LIMIT),
+    _reads("turns", BodyForm.PAGE, after=of.TEXT, limit=of.LIMIT),
     _reads("thread", headish=of.HEADISHES),
     _reads("tree", headish=of.NEWEST, limit=of.LIMIT, versions=of.FLAG),
     _reads("stretch", headish=of.NEWEST, around=of.OTHER, start=of.NUMBER, limit=of.LIMIT, onward=of.FLAG),
@@ -125,8 +125,8 @@ VERBS: tuple[Verb, ...] = (
     _reads("stats"),
     _reads("verify"),
     _reads("position"),
-    _reads("audit", Form.PAGE, after=of.TEXT, author=of.TEXT, kinds=of.WORDS, limit=of.LIMIT),
-    _reads("follow", Form.EVENTS, after=of.TEXT, kinds=of.WORDS, bookmark=of.TEXT),
+    _reads("audit", BodyForm.PAGE, after=of.TEXT, author=of.TEXT, kinds=of.WORDS, limit=of.LIMIT),
+    _reads("follow", BodyForm.EVENTS, after=of.TEXT, kinds=of.WORDS, bookmark=of.TEXT),
     _reads("lint", headish=of.HEADISHES, ptr=of.TEXT, to=of.TEXT),
     _computes("request", headish=of.HEADISHES, **_ASKED, params=of.RECORD, tools=of.RECORDS, budget=of.NUMBER),
     _computes("cost", headish=of.HEADISHES, prices=of.PRICES, by=of.TEXT, since=of.TIME, until=of.TIME),
@@ -155,9 +155,9 @@ VERBS: tuple[Verb, ...] = (
     # Write
     _writes("add_turn", content=of.CONTENT, **_TURN),
     _writes("add_turns", items=of.ITEMS, moves=of.FLAG),
-    _writes("add_document", Form.BODY, name=of.TEXT, content_type=of.TEXT, **_DOCUMENT),
+    _writes("add_document", BodyForm.BODY, name=of.TEXT, content_type=of.TEXT, **_DOCUMENT),
     _writes("record", messages=of.MESSAGES, continues=of.OTHER, bookmark=of.TEXT, form=of.TEXT),
-    _writes("import_file", Form.BODY, format=of.TEXT, bookmark=of.TEXT, force=of.FLAG, continues=of.OTHER,
+    _writes("import_file", BodyForm.BODY, format=of.TEXT, bookmark=of.TEXT, force=of.FLAG, continues=of.OTHER,
             partial=of.FLAG, strict=of.FLAG, dry_run=of.FLAG),
     _writes("edit", headish=of.HEADISH, content=of.CONTENT, keep=of.FLAG, expect=of.TEXT),
     _writes("hide", **_COVERED, viewer=of.one_of("model", "people", "both")),
@@ -167,9 +167,9 @@ VERBS: tuple[Verb, ...] = (
     _writes("replace", headish=of.HEADISH, content=of.CONTENT, continues=of.OTHER, expect=of.TEXT),
     _writes("compact", headish=of.NEWEST, to=of.SHARE, over=of.SHARE, ptr=of.TEXT, expect=of.TEXT),
     _writes("reply", headish=of.HEADISH, provider=of.NEEDED, response=of.ANYTHING),
-    _writes("ask", Form.ANSWER, content=of.MAYBE_CONTENT, **_PLACED, **_ASKED, servers=of.WORDS, system=of.TEXT,
+    _writes("ask", BodyForm.ANSWER, content=of.MAYBE_CONTENT, **_PLACED, **_ASKED, servers=of.WORDS, system=of.TEXT,
             inherited=of.RECORD, compact=of.one_of("auto")),
-    _writes("retry", Form.ANSWER, headish=of.NEWEST, **_ASKED),
+    _writes("retry", BodyForm.ANSWER, headish=of.NEWEST, **_ASKED),
     _writes("ask_title", headish=of.NEWEST, ptr=of.NEEDED),
     _writes("reindex"),
     _writes("bookmarks.set", name=of.NEEDED, headish=of.HEADISH, expect=of.TEXT),

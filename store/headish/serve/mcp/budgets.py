@@ -24,19 +24,19 @@ _LEAST = 200
 """A text is not begun where less than this many characters of it would fit."""
 
 
-class Cursor(Struct, frozen=True, array_like=True):
+class ResultCursor(Struct, frozen=True, array_like=True):
     """Where a result goes on: the number of an item, and of a character in its text."""
 
     item: int = 0
     character: int = 0
 
 
-def read_cursor(text: str | None) -> Cursor:
+def read_cursor(text: str | None) -> ResultCursor:
     """A cursor that a result gave. Raises: InvalidArgument."""
     if not text:
-        return Cursor()
+        return ResultCursor()
     try:
-        found = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=Cursor)
+        found = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=ResultCursor)
     except (ValueError, msgspec.MsgspecError):
         raise InvalidArgument("cursor is what the result before it gave") from None
     if found.item < 0 or found.character < 0:
@@ -44,13 +44,13 @@ def read_cursor(text: str | None) -> Cursor:
     return found
 
 
-def write_cursor(cursor: Cursor) -> str:
+def write_cursor(cursor: ResultCursor) -> str:
     """A cursor as a result gives it."""
     return urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
 
 
 def fit(
-    items: Sequence[dict[str, Any]], start: Cursor, *, more: bool = False, name: str = "items", **further: Any
+    items: Sequence[dict[str, Any]], start: ResultCursor, *, more: bool = False, name: str = "items", **further: Any
 ) -> str:
     """The JSON text of a result with as many items as fit, from ``start`` on. ``more``: there are others behind them.
 
@@ -58,7 +58,7 @@ def fit(
     """
     kept: list[dict[str, Any]] = []
     left = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM
-    following: Cursor | None = None
+    following: ResultCursor | None = None
     for number in range(start.item, len(items)):
         item = _from(items[number], start.character if number == start.item else 0)
         size = _sent(item) + 2
@@ -66,18 +66,18 @@ def fit(
             cut = _cut(item, left)
             begun = start.character if number == start.item else 0
             if cut is None and kept:
-                following = Cursor(number, begun)
+                following = ResultCursor(number, begun)
             else:
                 shown = cut or {**item, "text": "", "cut": True}
                 kept.append(shown)
-                following = Cursor(number, begun + len(shown.get("text", "")))
+                following = ResultCursor(number, begun + len(shown.get("text", "")))
                 if cut is None:  # nothing of it can be shown
-                    following = Cursor(number + 1)
+                    following = ResultCursor(number + 1)
             break
         kept.append(item)
         left -= size
     if following is None and more:
-        following = Cursor(len(items))
+        following = ResultCursor(len(items))
     told = {"truncated": True, "cursor": write_cursor(following)} if following else {"truncated": False}
     return json.dumps({"note": NOTE, **further, name: kept, **told}, ensure_ascii=False)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from headish.aio import AsyncStore
 from headish.errors import InvalidArgument, TooLarge, UnknownTurn
-from headish.serve.mcp.budgets import Cursor, fit, read_cursor
+from headish.serve.mcp.budgets import ResultCursor, fit, read_cursor
 from headish.serve.mcp.quoting import about, mask, quote
 from headish.serve.mcp.scope import Scope
-from headish.serve.mcp.seeing import SEEN_ROLES, Eyes, Place, Seen
+from headish.serve.mcp.seeing import SEEN_ROLES, Eyes, LeadsTo, Seen
 from headish.values.ids import TurnId
 from headish.values.names import ABSENT
 from headish.values.results.searches import Hit
@@ -96,7 +96,7 @@ class Lookups:
             at = next((number for number, each in enumerate(seen) if each.turn.id == turn), None)
             if at is None:
                 raise UnknownTurn(around)
-            start = Cursor(max(0, at - AROUND))
+            start = ResultCursor(max(0, at - AROUND))
         quoted = [quote(each, with_results=with_results) for each in seen]
         return fit(quoted, start, name="messages", messages_in_all=len(quoted))
 
@@ -146,7 +146,7 @@ class Lookups:
             raise UnknownTurn(headish)
         return [each for each in seen if self._scope.takes_time(each.turn)]
 
-    async def _check(self, seen: Seen, place: Place, headish: str) -> None:
+    async def _check(self, seen: Seen, place: LeadsTo, headish: str) -> None:
         takes = await self._scope.takes_names(self._store, place.names, self._scope.without(None))
         if not takes or not self._scope.takes_time(seen.turn):
             raise UnknownTurn(headish)

@@ -23,7 +23,7 @@ HEADS = 16
 """At so many ends of branches it is looked whether a turn is hidden there; one that leads to more is not shown."""
 
 
-class Place(NamedTuple):
+class LeadsTo(NamedTuple):
     """Where a turn stands: what it leads to."""
 
     heads: tuple[TurnId, ...]
@@ -43,7 +43,7 @@ class Eyes:
     def __init__(self, store: AsyncStore, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]) -> None:
         self.store, self._remembered = store, remembered
 
-    async def place_of(self, turn: Turn) -> Place:
+    async def place_of(self, turn: Turn) -> LeadsTo:
         """What a turn leads to. Cost: reads its tree."""
         tree = {each.id: each for each in await self.store.tree(turn.id)}
         heads: list[TurnId] = []
@@ -55,7 +55,7 @@ class Eyes:
             heads += [] if found.children else [found.id]
             waiting += [child for child in found.children if child not in met]
             met.update(found.children)
-        return Place(tuple(heads), tuple(names))
+        return LeadsTo(tuple(heads), tuple(names))
 
     async def may_be_seen(self, turn: TurnId, heads: tuple[TurnId, ...]) -> bool:
         """Whether a turn's own words are seen at every one of these ends."""
@@ -63,7 +63,7 @@ class Eyes:
             return False
         return all([turn in await self._seen_at(head) for head in heads])
 
-    async def thread(self, headish: str) -> tuple[list[Seen], Place]:
+    async def thread(self, headish: str) -> tuple[list[Seen], LeadsTo]:
         """The messages of a thread that may be seen, oldest first, and what it leads to.
 
         Raises: UnknownTurn, Ambiguous, InvalidHeadish.
@@ -75,7 +75,7 @@ class Eyes:
         seen = [Seen(message, turns[message.turn]) for message in window.messages if message.turn in turns]
         return [each for each in seen if _is_quotable(each.message) and await self._is_seen(each, place)], place
 
-    async def turn(self, headish: str) -> tuple[Seen, Place]:
+    async def turn(self, headish: str) -> tuple[Seen, LeadsTo]:
         """One turn. Raises: UnknownTurn where it may not be seen, as for one that is not there."""
         turn = await self.store.get(headish)
         place = await self.place_of(turn)
@@ -85,7 +85,7 @@ class Eyes:
             raise UnknownTurn(headish)
         return found, place
 
-    async def _is_seen(self, seen: Seen, place: Place) -> bool:
+    async def _is_seen(self, seen: Seen, place: LeadsTo) -> bool:
         return await self.may_be_seen(seen.turn.id, place.heads)
 
     async def _seen_at(self, head: TurnId) -> frozenset[TurnId]:

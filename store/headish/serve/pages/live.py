@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from headish.aio import AsyncStore
-from headish.errors import CursorLost, HeadishError
+from headish.errors import HeadishError
 from headish.serve.access.state import enter
 from headish.serve.pages.hub import Hub, Told, hub_of
 from headish.values.results.changes import Change, MoveChange, RecordChange, TurnChange
@@ -23,42 +23,33 @@ async def show_live(request: Request) -> Response:
     store = await enter(request, "read")
     after = request.headers.get("last-event-id") or request.query_params.get("after") or await store.position()
     return StreamingResponse(
-        _events(request, store, hub_of(request), after),
+        _events(store, hub_of(request), after),
         media_type="text/event-stream",
         headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"},
     )
 
 
-async def _events(request: Request, store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[bytes]:
+async def _events(store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[bytes]:
     with hub.listening(store.space) as queue:
-        # Starlette would learn that the reader is gone when it sends the next event to it.
-        tasks = [asyncio.create_task(_follow(store, after, queue)), asyncio.create_task(_watch(request, queue))]
+        following = asyncio.create_task(_follow(store, after, queue))
         try:
             yield b"retry: 1000\n\n"
-            while (told := await queue.get())["event"] != "gone":
+            while True:
+                told = await queue.get()
                 yield write_event(told)
                 if told["event"] == "lost":
                     return
         finally:
-            for task in tasks:
-                task.cancel()
-
-
-async def _watch(request: Request, queue: asyncio.Queue[Told]) -> None:
-    """Wait until the reader is gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    queue.put_nowait({"event": "gone"})
+            following.cancel()
 
 
 async def _follow(store: AsyncStore, after: str, queue: asyncio.Queue[Told]) -> None:
     """Put what others write into a queue, and a pulse where nothing happens."""
     try:
-        async for change in store.follow(after, pulse=PULSE_SECONDS):
-            queue.put_nowait(_told(change))
-    except CursorLost:
-        queue.put_nowait({"event": "lost"})
-    except HeadishError:
+        async with store.follow(after, pulse=PULSE_SECONDS) as changes:
+            async for change in changes:
+                queue.put_nowait(_told(change))
+    except HeadishError:  # above all a cursor that is lost: the page is fetched anew
         queue.put_nowait({"event": "lost"})
 
 

@@ -13,11 +13,12 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from blake3 import blake3
 from msgspec.structs import replace
 
-from headish.backups.frames import MAGIC, read_frames
+from headish.backups.frames import BACKUP
 from headish.backups.places import whole_file
 from headish.backups.receipts import read_receipts
 from headish.backups.restoring import Receipts, restore_file
 from headish.backups.writing import write_spaces
+from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.file.holding import is_held
 from headish.database.query import Connection
@@ -140,7 +141,7 @@ def _write_frames(
 
 def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
     if verify == "quick":
-        for _ in read_frames(file, path):
+        for _ in read_frames(file, path, BACKUP):
             pass
         return
     beside = os.path.dirname(os.path.abspath(path))
@@ -189,7 +190,7 @@ def _opened(source: str) -> BinaryIO:
     if not is_held(source):
         try:
             file = open_regular(source)
-            beginning = file.read(len(MAGIC))
+            beginning = file.read(len(BACKUP.magic))
             file.seek(0)
         except OSError as error:
             raise UnknownDatabase(source, f"it cannot be read ({error.strerror})") from None

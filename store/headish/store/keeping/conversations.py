@@ -21,6 +21,7 @@ from headish.history.conversations import (
     find_conversation,
     find_parts,
     leave_out_gone,
+    leave_out_twins,
     make_entries,
     read_conversation,
 )
@@ -144,6 +145,7 @@ class Conversations:
         role: str | None = None,
         tool: str | None = None,
         erased: bool = False,
+        twins: bool = False,
     ) -> Page:
         """A page of conversations: bookmarks, the last moved first, then those without one, the newest first.
 
@@ -151,7 +153,8 @@ class Conversations:
         ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
         ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
         turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one; the
-        search index tells. ``after`` is that of the page before. ``erased`` shows those of which nothing is left, too.
+        search index tells. ``after`` is that of the page before. ``erased`` shows those of which nothing is left, too;
+        ``twins`` those without a name that came from another store and say what is said here.
         A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
         None.
         Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
@@ -199,6 +202,7 @@ class Conversations:
             hidden = hidden_in_space(connection, number) if more else {}
             more = count_without(connection, number, more, hidden)
             left_of = more if erased else leave_out_gone(connection, number, more)
+            left_of = left_of if twins else leave_out_twins(connection, number, left_of)
             entries += [each for each in make_entries(connection, number, left_of) if _is(each.conversation, **flags)]
             return Page(take(entries), None if lowest is None else f"c{lowest}")
 

@@ -18,6 +18,7 @@ from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
 from headish.history.reading.versions import outgrown_in_space
 from headish.history.reading.walk import read_backwards, walk, walk_messages
+from headish.history.twins import folded_twins
 from headish.rows.bookmarks import ALL
 from headish.rows.threads import listings
 from headish.rows.threads.places import has_at_most
@@ -129,13 +130,15 @@ def heads(
     by: Literal["start", "tip"] = "start",
     erased: bool = False,
     versions: bool = False,
+    twins: bool = False,
 ) -> list[Turn]:
     """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
     ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile. An answer that an import met again when it had grown is
-    none; with ``versions`` it is.
+    none; with ``versions`` it is. Nor is a turn that came from another store and says what was said here behind the
+    same turns; with ``twins`` it is.
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
@@ -149,8 +152,9 @@ def heads(
         halves = set() if versions else outgrown_in_space(connection, space._number)
         while len(found) < wanted:
             page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
-            found += [each for each in page if each.id not in halves]
-            if not halves or not page:
+            left_out = halves if twins else halves | folded_twins(connection, space._number, [each.id for each in page])
+            found += [each for each in page if each.id not in left_out]
+            if not left_out or not page:
                 break
             before = page[-1].chain if by == "start" else page[-1].seq
         return complete_turns(connection, space._number, found, space._options_at)

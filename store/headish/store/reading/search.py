@@ -12,6 +12,7 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
 from headish.history.reading.versions import outgrown_in_space
+from headish.history.twins import folded_twins
 from headish.rows.upkeep.matches import page_of
 from headish.searching.candidates import Criteria, state_of
 from headish.searching.hits import HitFilter, Match, find_matches
@@ -46,6 +47,7 @@ def search(
     order: str = "rank",
     limit: int = 20,
     versions: bool = False,
+    twins: bool = False,
     progress: Progress | None = None,
 ) -> list[Hit]:
     """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
@@ -63,6 +65,7 @@ def search(
     Where nothing can be written they are read instead. A turn that was just stored is found either way.
     Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too. Of
     an answer that an import met again when it had grown, the last version alone is found; with ``versions`` all are.
+    Of what came from another store and was said here, too, one is found; with ``twins`` all are.
     Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
     newest 1,000 matches. One by time
     looks at what was stored since its last hit was said, too.
@@ -90,10 +93,12 @@ def search(
         sought = HitFilter(asked, *times, within, order, limit)
         hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
         halves = outgrown_in_space(connection, number) if hits and not versions else set()
+        halves |= set() if twins else folded_twins(connection, number, [hit.turn.id for hit in hits])
         left_out = sum(hit.turn.id in halves for hit in hits)
         if left_out and len(hits) == limit:  # others move up
             sought = sought._replace(limit=min(LIMIT, limit + 2 * left_out))
             hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
+            halves |= set() if twins else folded_twins(connection, number, [hit.turn.id for hit in hits])
         return [hit for hit in hits if hit.turn.id not in halves][:limit]
 
     try:

@@ -1,0 +1,1 @@
+"""Commands that carry turns from one store to another."""

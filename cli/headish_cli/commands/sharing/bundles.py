@@ -1,0 +1,106 @@
+"""``bundle``: turns as a file for another store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
+from headish_cli.printing.briefs import BriefGroup
+from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.progress import counting_turns
+
+if TYPE_CHECKING:
+    from headish.values.results.bundles import ArrivedName
+
+OUTCOMES = {
+    "made": "new here",
+    "moved": "moved on",
+    "removed": "removed there",
+    "refused": "cannot be the name of a bookmark here",
+}
+"""What people are told of a name, by what became of it."""
+
+
+@click.group("bundle", cls=BriefGroup)
+def bundle_command() -> None:
+    """Carry turns to another store in a file: create, verify, apply.
+
+    A bundle holds turns as they are, with their ids and times. The store that applies it proves each turn before it
+    stores any, and changes nothing that it has.
+    """
+
+
+@bundle_command.command("create")
+@click.argument("file", type=PLACE)
+@click.argument("headishes", metavar="[HEADISH]...", nargs=-1)
+@click.option("--since", metavar="CURSOR", help="Take what came since an earlier bundle; it printed this cursor.")
+@click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
+@json_option
+@pass_settings
+def create_command(
+    settings: GlobalOptions, file: str, headishes: Sequence[str], since: str | None, allow_secrets: bool, as_json: bool
+) -> None:
+    """Write the whole space into FILE, or only the threads that lead to each HEADISH.
+
+    Provider pointers, tools and keys never go into a bundle. Prints the cursor behind which the next bundle begins.
+    """
+    with settings.open() as store, counting_turns("bundling") as told:
+        done = store.bundles.create(
+            file, list(headishes) or None, since=since, allow_secrets=allow_secrets, progress=told
+        )
+    if as_json:
+        print_json(done)
+        return
+    say(f"{done.path}: {counted(done.turns, 'turn')}, {counted(done.names, 'bookmark')}, {done.size_bytes:,} bytes.")
+    if done.paths:
+        say(f"{counted(done.paths, 'document')} in it says where it lay on this machine (import and doc --keep-path).")
+    click.echo(done.cursor)
+
+
+@bundle_command.command("verify")
+@click.argument("file", type=PLACE)
+@json_option
+def verify_command(file: str, as_json: bool) -> None:
+    """Read the bundle FILE to its end and derive every hash in it again. Takes no database."""
+    from headish import verify_bundle
+
+    done = verify_bundle(file)
+    if as_json:
+        print_json(done)
+        return
+    say(f"{done.path}: {counted(done.turns, 'turn')}, {done.proven:,} proven, {counted(done.names, 'bookmark')}.")
+    if done.requires:
+        say(f"It continues {counted(len(done.requires), 'turn')} that must be there before: {done.requires[0]} …")
+
+
+@bundle_command.command("apply")
+@click.argument("file", type=PLACE)
+@json_option
+@pass_settings
+def apply_command(settings: GlobalOptions, file: str, as_json: bool) -> None:
+    """Store what the bundle FILE brings. Nothing that is here changes; a bookmark moves only forward."""
+    with settings.open(create=True) as store, counting_turns("applying") as told:
+        done = store.bundles.apply(file, progress=told)
+    if as_json:
+        print_json(done)
+        return
+    say(f"{counted(done.stored, 'turn')} arrived, {done.known:,} were here.")
+    tell_names(done.names)
+
+
+def tell_names(names: Sequence[ArrivedName], *, of_devices: bool = False) -> None:
+    """What became of names that arrived: a line for each that is new, moved, is gone there or went apart.
+
+    Those of devices are ``laptop/main``.
+    """
+    for each in names:
+        name = one_line(each.name, 255)
+        device, _, own = name.partition("/") if of_devices else ("there", "", name)
+        if each.outcome == "diverged":
+            where = name if of_devices else str(each.turn)
+            say(f"{own}: {each.here:,} here, {each.there:,} {'on ' * of_devices}{device}; headish diff {own}..{where}")
+        elif each.outcome in OUTCOMES:
+            say(f"{name}: {OUTCOMES[each.outcome]}")

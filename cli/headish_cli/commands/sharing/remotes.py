@@ -1,0 +1,268 @@
+"""``remote``, ``sync``, ``push``, ``pull`` and ``status``: one history on several machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.commands.sharing.bundles import tell_names
+from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.printing.briefs import BriefGroup
+from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.values.results.remotes import Pulled, Pushed, RemotePlace
+
+name_argument = click.argument("name", required=False)
+secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
+prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
+rollback_option = click.option("--accept-rollback", is_flag=True, help="Take a remote as it is that went back.")
+
+
+@click.group("remote", cls=BriefGroup)
+def remote_command() -> None:
+    """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
+
+    A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
+    ever overwritten. What is put there is encrypted.
+    """
+
+
+@remote_command.command("add")
+@click.argument("name")
+@click.argument("url")
+@click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]")
+@click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything.")
+@click.option("--passphrase", is_flag=True, help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE.")
+@json_option
+@pass_settings
+def add_command(
+    settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, as_json: bool
+) -> None:
+    """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
+
+    Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
+    what is erased later.
+    """
+    with settings.open(create=True) as store:
+        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase)
+    if as_json:
+        print_json(added)
+        return
+    _tell(added)
+
+
+@remote_command.command("list")
+@json_option
+@pass_settings
+def list_command(settings: GlobalOptions, as_json: bool) -> None:
+    """List the remotes."""
+    with settings.open() as store:
+        remotes = store.remotes.list()
+    if as_json:
+        print_json_lines(remotes)
+        return
+    for each in remotes:
+        how = "encrypted" if each.encrypted else "plain"
+        click.echo(f"{one_line(each.name, 255)}  {one_line(each.url, 500)}  {how}  as {one_line(each.device, 255)}")
+
+
+@remote_command.command("remove")
+@click.argument("name")
+@pass_settings
+def remove_command(settings: GlobalOptions, name: str) -> None:
+    """Forget the remote NAME and its key on this machine. What lies there stays."""
+    with settings.open() as store:
+        store.remotes.remove(name)
+
+
+@remote_command.command("set")
+@click.argument("name")
+@click.argument("pairs", metavar="KEY=VALUE...", nargs=-1, required=True)
+@json_option
+@pass_settings
+def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_json: bool) -> None:
+    """Change what is chosen of the remote NAME.
+
+    \b
+    key=FINGERPRINT             confirm the key that 'remote invite' or 'remote revoke' printed elsewhere
+    names=PATTERN               the bookmarks that a pull may make here
+    erasures=apply|ask|ignore   what an erasure on another device does here
+    """
+    given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
+    unknown = [each for each in pairs if each.partition("=")[0] not in ("key", "names", "erasures") or "=" not in each]
+    if unknown:
+        raise click.UsageError(f"{unknown[0]!r} is none of key=, names= and erasures=")
+    with settings.open() as store:
+        changed = store.remotes.set(name, **given)
+    if as_json:
+        print_json(changed)
+        return
+    _tell(changed)
+
+
+@remote_command.command("devices")
+@click.argument("name")
+@json_option
+@pass_settings
+def devices_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
+    """List the machines that sync with the remote NAME, this one first, as they were when last read."""
+    with settings.open() as store:
+        devices = store.remotes.devices(name)
+    if as_json:
+        print_json_lines(devices)
+        return
+    for each in devices:
+        when = "never" if each.time is None else f"{each.time:%Y-%m-%d %H:%MZ}"
+        told = "" if each.erased else "  has not taken over every erasure"
+        click.echo(f"{one_line(each.label, 255)}{' (this machine)' if each.own else ''}  {when}{told}")
+
+
+@remote_command.command("invite")
+@click.argument("name")
+@click.argument("recipient")
+@pass_settings
+def invite_command(settings: GlobalOptions, name: str, recipient: str) -> None:
+    """Give another machine the key of the remote NAME; RECIPIENT is what 'remote add' printed there.
+
+    Prints the command that the other machine runs to confirm the key. Carry it there yourself: whoever can write to the
+    place could put another key there.
+    """
+    with settings.open() as store:
+        fingerprint = store.remotes.invite(name, recipient)
+    click.echo(f"headish remote set {name} key={fingerprint}")
+
+
+@remote_command.command("revoke")
+@click.argument("name")
+@click.argument("device")
+@pass_settings
+def revoke_command(settings: GlobalOptions, name: str, device: str) -> None:
+    """Take DEVICE out of the remote NAME: a new key for all others, and the device's log removed.
+
+    Prints the command by which each other machine confirms the new key. What the device has read it has. Take its
+    access to the bucket or folder away, too.
+    """
+    with settings.open() as store:
+        fingerprint = store.remotes.revoke(name, device)
+    if fingerprint:
+        click.echo(f"headish remote set {name} key={fingerprint}")
+
+
+@click.command("push")
+@name_argument
+@secrets_option
+@rollback_option
+@json_option
+@pass_settings
+def push_command(
+    settings: GlobalOptions, name: str | None, allow_secrets: bool, accept_rollback: bool, as_json: bool
+) -> None:
+    """Send what is new here to the remote NAME, or to all."""
+    with settings.open() as store:
+        for each in _names(store, name):
+            done = store.remotes.push(each, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+            if as_json:
+                print_json_lines([done])
+            else:
+                _tell_pushed(done)
+
+
+@click.command("pull")
+@name_argument
+@prune_option
+@rollback_option
+@json_option
+@pass_settings
+def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_rollback: bool, as_json: bool) -> None:
+    """Take what is new at the remote NAME, or at all. No bookmark is taken from where it is."""
+    with settings.open() as store:
+        done = [store.remotes.pull(each, prune=prune, accept_rollback=accept_rollback) for each in _names(store, name)]
+    if as_json:
+        print_json_lines(done)
+    else:
+        for each in done:
+            _tell_pulled(each)
+    _end(done)
+
+
+@click.command("sync")
+@name_argument
+@prune_option
+@secrets_option
+@rollback_option
+@json_option
+@pass_settings
+def sync_command(
+    settings: GlobalOptions, name: str | None, prune: bool, allow_secrets: bool, accept_rollback: bool, as_json: bool
+) -> None:
+    """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart."""
+    with settings.open() as store:
+        done = [
+            store.remotes.exchange(each, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+            for each in _names(store, name)
+        ]
+    if as_json:
+        print_json_lines(done)
+    else:
+        for each in done:
+            _tell_pulled(each.pulled)
+            _tell_pushed(each.pushed)
+    _end([each.pulled for each in done])
+
+
+@click.command("status")
+@name_argument
+@json_option
+@pass_settings
+def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
+    """Show how the remote NAME stands, or all: what it does not have yet, and which bookmarks go apart."""
+    with settings.open() as store:
+        found = [store.remotes.status(each) for each in _names(store, name)]
+    if as_json:
+        print_json_lines(found)
+        return
+    for status in found:
+        remote = one_line(status.remote.name, 255)
+        click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
+        if status.remote.waits:
+            click.echo(f"  {one_line(status.remote.waits, 500)}")
+        behind = [each.label for each in status.devices if not each.erased]
+        if behind:
+            click.echo(f"  erasures not reached: {len(behind)} of {len(status.devices)} devices")
+        for each in status.diverged:
+            here = each.partition("/")[2]
+            click.echo(f"  {one_line(each, 255)} goes apart from {one_line(here, 255)}: headish diff {here}..{each}")
+
+
+def _names(store: Store, name: str | None) -> list[str]:
+    return [name] if name is not None else [each.name for each in store.remotes.list()]
+
+
+def _tell(remote: RemotePlace) -> None:
+    """A remote in words, and what is to be done next."""
+    how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"
+    say(f"{one_line(remote.name, 255)}: {how}; this machine is {one_line(remote.device, 255)}.")
+    if remote.waits:
+        say(f"{one_line(remote.waits, 500)}.")
+
+
+def _tell_pulled(done: Pulled) -> None:
+    say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
+    tell_names(done.names, of_devices=True)
+    for each in done.kept:
+        say(f"{one_line(each, 255)}: both sides changed what is said of it; that of here was later and stays")
+    for each in done.waiting:
+        say(f"waiting: {one_line(each, 500)}")
+
+
+def _tell_pushed(done: Pushed) -> None:
+    say(f"{one_line(done.remote, 255)}: {counted(done.turns, 'turn')} sent.")
+
+
+def _end(done: Sequence[Pulled]) -> None:
+    if any(each.outcome == "diverged" for pulled in done for each in pulled.names):
+        raise SystemExit(1)

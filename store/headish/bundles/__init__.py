@@ -1,0 +1,1 @@
+"""Bundles: turns on their way from one store to another, as bytes. No SQLAlchemy, no I/O."""

@@ -1,0 +1,64 @@
+"""The head of a device's log: how far the log is, and what the device calls what. One frame (``content/frames``)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from io import BytesIO
+
+import msgspec
+from msgspec import Struct
+
+from headish.bundles.records import BUNDLE, SentName, SentRecord
+from headish.content.frames import FrameWriter, read_frames
+from headish.errors import InvalidBundle, NotADevice
+
+
+class HeadKind(IntEnum):
+    """What the frame holds."""
+
+    HEAD = 1
+
+
+class LogHead(Struct, frozen=True, omit_defaults=True):
+    """``device`` is the folder that it lies in, ``label`` how people call the device, ``recipient`` what keys are
+    wrapped for. ``number`` is that of the last bundle of this ``generation`` of the log, ``hash`` its BLAKE3, and
+    ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts that the device has: what they
+    list is not in its log. ``revoked`` are devices that were taken out, whose logs are gone."""
+
+    device: str
+    label: str
+    recipient: str | None
+    generation: int
+    number: int
+    hash: bytes
+    cursor: str
+    made_at: int
+    names: tuple[SentName, ...] = ()
+    records: tuple[SentRecord, ...] = ()
+    erased: tuple[str, ...] = ()
+    revoked: tuple[str, ...] = ()
+
+
+HEAD = BUNDLE._replace(
+    magic=b"headish-head-1\n",
+    kinds=HeadKind,
+    last=HeadKind.HEAD,
+    called="the head of a log",
+    decoders={HeadKind.HEAD: msgspec.msgpack.Decoder(LogHead).decode},
+)
+
+
+def write_head(head: LogHead, key: bytes | None) -> bytes:
+    """A head as bytes; ``key`` is that of the sums."""
+    file = BytesIO()
+    FrameWriter(file, HEAD, key).write(HeadKind.HEAD, head)
+    return file.getvalue()
+
+
+def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
+    """The head of a log. Raises: InvalidBundle, NotADevice."""
+    format = HEAD if key is None else HEAD._replace(altered=NotADevice)
+    [(_, head)] = read_frames(BytesIO(data), name, format, key)
+    if not isinstance(head, LogHead) or head.generation < 1 or head.number < 0:
+        raise InvalidBundle(name, "it says what no head says")
+    return head

@@ -1,0 +1,221 @@
+"""What the frames of a bundle hold, and the turns in them as values (docs/reference/bundles.md).
+
+``hash`` and ``digest`` are not sent: whoever receives a turn derives both, and the seal proves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from headish.content.frames import FrameFormat
+from headish.content.hashes import hash_payload
+from headish.errors import InvalidBundle
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.limits import CONTINUES_LIMIT
+
+PAGE_TURNS = 500
+"""The most turns of a page: so many are stored in one transaction, and other writers wait for it."""
+VERSION = 1
+FEATURES: tuple[str, ...] = ()
+"""The features that this edition knows; a bundle that needs another one is refused."""
+
+
+class BundleKind(IntEnum):
+    """What a frame holds."""
+
+    HEADER = 1
+    RECEIPT = 2
+    PAGE = 3
+    NAMES = 4
+    RECORDS = 5
+    END = 6
+
+
+class BundleHeader(Struct, frozen=True, omit_defaults=True):
+    """``requires`` are the ids of turns that turns of the bundle continue and that are not in it; ``after`` is the
+    cursor of the sender that it begins behind. A bundle in the log of a ``device`` has its ``generation`` and
+    ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it."""
+
+    version: int = VERSION
+    features: tuple[str, ...] = ()
+    made_at: int = 0
+    requires: tuple[str, ...] = ()
+    after: str | None = None
+    device: str | None = None
+    generation: int = 0
+    number: int = 0
+    before: bytes = b""
+    until: str | None = None
+
+
+class WireLeft(Struct, frozen=True, array_like=True):
+    """What cannot be derived of a turn that lost its meta."""
+
+    digest: bytes
+    key: bytes | None
+    supersedes: str | None
+
+
+class WireTurn(Struct, frozen=True, array_like=True):
+    """A turn in a page. A parent is an id, or the place of an earlier turn of the page; ``payload`` is the place of its
+    bytes in the page, or the hash of bytes that were erased. ``erased`` is the id of the receipt that says so."""
+
+    id: str
+    parents: tuple[int | str, ...]
+    payload: int | bytes
+    seal: bytes
+    role: str
+    type: str | None
+    content_type: str | None
+    cache: bool
+    attributes: bytes | None
+    inherited: bytes | None
+    system: bytes | None
+    app: bytes | None
+    head: bytes | None
+    erased: str | None = None
+    left: WireLeft | None = None
+
+
+class WirePage(Struct, frozen=True):
+    """Turns in the order in which they can be stored, and how far the sender is behind them."""
+
+    payloads: tuple[bytes, ...]
+    turns: tuple[WireTurn, ...]
+    cursor: str | None = None
+
+
+class SentName(Struct, frozen=True, array_like=True):
+    """A bookmark of the sender, and the turn that it names."""
+
+    name: bytes
+    turn: str
+    digest: bytes
+
+
+class SentRecord(Struct, frozen=True, array_like=True):
+    """What the sender says of a conversation."""
+
+    subject: bytes
+    revision: int
+    milliseconds: int
+    data: bytes
+
+
+class BundleEnd(Struct, frozen=True):
+    """How many turns and receipts came."""
+
+    turns: int
+    receipts: int
+
+
+BUNDLE = FrameFormat(
+    b"headish-bundle-1\n",
+    BundleKind,
+    BundleKind.END,
+    InvalidBundle,
+    "a bundle",
+    {
+        BundleKind.HEADER: msgspec.msgpack.Decoder(BundleHeader).decode,
+        BundleKind.RECEIPT: msgspec.msgpack.Decoder(bytes).decode,
+        BundleKind.PAGE: msgspec.msgpack.Decoder(WirePage).decode,
+        BundleKind.NAMES: msgspec.msgpack.Decoder(tuple[SentName, ...]).decode,
+        BundleKind.RECORDS: msgspec.msgpack.Decoder(tuple[SentRecord, ...]).decode,
+        BundleKind.END: msgspec.msgpack.Decoder(BundleEnd).decode,
+    },
+)
+
+
+class TurnRecord(NamedTuple):
+    """A turn on its way: what its seal covers, its payload (None where it was erased) and the hash of that."""
+
+    id: TurnId
+    parents: tuple[TurnId, ...]
+    payload: bytes | None
+    hash: bytes
+    seal: bytes
+    role: str
+    type: str | None
+    content_type: str | None
+    cache: bool
+    attributes: bytes | None
+    inherited: bytes | None
+    system: bytes | None
+    app: bytes | None
+    head: bytes | None
+    erased: TurnId | None = None
+    left: WireLeft | None = None
+
+
+def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
+    """Turns as a page says them; equal payloads stand in it once."""
+    places = {turn.id: place for place, turn in enumerate(turns)}
+    payloads: dict[bytes, bytes] = {}
+    for turn in turns:
+        if turn.payload is not None:
+            payloads.setdefault(turn.hash, turn.payload)
+    at = {hash: place for place, hash in enumerate(payloads)}
+    return WirePage(tuple(payloads.values()), tuple(_to_wire(turn, places, at) for turn in turns), cursor)
+
+
+def _to_wire(turn: TurnRecord, places: Mapping[TurnId, int], at: Mapping[bytes, int]) -> WireTurn:
+    return WireTurn(
+        turn.id,
+        tuple(places.get(parent, parent) for parent in turn.parents),
+        turn.hash if turn.payload is None else at[turn.hash],
+        *turn[4:],
+    )
+
+
+def from_page(page: WirePage, file: str) -> list[TurnRecord]:
+    """The turns of a page. Raises: InvalidBundle."""
+    if len(page.turns) > PAGE_TURNS:
+        raise InvalidBundle(file, f"a page has {len(page.turns):,} turns, more than any that is written")
+    hashes = [hash_payload(each) for each in page.payloads]
+    turns: list[TurnRecord] = []
+    for wire in page.turns:
+        turns.append(_from_wire(wire, turns, page.payloads, hashes, file))
+    return turns
+
+
+def _from_wire(
+    wire: WireTurn, before: Sequence[TurnRecord], payloads: Sequence[bytes], hashes: Sequence[bytes], file: str
+) -> TurnRecord:
+    turn_id = as_turn_id(wire.id)
+    if turn_id is None or turn_id != wire.id:
+        raise InvalidBundle(file, "the id of a turn is none")
+    if len(wire.parents) > CONTINUES_LIMIT:
+        raise InvalidBundle(file, f"turn {turn_id} continues {len(wire.parents):,} turns, more than any may")
+    parents = tuple(_parent(each, turn_id, before, file) for each in wire.parents)
+    payload, hash = None, wire.payload
+    if isinstance(hash, int):
+        if not 0 <= hash < len(payloads):
+            raise InvalidBundle(file, f"turn {turn_id} has a payload that is not in its page")
+        payload, hash = payloads[hash], hashes[hash]
+    if (payload is None) != (wire.erased is not None) or len(hash) != 32 or len(wire.seal) != 32:
+        raise InvalidBundle(file, f"turn {turn_id} has no payload, or hashes of another length")
+    erased = None if wire.erased is None else as_turn_id(wire.erased)
+    if (erased is None) != (wire.erased is None) or (wire.left is not None and erased is None):
+        raise InvalidBundle(file, f"turn {turn_id} says that it was erased, and not by what")
+    if wire.left is not None and len(wire.left.digest) != 32:
+        raise InvalidBundle(file, f"turn {turn_id} has a digest of another length")
+    return TurnRecord(
+        turn_id, parents, payload, hash, wire.seal, wire.role, wire.type, wire.content_type, wire.cache,
+        wire.attributes, wire.inherited, wire.system, wire.app, wire.head, erased, wire.left,
+    )  # fmt: skip
+
+
+def _parent(given: int | str, turn_id: TurnId, before: Sequence[TurnRecord], file: str) -> TurnId:
+    if isinstance(given, int):
+        if not 0 <= given < len(before):
+            raise InvalidBundle(file, f"turn {turn_id} continues what does not stand before it")
+        return before[given].id
+    parent = as_turn_id(given)
+    if parent is None or parent != given:
+        raise InvalidBundle(file, f"turn {turn_id} continues something that is no id")
+    return parent

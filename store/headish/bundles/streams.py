@@ -1,0 +1,99 @@
+"""Write and read bundles: turns on their way to another store, in frames (``content/frames``).
+
+::
+
+    bundle = "headish-bundle-1" LF, header, *receipt, *page, [names], [records], end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Any, BinaryIO
+
+from headish.bundles.records import (
+    BUNDLE,
+    FEATURES,
+    VERSION,
+    BundleEnd,
+    BundleHeader,
+    BundleKind,
+    SentName,
+    SentRecord,
+    TurnRecord,
+    to_page,
+)
+from headish.content.frames import FrameWriter, read_frames
+from headish.errors import InvalidBundle, NotADevice
+
+
+class BundleWriter:
+    """Writes a bundle to a file. ``key``: 32 bytes, for sums that only who has it can make."""
+
+    def __init__(self, file: BinaryIO, header: BundleHeader, key: bytes | None = None) -> None:
+        self._frames = FrameWriter(file, BUNDLE, key)
+        self._frames.write(BundleKind.HEADER, header)
+        self.turns = self.receipts = 0
+
+    def receipt(self, receipt: bytes) -> None:
+        """Append the receipt of an erasure, as it is stored."""
+        self._frames.write(BundleKind.RECEIPT, receipt)
+        self.receipts += 1
+
+    def page(self, turns: Sequence[TurnRecord], cursor: str | None = None) -> None:
+        """Append turns, each behind those that it continues, and how far the sender is behind them."""
+        self._frames.write(BundleKind.PAGE, to_page(turns, cursor))
+        self.turns += len(turns)
+
+    def end(self, names: Sequence[SentName] = (), records: Sequence[SentRecord] = ()) -> int:
+        """Append names and what is said of conversations, and end the bundle; how many bytes it has."""
+        if names:
+            self._frames.write(BundleKind.NAMES, tuple(names))
+        if records:
+            self._frames.write(BundleKind.RECORDS, tuple(records))
+        self._frames.write(BundleKind.END, BundleEnd(self.turns, self.receipts))
+        return self._frames.size_bytes
+
+
+class BundleReader:
+    """Reads a bundle once, from its beginning. ``header`` is read at once; memory holds one frame.
+
+    Raises: InvalidBundle; NotADevice where its sums are not those of the key.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, key: bytes | None = None) -> None:
+        self.name = name
+        # What is encrypted cannot be altered unseen: sums that disagree under a key were made without it.
+        format = BUNDLE if key is None else BUNDLE._replace(altered=_refuse_writer)
+        self._frames = read_frames(file, name, format, key)
+        kind, header = next(self._frames)
+        if kind is not BundleKind.HEADER:
+            raise InvalidBundle(name, "it has no header")
+        self.header: BundleHeader = header
+        unknown = sorted(set(self.header.features) - set(FEATURES))
+        if self.header.version != VERSION or unknown:
+            told = f"its version is {self.header.version}" if not unknown else f"it needs {', '.join(unknown)}"
+            raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
+
+    def parts(self) -> Iterator[tuple[IntEnum, Any]]:
+        """The frames behind the header and before the end, as they come: receipts, pages, names, records.
+
+        Raises: InvalidBundle where one stands in another order, or the end counts others.
+        """
+        before: IntEnum = BundleKind.HEADER
+        turns = receipts = 0
+        for kind, value in self._frames:
+            if kind < before or (kind == before and kind not in (BundleKind.RECEIPT, BundleKind.PAGE)):
+                raise InvalidBundle(self.name, f"a frame of the kind {kind.name} stands behind one of {before.name}")
+            before = kind
+            if kind is BundleKind.END:
+                if (value.turns, value.receipts) != (turns, receipts):
+                    raise InvalidBundle(self.name, "its end counts other turns or receipts than came")
+                return
+            turns += len(value.turns) if kind is BundleKind.PAGE else 0
+            receipts += kind is BundleKind.RECEIPT
+            yield kind, value
+
+
+def _refuse_writer(name: str, _reason: str) -> NotADevice:
+    return NotADevice(name, "no device that has the key of this remote has written it")

@@ -1,0 +1,160 @@
+"""Frames: a file in pieces, each checked before it is unpacked. Backups and bundles are made of them.
+
+::
+
+    file  = a line that names the format, frame, frame, …, the last frame
+    frame = kind u8, length u32 (big-endian), sum 16 bytes, body       sum: BLAKE3 of all before it, and the body
+    body  = zlib of MessagePack
+
+A sum covers everything before it, so a frame that was changed, moved, left out or cut off is found where it stands, and
+nothing behind it is read. A frame says nothing of its size that is believed: a body is unpacked up to a bound. Where
+the sums are keyed, only who has the key can make them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from enum import IntEnum
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+from blake3 import blake3
+
+from headish.errors import HeadishError
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
+
+FRAME_BYTES = 4 * 1024 * 1024
+"""About so many bytes stand in a frame; what is larger alone has a frame of its own."""
+BODY_LIMIT_BYTES = 2 * PAYLOAD_LIMIT_BYTES
+"""The most bytes that a body unpacks to."""
+KEY_BYTES = 32
+_SUM_BYTES = 16
+_HEAD_BYTES = 5
+Decode = Callable[[bytes], Any]
+_decode_any = msgspec.msgpack.Decoder().decode
+
+
+class FrameFormat(NamedTuple):
+    """What tells one format of frames from another.
+
+    ``magic`` is the line that it begins with, and ``last`` the kind that ends it. ``refuse`` makes its error of the
+    name of a file and a reason, and so does ``altered`` for a sum that disagrees, if that is another error. ``called``
+    is the word for such a file. ``decoders`` read the bodies of some kinds.
+    """
+
+    magic: bytes
+    kinds: type[IntEnum]
+    last: IntEnum
+    refuse: Callable[[str, str], HeadishError]
+    called: str
+    decoders: Mapping[int, Decode] = {}
+    altered: Callable[[str, str], HeadishError] | None = None
+
+
+class FrameWriter:
+    """Writes frames to a file. ``digest`` is the BLAKE3 of all that was written. ``key``: 32 bytes, for keyed sums."""
+
+    def __init__(self, file: BinaryIO, format: FrameFormat, key: bytes | None = None) -> None:
+        self._file, self._hasher = file, _hasher(key)
+        self.size_bytes = 0
+        self._put(format.magic)
+
+    def write(self, kind: IntEnum, value: Any) -> None:
+        """Append a frame."""
+        body = zlib.compress(msgspec.msgpack.encode(value), 6)
+        head = bytes([kind]) + len(body).to_bytes(4, "big")
+        sum = _sum_behind(self._hasher, head, body)
+        self._put(head + sum + body)
+
+    def digest(self) -> str:
+        """In hex; with the key, where there is one."""
+        return str(self._hasher.hexdigest())
+
+    def _put(self, data: bytes) -> None:
+        self._hasher.update(data)
+        self._file.write(data)
+        self.size_bytes += len(data)
+
+
+class _FrameSource:
+    """A file that is read once, from its beginning, and how far that is."""
+
+    def __init__(self, file: BinaryIO, name: str, format: FrameFormat) -> None:
+        self._file, self.name, self.format, self.at = file, name, format, 0
+
+    def take(self, length: int) -> bytes:
+        """So many bytes. Raises: what the format refuses with, where there are fewer."""
+        data = self._file.read(length)
+        self.at += len(data)
+        if len(data) != length:
+            raise self.refusal(f"it was cut off at byte {self.at:,}")
+        return data
+
+    def is_at_end(self) -> bool:
+        return not self._file.read(1)
+
+    def refusal(self, reason: str) -> HeadishError:
+        return self.format.refuse(self.name, reason)
+
+
+def read_frames(
+    file: BinaryIO, name: str, format: FrameFormat, key: bytes | None = None
+) -> Iterator[tuple[IntEnum, Any]]:
+    """The frames of a file, each checked before it is unpacked, the last one of the kind that ends the format.
+
+    Memory holds one frame. Raises: what the format refuses with.
+    """
+    source, hasher = _FrameSource(file, name, format), _hasher(key)
+    if file.read(len(format.magic)) != format.magic:
+        raise source.refusal(f"it does not begin as {format.called}")
+    source.at = len(format.magic)
+    hasher.update(format.magic)
+    kind: IntEnum | None = None
+    while kind is not format.last:
+        kind, body = _read_frame(source, hasher)
+        if kind is format.last and not source.is_at_end():
+            raise source.refusal(f"something stands behind its end, at byte {source.at:,}")
+        yield kind, _unpack(body, format.decoders.get(kind, _decode_any), source)
+
+
+def _read_frame(source: _FrameSource, hasher: Any) -> tuple[IntEnum, bytes]:
+    head = source.take(_HEAD_BYTES)
+    length = int.from_bytes(head[1:], "big")
+    if length > BODY_LIMIT_BYTES:
+        raise source.refusal(f"a frame is larger than any that is written, at byte {source.at:,}")
+    sum, body = source.take(_SUM_BYTES), source.take(length)
+    if _sum_behind(hasher, head, body) != sum:
+        refuse = source.format.altered or source.format.refuse
+        raise refuse(source.name, f"what stands before byte {source.at:,} was altered: its sum disagrees")
+    hasher.update(head + sum + body)
+    return _kind(head[0], source), body
+
+
+def _hasher(key: bytes | None) -> Any:
+    return blake3() if key is None else blake3(key=key)
+
+
+def _sum_behind(hasher: Any, head: bytes, body: bytes) -> bytes:
+    so_far = hasher.copy()
+    so_far.update(head)
+    so_far.update(body)
+    return bytes(so_far.digest(length=_SUM_BYTES))
+
+
+def _kind(number: int, source: _FrameSource) -> IntEnum:
+    try:
+        return source.format.kinds(number)
+    except ValueError:
+        raise source.refusal(f"it has a frame of the unknown kind {number}; upgrade headish") from None
+
+
+def _unpack(body: bytes, decode: Decode, source: _FrameSource) -> Any:
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(body, BODY_LIMIT_BYTES)
+        if not unpacker.eof:
+            raise source.refusal("a frame unpacks to more than any that is written")
+        return decode(data)
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise source.refusal(f"the frame before byte {source.at:,} cannot be read ({error})") from None

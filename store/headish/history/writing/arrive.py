@@ -1,0 +1,220 @@
+"""Store a page of turns that came from elsewhere, in one transaction that has the space to itself.
+
+Ids, seals, times and keys stay as they are. No name moves, nothing becomes ``@``, and a turn that is here already is
+left as it is, whatever is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.bundles.records import TurnRecord
+from headish.content.hashes import hash_key
+from headish.database.query import Connection
+from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingParents
+from headish.history.tombstones import Tombstones
+from headish.history.writing.arriving import check_payloads, prove_record
+from headish.rows.arrivals import ArrivalOrigin, add_arrival
+from headish.rows.counters import take_arrived
+from headish.rows.keys import turns_by_ids, turns_by_keys
+from headish.rows.payloads import add_payloads, barred_among, split_payload
+from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
+from headish.rows.upkeep.receipts import read_receipt
+from headish.values.ids import Mint, TurnId
+from headish.values.places import Place
+from headish.values.results.erasures import Receipt
+from headish.values.turns import OVERLAY
+
+Erasing = TurnId | int
+"""Why a turn comes without its payload: the receipt of the sender, or the number of the erasure here that barred it."""
+
+
+class Sender(NamedTuple):
+    """Who brings turns: ``file`` names it in errors; ``find`` gives the receipts that came with them, by id. ``erased``
+    are turns that another store has erased, each with the id of the receipt that says so."""
+
+    file: str
+    origin: ArrivalOrigin
+    find: Callable[[TurnId], Receipt | None]
+    erased: Mapping[TurnId, TurnId] = {}
+
+
+class PageStored(NamedTuple):
+    """How many turns of a page are new here, and how many were here."""
+
+    stored: int
+    known: int
+
+
+class _Placed(NamedTuple):
+    """A turn that new ones may continue."""
+
+    place: Place
+    digest: bytes
+
+
+def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
+    """Those of the ids that are not here. Cost: one statement for each 64."""
+    here = turns_by_ids(connection, space, ids)
+    return [each for each in ids if each not in here]
+
+
+def store_page(
+    connection: Connection, space: int, turns: Sequence[TurnRecord], sender: Sender, mint: Mint, limit_bytes: int
+) -> PageStored:
+    """Store those turns of a page that are not here. The space is locked.
+
+    Cost: one statement for each 64 turns, one for each new branch, and about eight.
+    Raises: InvalidBundle, ForeignConflict, MissingParents, QuotaExceeded, TooLarge.
+    """
+    page = _Page(connection, space, sender, mint)
+    new = page.sift(turns)
+    if new:
+        check_payloads(new, sender.file)
+        page.store(new, limit_bytes)
+    return PageStored(len(new), len(turns) - len(new))
+
+
+class _Page:
+    """A page on its way in."""
+
+    def __init__(self, connection: Connection, space: int, sender: Sender, mint: Mint) -> None:
+        self._target, self._sender = (connection, space), sender
+        self._tombstones: Tombstones[Erasing] = Tombstones(self._target, mint, self._find_receipt)
+        self._known: dict[TurnId, _Placed] = {}
+        self._ends: dict[int, int] = {}
+        self._continued: dict[Place, bool] = {}
+
+    def sift(self, turns: Sequence[TurnRecord]) -> list[TurnRecord]:
+        """Those that are not here. Raises: ForeignConflict, MissingParents, InvalidBundle."""
+        own = {each.id for each in turns}
+        if len(own) != len(turns):
+            raise InvalidBundle(self._sender.file, "a page has a turn twice")
+        outside = {parent for each in turns for parent in each.parents} - own
+        here = turns_by_ids(*self._target, sorted(own | outside))
+        self._known = {each.id: _Placed(each.place, each.digest) for each in here.values()}
+        missing = sorted(outside - here.keys())
+        if missing:
+            raise MissingParents(self._sender.file, tuple(missing))
+        for turn in turns:
+            if turn.id in here and here[turn.id].seal != turn.seal:
+                raise ForeignConflict(turn.id)
+        return [each for each in turns if each.id not in here]
+
+    def store(self, new: Sequence[TurnRecord], limit_bytes: int) -> None:
+        rows = self._prove_all(new, limit_bytes)
+        given_bytes = sum(len(data) for _, data in rows if data is not None)
+        roots, heads = self._count(new)
+        last = take_arrived(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
+        first = last - len(new) + 1
+        placed, links = self._place_all(new, [stored for stored, _ in rows], first)
+        add_payloads(*self._target, {stored.hash: data for stored, data in rows if data is not None})
+        add_turns(
+            *self._target,
+            [(stored, data and split_payload(data)) for stored, (_, data) in zip(placed, rows, strict=True)],
+        )
+        add_links(*self._target, links)
+        self._tombstones.write_receipts()
+        add_arrival(*self._target, first, last, self._sender.origin)
+
+    def _prove_all(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[tuple[StoredTurn, bytes | None]]:
+        """The rows in order, without their places, each with its payload."""
+        digests = {turn_id: placed.digest for turn_id, placed in self._known.items()}
+        barred = barred_among(*self._target, [each.hash for each in new if each.payload is not None])
+        proven: list[StoredTurn] = []
+        for record in new:
+            missing = [each for each in record.parents if each not in digests]
+            if missing:
+                raise InvalidBundle(self._sender.file, f"turn {record.id} continues what comes behind it")
+            stored = prove_record(record, digests, self._sender.file, limit_bytes)
+            digests[record.id] = stored.digest
+            proven.append(stored)
+        self._check_erased(new, proven)
+        rows: list[tuple[StoredTurn, bytes | None]] = []
+        for record, stored in zip(new, self._shadow(proven), strict=True):
+            told = record.erased or self._sender.erased.get(record.id)
+            erased: Erasing | None = barred.get(record.hash) if told is None else told
+            if erased is None:
+                rows.append((stored, record.payload))
+            else:
+                rows.append((self._tombstones.take(self._without(record, stored, erased), erased), None))
+        return rows
+
+    def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
+        """What an erasure leaves of a turn that comes whole."""
+        receipt = self._find_receipt(erased)
+        if record.erased is not None or receipt is None or not receipt.meta:
+            return stored
+        attributes = stored.attributes if stored.type == OVERLAY else None
+        key = None if stored.key is None else hash_key(stored.key)
+        return stored._replace(attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
+
+    def _check_erased(self, new: Sequence[TurnRecord], proven: Sequence[StoredTurn]) -> None:
+        for record, stored in zip(new, proven, strict=True):
+            if record.erased is None:
+                continue
+            try:
+                lost_meta = self._tombstones.is_proven(stored, record.erased)
+            except CorruptTurn as error:
+                raise InvalidBundle(self._sender.file, str(error)) from None
+            if lost_meta != (record.left is not None):
+                raise InvalidBundle(self._sender.file, f"turn {record.id}: its receipt says otherwise what it lost")
+
+    def _shadow(self, proven: Sequence[StoredTurn]) -> list[StoredTurn]:
+        """A key that another turn has stays under the seal alone (rule R45, shadowed keys)."""
+        taken = set(turns_by_keys(*self._target, [each.key for each in proven if each.key is not None]))
+        rows: list[StoredTurn] = []
+        for stored in proven:
+            rows.append(stored._replace(key=None) if stored.key in taken else stored)
+            if stored.key is not None:
+                taken.add(stored.key)
+        return rows
+
+    def _find_receipt(self, erased: Erasing) -> Receipt | None:
+        if isinstance(erased, int):
+            receipt = read_receipt(*self._target, erased)
+            return None if receipt is None else replace(receipt, meta=False)
+        return self._sender.find(erased)
+
+    def _count(self, new: Sequence[TurnRecord]) -> tuple[int, int]:
+        """How many of the turns continue nothing, and how many heads there are more."""
+        roots, heads = 0, len(new)
+        continued: set[TurnId] = set()
+        for record in new:
+            roots += not record.parents
+            for parent in record.parents:
+                if parent not in continued:
+                    continued.add(parent)
+                    placed = self._known.get(parent)
+                    heads -= placed is None or not self._is_continued(placed.place)
+        return roots, heads
+
+    def _is_continued(self, place: Place) -> bool:
+        """Whether a turn that is here continues the one at a place; looked up once."""
+        if place not in self._continued:
+            tip = tip_of(*self._target, place)
+            self._continued[place] = tip.continued
+            self._ends[place.chain] = tip.pos
+        return self._continued[place]
+
+    def _place_all(
+        self, new: Sequence[TurnRecord], rows: Sequence[StoredTurn], first: int
+    ) -> tuple[list[StoredTurn], list[tuple[int, list[Place]]]]:
+        """The rows at their places, and the links of the chains that they begin."""
+        placed: list[StoredTurn] = []
+        links: list[tuple[int, list[Place]]] = []
+        for seq, (record, row) in enumerate(zip(new, rows, strict=True), first):
+            parents = [self._known[each].place for each in record.parents]
+            if len(parents) == 1 and self._ends[parents[0].chain] == parents[0].pos:
+                place = Place(parents[0].chain, parents[0].pos + 1)
+            else:
+                place = Place(seq, 0)
+                if parents:
+                    links.append((seq, parents))
+            self._ends[place.chain] = place.pos
+            self._known[record.id] = _Placed(place, row.digest)
+            placed.append(row._replace(chain=place.chain, pos=place.pos, seq=seq))
+        return placed, links

@@ -1,0 +1,180 @@
+"""The keys of a remote: one that closes its objects, and one of this machine, for which that is wrapped. By age.
+
+age does not say who wrote: everybody may encrypt for a recipient. So frames inside have sums under a key that is
+derived from the same secret, and whoever does not hold it can neither add nor alter.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+from blake3 import blake3
+from msgspec import Struct
+
+from headish.errors import InvalidArgument, NotADevice
+
+SUMS = "headish 2026-11 sums of a remote's frames"
+FINGERPRINT = "headish 2026-11 fingerprint of a remote's key"
+"""What the derived keys are for, as BLAKE3's ``derive_key_context``."""
+PASSPHRASE, PASSPHRASE_FILE = "HEADISH_PASSPHRASE", "HEADISH_PASSPHRASE_FILE"
+
+
+class KeyPair(Struct, frozen=True):
+    """What a machine keeps of a remote: its own secret, and the secret of the remote once it has it."""
+
+    own: str
+    remote: str | None = None
+
+
+class RemoteKey(NamedTuple):
+    """The key of a remote, from its secret."""
+
+    secret: str
+
+    def seal(self, data: bytes) -> bytes:
+        """The bytes, so that only who has the key can read them."""
+        return bytes(_age().encrypt(data, [_identity(self.secret).to_public()]))
+
+    def open(self, data: bytes, name: str) -> bytes:
+        """What was sealed. Raises: NotADevice."""
+        return _decrypt(data, self.secret, name)
+
+    @property
+    def sums(self) -> bytes:
+        """The key of the frames' sums: 32 bytes."""
+        return bytes(blake3(self.secret.encode(), derive_key_context=SUMS).digest())
+
+    @property
+    def fingerprint(self) -> str:
+        """What two people compare: 32 hex digits."""
+        return blake3(self.secret.encode(), derive_key_context=FINGERPRINT).hexdigest(length=16)
+
+
+def new_secret() -> str:
+    """A new age identity."""
+    return str(_age().x25519.Identity.generate())
+
+
+def recipient_of(secret: str) -> str:
+    """What others encrypt for: ``age1…``."""
+    return str(_identity(secret).to_public())
+
+
+def wrap(key: RemoteKey, recipient: str) -> bytes:
+    """The key of a remote, so that only one machine can read it. Raises: InvalidArgument."""
+    try:
+        to = _age().x25519.Recipient.from_str(recipient)
+    except Exception:
+        raise InvalidArgument(f"{recipient[:80]!r} is no recipient: 'headish remote add' prints it (age1…)") from None
+    return bytes(_age().encrypt(key.secret.encode(), [to]))
+
+
+def unwrap(data: bytes, own: str, name: str) -> RemoteKey:
+    """The key that was wrapped for this machine. Raises: NotADevice."""
+    return _read_key(_decrypt(data, own, name), name)
+
+
+def wrap_by_passphrase(key: RemoteKey, passphrase: str) -> bytes:
+    """The key of a remote, for whoever knows a passphrase. Takes about a second."""
+    return bytes(_age().passphrase.encrypt(key.secret.encode(), passphrase))
+
+
+def unwrap_by_passphrase(data: bytes, passphrase: str, name: str) -> RemoteKey:
+    """The key of a remote. Raises: NotADevice where it is another passphrase."""
+    try:
+        return _read_key(bytes(_age().passphrase.decrypt(data, passphrase)), name)
+    except _age().DecryptError:
+        raise NotADevice(name, "the passphrase is another one") from None
+
+
+def read_passphrase() -> str | None:
+    """The passphrase of the environment, for a machine without a person. Raises: InvalidArgument."""
+    given, file = os.environ.get(PASSPHRASE), os.environ.get(PASSPHRASE_FILE)
+    if given or not file:
+        return given or None
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read(4096).strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{PASSPHRASE_FILE} names a file that cannot be read ({error})") from None
+
+
+def key_folder() -> str:
+    """Where the keys of remotes lie: ``HEADISH_KEYS``, else ``keys`` in the platform's folder for configuration."""
+    given = os.environ.get("HEADISH_KEYS")
+    if given:
+        return given
+    from platformdirs import user_config_path
+
+    return str(user_config_path("headish", appauthor=False) / "keys")
+
+
+def load_keys(remote_id: str) -> KeyPair | None:
+    """What this machine keeps of a remote. Raises: InvalidArgument."""
+    path = _path(remote_id)
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(4096), type=KeyPair)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"the keys of the remote in {path} cannot be read ({error})") from None
+
+
+def save_keys(remote_id: str, keys: KeyPair) -> None:
+    """Keep the keys of a remote in a file that only its owner may read; whole, or as it was."""
+    path = _path(remote_id)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    part = f"{path}.part-{os.urandom(4).hex()}"
+    opened = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            file.write(msgspec.json.encode(keys))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+def forget_keys(remote_id: str) -> None:
+    """Remove the keys of a remote from this machine."""
+    with suppress(FileNotFoundError):
+        os.unlink(_path(remote_id))
+
+
+def _path(remote_id: str) -> str:
+    return os.path.join(key_folder(), f"{remote_id}.json")
+
+
+def _age() -> Any:
+    try:
+        import pyrage
+    except ImportError:
+        raise InvalidArgument("an encrypted remote needs the extra: pip install 'headish[remote]'") from None
+    return pyrage
+
+
+def _identity(secret: str) -> Any:
+    return _age().x25519.Identity.from_str(secret)
+
+
+def _decrypt(data: bytes, secret: str, name: str) -> bytes:
+    try:
+        return bytes(_age().decrypt(data, [_identity(secret)]))
+    except (_age().DecryptError, ValueError):
+        raise NotADevice(name, "it is not encrypted for the key of this remote, or was altered") from None
+
+
+def _read_key(data: bytes, name: str) -> RemoteKey:
+    key = RemoteKey(data.decode(errors="replace"))
+    try:
+        _identity(key.secret)
+    except Exception:
+        raise NotADevice(name, "it holds no key") from None
+    return key

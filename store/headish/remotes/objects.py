@@ -1,0 +1,97 @@
+"""A place for objects: a folder, or a bucket, by obstore (extra ``remote``). Nothing there runs code of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from headish.errors import InvalidArgument, RemoteUnavailable
+
+T = TypeVar("T")
+SCHEMES = ("file", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss")
+OBJECT_LIMIT_BYTES = 512 * 1024 * 1024
+"""The largest object that is read: no device writes a larger one."""
+
+
+def check_url(url: str) -> str:
+    """The URL of a place. Raises: InvalidArgument for another scheme, or for a key in it."""
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES:
+        raise InvalidArgument(f"a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), not {url[:80]!r}")
+    if parts.password or parts.username or parts.query:
+        raise InvalidArgument("keys stay out of a remote's URL: they come from the environment or the provider's files")
+    if parts.scheme == "file" and (parts.netloc not in ("", "localhost") or not parts.path.startswith("/")):
+        raise InvalidArgument("a folder is file:/// and its whole path")
+    return url
+
+
+class ObjectPlace:
+    """The objects at a URL. Every method is one request, and raises RemoteUnavailable."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import obstore
+            from obstore.store import from_url
+        except ImportError:
+            raise InvalidArgument("a remote needs the extra: pip install 'headish[remote]'") from None
+        self.url, self._obstore = url, obstore
+        options: dict[str, Any] = {"mkdir": True} if url.startswith("file:") else {}
+        self._store = self._try(lambda: from_url(check_url(url), **options))
+
+    def put(self, path: str, data: bytes) -> None:
+        """Store an object, in place of the one that is there."""
+        self._try(lambda: self._obstore.put(self._store, path, data))
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Store an object where there is none; whether there was none."""
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            self._try(lambda: self._obstore.put(self._store, path, data, mode="create"))
+        except AlreadyExistsError:
+            return False
+        return True
+
+    def get(self, path: str) -> bytes | None:
+        """The bytes of an object; None where there is none."""
+        found = self._try(lambda: self._get(path))
+        if found is None:
+            return None
+        if found.meta["size"] > OBJECT_LIMIT_BYTES:
+            raise RemoteUnavailable(self.url, f"{path} has more than {OBJECT_LIMIT_BYTES:,} bytes")
+        return bytes(self._try(found.bytes))
+
+    def list(self, prefix: str) -> list[str]:
+        """The paths of the objects below a prefix, in order."""
+
+        def read() -> list[str]:
+            return sorted(each["path"] for page in self._obstore.list(self._store, prefix) for each in page)
+
+        return self._try(read)
+
+    def delete(self, path: str) -> None:
+        """Remove an object; one that is not there is as good as removed."""
+        self._try(lambda: self._delete(path))
+
+    def _get(self, path: str) -> Any:
+        try:
+            return self._obstore.get(self._store, path)
+        except FileNotFoundError:
+            return None
+
+    def _delete(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self._obstore.delete(self._store, path)
+
+    def _try(self, work: Callable[[], T]) -> T:
+        from obstore.exceptions import AlreadyExistsError, BaseError
+
+        try:
+            return work()
+        except AlreadyExistsError:
+            raise
+        except (BaseError, OSError, ValueError) as error:
+            reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+            raise RemoteUnavailable(self.url, reason) from None

@@ -1,0 +1,108 @@
+"""Rows of ``arrival``: which turns came from elsewhere, from where, and when."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from headish.content.hashes import seal_arrival
+from headish.database.query import Connection, Query
+
+PAGE = 500
+
+
+class ArrivalOrigin(NamedTuple):
+    """From where turns come: the name of a remote, None for a file; and the device or file that brings them."""
+
+    remote: bytes | None
+    by: bytes | None
+
+
+class StoredArrival(NamedTuple):
+    """A row: the first and the last commit number of turns that came at once."""
+
+    first: int
+    last: int
+    remote: bytes | None
+    by: bytes | None
+    milliseconds: int
+    seal: bytes
+
+
+ARRIVED_UP_TO = """coalesce((
+      SELECT a.last FROM arrival AS a WHERE a.space = :space AND a.first <= t.seq ORDER BY a.first DESC LIMIT 1
+    ), 0)"""
+"""The end of the last arrival that begins at or before a turn ``t``: it arrived if its number is not above."""
+
+ADD_ARRIVAL = Query(
+    "add arrival",
+    """
+    INSERT INTO arrival (space, first, last, remote, by, milliseconds, seal)
+    VALUES (:space, :first, :last, :remote, :by, :milliseconds, :seal)
+    """,
+)
+
+
+def add_arrival(connection: Connection, space: int, first: int, last: int, origin: ArrivalOrigin) -> None:
+    """Note that the turns with these commit numbers came from elsewhere."""
+    now = time.time_ns() // 1_000_000
+    seal = seal_arrival(first, last, origin.remote, origin.by, now)
+    connection.run(ADD_ARRIVAL, space=space, first=first, last=last, **origin._asdict(), milliseconds=now, seal=seal)
+
+
+ARRIVALS = Query(
+    "arrivals behind a commit number",
+    """
+    SELECT first, last, remote, by, milliseconds, seal FROM arrival WHERE space = :space AND first > :after
+    ORDER BY first LIMIT :limit
+    """,
+)
+
+
+def all_arrivals(connection: Connection, space: int, after: int = 0) -> Iterator[StoredArrival]:
+    """All arrivals whose first commit number is above one, in order, read in pages."""
+    while page := connection.rows(ARRIVALS, space=space, after=after, limit=PAGE):
+        yield from map(StoredArrival._make, page)
+        after = page[-1][0]
+
+
+HAS_ARRIVALS = Query(
+    "whether anything ever came from elsewhere", "SELECT first FROM arrival WHERE space = :space LIMIT 1"
+)
+
+
+def has_arrivals(connection: Connection, space: int) -> bool:
+    """Whether anything ever came from elsewhere."""
+    return connection.row(HAS_ARRIVALS, space=space) is not None
+
+
+LAST_ARRIVAL_AT = Query(
+    "the last arrival that begins at or before a commit number",
+    "SELECT last FROM arrival WHERE space = :space AND first <= :seq ORDER BY first DESC LIMIT 1",
+)
+
+
+def arrived(connection: Connection, space: int, seq: int) -> bool:
+    """Whether the turn with a commit number came from elsewhere."""
+    row = connection.row(LAST_ARRIVAL_AT, space=space, seq=seq)
+    return row is not None and int(row[0]) >= seq
+
+
+NEWER_THAN_LATEST = Query(
+    "a turn that was said here after the newest one",
+    f"SELECT t.id FROM turn AS t WHERE t.space = :space AND t.seq > :latest AND t.seq > {ARRIVED_UP_TO} LIMIT 1",
+)
+
+ARRIVED_AMONG = Query(
+    "arrivals that reach into a range of commit numbers",
+    """
+    SELECT first, last, remote, by, milliseconds, seal FROM arrival
+    WHERE space = :space AND last >= :low AND first <= :high ORDER BY first
+    """,
+)
+
+
+def arrivals_among(connection: Connection, space: int, low: int, high: int) -> Sequence[StoredArrival]:
+    """The arrivals that hold a turn whose commit number is in a range."""
+    return [*map(StoredArrival._make, connection.rows(ARRIVED_AMONG, space=space, low=low, high=high))]

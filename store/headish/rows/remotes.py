@@ -1,0 +1,194 @@
+"""Rows of ``remote`` and ``remote_bookmark``: other places of a space, and what their devices call what."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from headish.content.hashes import seal_remote, seal_remote_bookmark
+from headish.database.query import Connection, Query
+from headish.values.ids import TurnId
+
+
+class StoredRemote(NamedTuple):
+    """A row of ``remote``; ``settings`` and ``state`` as stored JSON."""
+
+    name: bytes
+    url: bytes
+    settings: bytes
+    state: bytes
+    milliseconds: int
+    seal: bytes
+
+
+class RemoteBookmark(NamedTuple):
+    """What a device said under a name when it was last read: the turn, None for a conversation without a name; and
+    hashes of what it said of the conversation."""
+
+    remote: bytes
+    device: bytes
+    name: bytes
+    turn: TurnId | None
+    record: bytes | None
+    milliseconds: int
+    seal: bytes
+
+
+REMOTES = Query(
+    "remotes", "SELECT name, url, settings, state, milliseconds, seal FROM remote WHERE space = :space ORDER BY name"
+)
+
+
+def list_remotes(connection: Connection, space: int) -> list[StoredRemote]:
+    """The remotes of a space, by name: a handful."""
+    return [*map(StoredRemote._make, connection.rows(REMOTES, space=space))]
+
+
+WRITE_REMOTE = Query(
+    "write a remote",
+    """
+    INSERT INTO remote (space, name, url, settings, state, milliseconds, seal)
+    VALUES (:space, :name, :url, :settings, :state, :milliseconds, :seal)
+    ON CONFLICT (space, name) DO UPDATE
+    SET url = excluded.url, settings = excluded.settings, state = excluded.state, milliseconds = excluded.milliseconds,
+      seal = excluded.seal
+    """,
+)
+
+
+def write_remote(connection: Connection, space: int, name: bytes, url: bytes, settings: bytes, state: bytes) -> None:
+    """Store a remote, in place of the one that has its name."""
+    now = time.time_ns() // 1_000_000
+    seal = seal_remote(name, url, settings, state, now)
+    connection.run(
+        WRITE_REMOTE, space=space, name=name, url=url, settings=settings, state=state, milliseconds=now, seal=seal
+    )
+
+
+REMOVE_REMOTE = Query("remove a remote", "DELETE FROM remote WHERE space = :space AND name = :name")
+REMOVE_BOOKMARKS = Query(
+    "remove what the devices of a remote call what",
+    "DELETE FROM remote_bookmark WHERE space = :space AND remote = :name",
+)
+
+
+def remove_remote(connection: Connection, space: int, name: bytes) -> bool:
+    """Remove a remote with what is known of its devices; whether there was one."""
+    connection.run(REMOVE_BOOKMARKS, space=space, name=name)
+    return connection.run(REMOVE_REMOTE, space=space, name=name) == 1
+
+
+_BOOKMARK = "remote, device, name, turn, record, milliseconds, seal"
+BOOKMARKS = Query(
+    "what the devices of all remotes call what",
+    f"""
+    SELECT {_BOOKMARK} FROM remote_bookmark WHERE space = :space AND (remote, device, name) > (:remote, :device, :name)
+    ORDER BY remote, device, name LIMIT :limit
+    """,
+)
+PAGE = 1000
+
+
+def list_remote_bookmarks(connection: Connection, space: int) -> list[RemoteBookmark]:
+    """What the devices of all remotes said when they were last read. One statement for each thousand."""
+    found: list[RemoteBookmark] = []
+    while True:
+        behind = found[-1] if found else RemoteBookmark(b"", b"", b"", None, None, 0, b"")
+        after = {"remote": behind.remote, "device": behind.device, "name": behind.name}
+        page = connection.rows(BOOKMARKS, space=space, limit=PAGE, **after)
+        found += map(RemoteBookmark._make, page)
+        if len(page) < PAGE:
+            return found
+
+
+OF_DEVICE = Query(
+    "what a device calls what",
+    f"SELECT {_BOOKMARK} FROM remote_bookmark WHERE space = :space AND remote = :remote AND device = :device",
+)
+
+
+def bookmarks_of_device(
+    connection: Connection, space: int, remote: bytes, device: bytes
+) -> dict[bytes, RemoteBookmark]:
+    """What a device said when it was last read, by name."""
+    rows = connection.rows(OF_DEVICE, space=space, remote=remote, device=device)
+    return {bytes(row[2]): RemoteBookmark._make(row) for row in rows}
+
+
+NAMED_BY_DEVICE = Query(
+    "the turns that devices call so",
+    "SELECT turn FROM remote_bookmark WHERE space = :space AND device = :device AND name = :name AND turn IS NOT NULL",
+)
+
+
+def turns_named_there(connection: Connection, space: int, device: bytes, name: bytes) -> Sequence[TurnId]:
+    """The turns that a device calls so, one for each remote that has such a device."""
+    return [row[0] for row in connection.rows(NAMED_BY_DEVICE, space=space, device=device, name=name)]
+
+
+WRITE_BOOKMARK = Query(
+    "note what a device calls a turn",
+    """
+    INSERT INTO remote_bookmark (space, remote, device, name, turn, record, milliseconds, seal)
+    VALUES (:space, :remote, :device, :name, :turn, :record, :milliseconds, :seal)
+    ON CONFLICT (space, remote, device, name) DO UPDATE
+    SET turn = excluded.turn, record = excluded.record, milliseconds = excluded.milliseconds, seal = excluded.seal
+    """,
+)
+
+
+def write_remote_bookmarks(
+    connection: Connection,
+    space: int,
+    remote: bytes,
+    device: bytes,
+    said: Collection[tuple[bytes, TurnId | None, bytes | None]],
+) -> None:
+    """Note what a device says: ``(name, turn, record)``."""
+    now = time.time_ns() // 1_000_000
+    rows = [
+        {
+            "space": space, "remote": remote, "device": device, "name": name, "turn": turn, "record": record,
+            "milliseconds": now, "seal": seal_remote_bookmark(remote, device, name, turn, record, now),
+        }
+        for name, turn, record in said
+    ]  # fmt: skip
+    if rows:
+        connection.run_many(WRITE_BOOKMARK, rows)
+
+
+FORGET_BOOKMARK = Query(
+    "forget what a device calls a turn",
+    "DELETE FROM remote_bookmark WHERE space = :space AND remote = :remote AND device = :device AND name = :name",
+)
+
+
+def forget_remote_bookmarks(
+    connection: Connection, space: int, remote: bytes, device: bytes, names: Collection[bytes]
+) -> None:
+    """Forget what a device does not say any more."""
+    rows = [{"space": space, "remote": remote, "device": device, "name": name} for name in names]
+    if rows:
+        connection.run_many(FORGET_BOOKMARK, rows)
+
+
+FORGET_DEVICE = Query(
+    "forget a device of a remote",
+    "DELETE FROM remote_bookmark WHERE space = :space AND remote = :remote AND device = :device",
+)
+
+
+def forget_device(connection: Connection, space: int, remote: bytes, device: bytes) -> None:
+    """Forget all that a device says."""
+    connection.run(FORGET_DEVICE, space=space, remote=remote, device=device)
+
+
+FORGET_NAME = Query(
+    "forget a name that devices give", "DELETE FROM remote_bookmark WHERE space = :space AND name = :name"
+)
+
+
+def forget_name_of_devices(connection: Connection, space: int, name: bytes) -> None:
+    """Forget a name of every device: it was erased here."""
+    connection.run(FORGET_NAME, space=space, name=name)

@@ -1,0 +1,165 @@
+"""``store.bundles``: turns as a file for another store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import BinaryIO
+
+from headish.backups.places import whole_file
+from headish.bundles.records import SentName, SentRecord
+from headish.bundles.streams import BundleReader
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, InvalidBundle, SecretsFound
+from headish.feeds.cursors import Cursor, parse_cursor, resume
+from headish.history.reading.find import find_place
+from headish.history.reading.handles import make_handles
+from headish.history.reading.order import arrange
+from headish.rows.arrivals import ArrivalOrigin
+from headish.rows.conversations import find_first, find_records
+from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import turn_at
+from headish.store.space import Headishes, Space
+from headish.syncing.bundling import (
+    BundlePart,
+    Progress,
+    SentBundle,
+    SyncTarget,
+    apply_bundle,
+    check_bundle,
+    write_all,
+    write_part,
+)
+from headish.values.checks.doors import PATH, door
+from headish.values.checks.files import open_regular
+from headish.values.grammar import Headish, parse_headishes
+from headish.values.ids import TurnId
+from headish.values.places import Place
+from headish.values.results.bundles import Applied, BundleChecked, Bundled
+
+_OURS_ALONE = 0o600
+
+
+class Bundles:
+    """Bundles of a space: files that carry turns to another store, which checks all of it before it stores any."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    @door(path=PATH)
+    def create(
+        self,
+        path: str | os.PathLike[str],
+        headish: Headishes | None = None,
+        *,
+        since: str | None = None,
+        allow_secrets: bool = False,
+        progress: Progress | None = None,
+    ) -> Bundled:
+        """Write a bundle of the whole space; of the threads that lead to a headish, or to several; or of what came
+        behind ``since``, the ``cursor`` of an earlier bundle.
+
+        Of threads it holds the turns, the documents that their messages refer to, the names that point at them and
+        what is said of their conversations. Provider pointers, tools, objects and answers that are still arriving
+        never go into one. Nothing is overwritten.
+        Cost: reads each turn once; of a part, its links twice.
+        Raises: SecretsFound where something has the shape of a key, unless ``allow_secrets``; FileTaken; CursorLost;
+        UnknownTurn; CorruptTurn; InvalidArgument.
+        """
+        cursor = None if since is None else parse_cursor(since)
+        parsed = None if headish is None else parse_headishes(headish)
+        if cursor is not None and parsed is not None:
+            raise InvalidArgument("a bundle has what leads to a headish, or what came since a cursor: give one of them")
+        target = os.fspath(path)
+        with whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as file:
+            sent = self._space._read(partial(_write, space=self._space._number, file=file, cursor=cursor, asked=parsed,
+                                             progress=progress))  # fmt: skip
+            if sent.keys and not allow_secrets:
+                raise self._secrets(sent.keys)
+        return Bundled(target, sent.turns, sent.receipts, sent.names, sent.size_bytes, str(sent.end.cursor), sent.paths)
+
+    @door(path=PATH)
+    def apply(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Applied:
+        """Store what a bundle brings. Nothing that is here is changed: a turn that is here already stays as it is, and
+        a name moves only forward, by turns or by what was said.
+
+        What arrived is not what was said here last: ``@`` stays, unless nothing was said here yet. A key that a turn
+        has here already stays with that turn. A page is one transaction, so a bundle that breaks off leaves a whole
+        history, and can be applied again.
+        Cost: of 500 turns one statement for each 64, one for each new branch, and about ten.
+        Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
+        """
+        space = self._space
+        target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+        with _opened(path) as file:
+            reader = BundleReader(file, os.fspath(path))
+            applied = apply_bundle(target, reader, ArrivalOrigin(None, _by(path)), progress)
+        space._database.count_written(applied.stored)
+        return applied
+
+    def _secrets(self, keys: Sequence[TurnId]) -> SecretsFound:
+        number = self._space._number
+
+        def handles(connection: Connection) -> tuple[str, ...]:
+            return tuple(make_handles(connection, number, keys).values())
+
+        return SecretsFound(tuple(keys), self._space._read(handles))
+
+
+@door(path=PATH)
+def verify_bundle(path: str | os.PathLike[str]) -> BundleChecked:
+    """Read a bundle to its end, and prove its turns from what is in it. No store is needed.
+
+    Raises: InvalidBundle.
+    """
+    with _opened(path) as file:
+        return check_bundle(BundleReader(file, os.fspath(path)), os.fspath(path))
+
+
+def _by(path: str | os.PathLike[str]) -> bytes:
+    """What brought turns: the name of the file, without its folders."""
+    return os.path.basename(os.fspath(path)).encode(errors="surrogateescape")
+
+
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    try:
+        return open_regular(path)
+    except OSError as error:
+        raise InvalidBundle(os.fspath(path), f"it cannot be read ({error.strerror})") from None
+
+
+def _write(
+    connection: Connection,
+    space: int,
+    file: BinaryIO,
+    cursor: Cursor | None,
+    asked: Sequence[Headish] | None,
+    progress: Progress | None,
+) -> SentBundle:
+    file.seek(0)  # the database may ask for it again
+    file.truncate()
+    if asked is None:
+        after = None if cursor is None else resume(connection, space, cursor)
+        return write_all(connection, space, file, after, progress)
+    if not asked:
+        raise InvalidArgument("a bundle of threads needs a headish")
+    ends = list(dict.fromkeys(find_place(connection, space, each) for each in asked))
+    return write_part(connection, space, file, _part(connection, space, ends), progress)
+
+
+def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePart:
+    """Some threads, with the names that point at their turns, and what is said of their conversations."""
+    segments = arrange(ends, read_links_of(connection, space, ends))
+    names: list[SentName] = []
+    for place, at in names_of_segments(connection, space, segments).items():
+        if any(each.chain == place.chain and each.low <= place.pos <= each.high for each in segments):
+            stored = turn_at(connection, space, place)
+            assert stored is not None
+            names += [SentName(bytes(name), stored.id, stored.digest) for name in at]
+    firsts = (find_first(connection, space, end) for end in ends)
+    subjects = [each.name for each in names] + [first.id.encode() for first in firsts if first is not None]
+    records = find_records(connection, space, subjects).values() if subjects else ()
+    said = [SentRecord(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
+    return BundlePart(ends, sorted(names, key=lambda each: each.name), said)

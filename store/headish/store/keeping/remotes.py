@@ -1,0 +1,427 @@
+"""``store.remotes``: other places that hold the same space, and what goes there and comes from there."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+import socket
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteRolledBack, RemoteTaken, shown
+from headish.remotes.keys import (
+    KeyPair,
+    RemoteKey,
+    forget_keys,
+    new_secret,
+    read_passphrase,
+    recipient_of,
+    save_keys,
+    unwrap,
+    unwrap_by_passphrase,
+    wrap,
+    wrap_by_passphrase,
+)
+from headish.remotes.objects import ObjectPlace, check_url
+from headish.rows.arrivals import arrivals_among
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.counters import read_counter
+from headish.rows.remotes import forget_device, list_remote_bookmarks, remove_remote
+from headish.rows.turns import turn_at, turn_by_id
+from headish.store.keeping.erase import scrub_now
+from headish.store.space import Space
+from headish.syncing.bundling import SyncTarget
+from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
+from headish.syncing.logs import Logs, folder_of, machine_of
+from headish.syncing.naming import compare
+from headish.syncing.pulling import Pull, pull
+from headish.syncing.pushing import Push, push
+from headish.syncing.remotes import (
+    OpenRemote,
+    RemoteSettings,
+    RemoteState,
+    SeenLog,
+    describe,
+    key_of,
+    keys_of,
+    read_remote,
+    read_remotes,
+    store_remote,
+)
+from headish.values.checks.doors import FLAG, door
+from headish.values.names import check_name, new_refusal, stored_name
+from headish.values.results.bundles import DIVERGED
+from headish.values.results.erasures import Receipt
+from headish.values.results.remotes import Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+from headish.values.turns import Bookmark
+
+FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
+ERASURES = ("apply", "ask", "ignore")
+_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
+
+
+class Remotes:
+    """The remotes of a space: folders and buckets in which each store that syncs has a log of its own.
+
+    Nothing leaves this machine before ``add`` names a place, and nothing is read there by anybody without its key. No
+    store overwrites what another one has put there, so any order of pushes and pulls loses nothing.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    @door(plain=FLAG, passphrase=FLAG)
+    def add(
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
+    ) -> RemotePlace:
+        """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``).
+
+        ``device`` is what this store is called there, else the machine's name. What is put there is encrypted, unless
+        ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
+        the ``passphrase``, which ``HEADISH_PASSPHRASE`` or the file ``HEADISH_PASSPHRASE_FILE`` gives.
+        Keys of a bucket come from the environment or the provider's files; the key of the remote lies in a file beside
+        the configuration, never in the database.
+        Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable, NotADevice for another passphrase.
+        """
+        encoded = check_name(name, "remote", is_new=True)
+        label = stored_name(check_name(device or _device(), "device", is_new=True))
+        if "/" in name or "/" in label:
+            raise InvalidArgument("the name of a remote or of a device holds no /")
+        space = self._space
+        known = space._read(lambda connection: read_remotes(connection, space._number))
+        if any(each.name == encoded for each in known):
+            raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
+        place = ObjectPlace(check_url(url))
+        settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
+                                  erasures="ask" if plain else "apply")  # fmt: skip
+        keys = self._make_keys(name, place, settings, passphrase)
+        if keys is not None:
+            save_keys(settings.id, keys)
+            if keys.remote is not None:
+                settings = replace(settings, key=RemoteKey(keys.remote).fingerprint)
+        added = OpenRemote(encoded, url, settings, RemoteState())
+        self._save(added)
+        return describe(added)
+
+    def _make_keys(self, name: str, place: ObjectPlace, settings: RemoteSettings, passphrase: bool) -> KeyPair | None:
+        """The keys of this machine: with that of the remote, where it is new, or where the passphrase opens it."""
+        folder = folder_of(self._space.space)
+        first = place.get(f"{folder}/{FIRST}")
+        if not settings.encrypted:
+            if first is not None:
+                raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
+            return None
+        own = new_secret()
+        given = read_passphrase() if passphrase else None
+        if passphrase and given is None:
+            raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
+        if first is None and place.list(folder):
+            raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
+        key = RemoteKey(new_secret())
+        if first is None and place.put_new(f"{folder}/{FIRST}", key.fingerprint.encode()):
+            place.put(f"{folder}/keys/{machine_of(recipient_of(own))}.age", wrap(key, recipient_of(own)))
+            if given is not None:
+                place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(key, given))
+            return KeyPair(own, key.secret)
+        wrapped = None if given is None else place.get(f"{folder}/{BY_PASSPHRASE}")
+        if given is None or wrapped is None:
+            return KeyPair(own)
+        return KeyPair(own, unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}").secret)
+
+    @door()
+    def list(self) -> builtins.list[RemotePlace]:
+        """The remotes, by name."""
+        space = self._space
+        return [describe(each) for each in space._read(lambda connection: read_remotes(connection, space._number))]
+
+    @door()
+    def remove(self, name: str) -> None:
+        """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there.
+
+        Raises: UnknownRemote.
+        """
+        remote, number = self._find(name), self._space._number
+        self._space._write(lambda connection: remove_remote(connection, number, remote.name))
+        forget_keys(remote.settings.id)
+
+    @door()
+    def set(
+        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
+    ) -> RemotePlace:
+        """Change what is chosen of a remote.
+
+        ``key`` confirms the fingerprint of the remote's key, as ``invite`` or ``revoke`` on another machine gave it:
+        only that key is taken. ``names`` is the pattern of bookmarks that a pull may make here. ``erasures`` says what
+        an erasure on another device does here: ``apply``, ``ask`` or ``ignore``.
+        Raises: UnknownRemote, InvalidArgument.
+        """
+        remote = self._find(name)
+        if key is not None and not _FINGERPRINT.fullmatch(key):
+            raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
+        if erasures is not None and erasures not in ERASURES:
+            raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
+        changes = {"key": key, "names": names, "erasures": erasures}
+        settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
+        changed = remote._replace(settings=settings)
+        self._save(changed)
+        return describe(changed)
+
+    @door()
+    def invite(self, name: str, recipient: str) -> str:
+        """Give another machine the key of a remote; ``recipient`` is what ``add`` gave there. Returns the fingerprint
+        of the key, which the other one confirms by ``set(name, key=…)``.
+
+        Whoever can write to the place could put another key there, and read what that machine writes: so the
+        fingerprint goes by another way.
+        Raises: UnknownRemote, NoRemoteKey, InvalidArgument, RemoteUnavailable.
+        """
+        remote = self._find(name)
+        key = key_of(self._renew(remote))
+        if key is None:
+            raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
+        path = f"{folder_of(self._space.space)}/keys/{machine_of(recipient)}.age"
+        wrapped = wrap(key, recipient)
+        ObjectPlace(remote.url).put(path, wrapped)
+        return key.fingerprint
+
+    @door()
+    def revoke(self, name: str, device: str) -> str:
+        """Take a device out: a new key for all others, this store's log written anew, and the log of the device
+        removed, once what it said is here. Returns the fingerprint that each of the others confirms.
+
+        What the device has read it has. Take its access to the place away, too. A passphrase must be set anew.
+        Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``.
+        """
+        self.pull(name)
+        remote = self._find(name)
+        gone = next((each for each, seen in remote.state.seen.items() if seen.label == device), None)
+        if gone is None:
+            listed = ", ".join(sorted(seen.label for seen in remote.state.seen.values())) or "no other device"
+            raise InvalidArgument(f"remote {name!r} has no device {device!r}: it has {listed}")
+        place, folder = ObjectPlace(remote.url), folder_of(self._space.space)
+        keys, lost = keys_of(remote), remote.state.seen[gone]
+        others = {each: seen for each, seen in remote.state.seen.items() if each != gone}
+        settings = remote.settings
+        if keys is not None:
+            settings = replace(settings, key=self._change_key(place, folder, remote, keys, lost, others))
+        revoked = tuple(sorted({*remote.state.revoked, gone}))
+        remote = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
+        number = self._space._number
+        self._space._write(lambda connection: forget_device(connection, number, remote.name, lost.label.encode()))
+        self._save(remote)
+        # First what it said is put into this store's own log, then its own goes.
+        push(self._push(remote, allow_secrets=True), anew=True)
+        for path in place.list(f"{folder}/{gone}"):
+            place.delete(path)
+        return settings.key or ""
+
+    def _change_key(
+        self, place: ObjectPlace, folder: str, remote: OpenRemote, keys: KeyPair, lost: SeenLog,
+        others: dict[str, SeenLog],
+    ) -> str:  # fmt: skip
+        key = RemoteKey(new_secret())
+        for recipient in {recipient_of(keys.own), *(seen.recipient for seen in others.values() if seen.recipient)}:
+            place.put(f"{folder}/keys/{machine_of(recipient)}.age", wrap(key, recipient))
+        place.put(f"{folder}/{FIRST}", key.fingerprint.encode())
+        place.delete(f"{folder}/{BY_PASSPHRASE}")
+        if lost.recipient is not None:
+            place.delete(f"{folder}/keys/{machine_of(lost.recipient)}.age")
+        save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
+        return key.fingerprint
+
+    @door()
+    def devices(self, name: str) -> builtins.list[RemoteDevice]:
+        """The stores that sync with a remote, this one first, as they were when they were last read.
+
+        Raises: UnknownRemote.
+        """
+        remote, space = self._find(name), self._space
+        wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
+        keys = keys_of(remote)
+        own = replace(remote.state.own, label=remote.settings.label, recipient=keys and recipient_of(keys.own))
+        listed = [_device_of(remote.settings.device, own, wanted, own=True)]
+        seen = sorted(remote.state.seen.items(), key=lambda each: each[1].label)
+        return listed + [_device_of(device, each, wanted) for device, each in seen]
+
+    @door()
+    def status(self, name: str) -> RemoteStatus:
+        """How a remote stands, without asking it.
+
+        Cost: reads the arrivals since the last push, and each bookmark of its devices.
+        Raises: UnknownRemote.
+        """
+        remote, space = self._find(name), self._space
+        unsent = space._read(lambda connection: _count_unsent(connection, space._number, remote))
+        diverged = space._read(lambda connection: _diverged(connection, space._number, remote.name))
+        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
+
+    @door(accept_rollback=FLAG)
+    def push(self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False) -> Pushed:
+        """Append what is new here to this store's log there.
+
+        Cost: where nothing is new, one request; else two, and one for each 16 MiB.
+        Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack.
+        """
+        remote = self._renew(self._find(name))
+        self._check_key(remote)  # what a device that was taken out could read stays here
+        done, _ = push(self._push(remote, allow_secrets), accept_rollback=accept_rollback)
+        return done
+
+    @door(prune=FLAG, accept_rollback=FLAG)
+    def pull(self, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
+        """Read the logs of all other devices there, as far as they have come, and store what is new.
+
+        A bookmark goes forward, or along where only the other device moved it; where both did, it stays and is told.
+        Titles and tags are met field by field. ``prune`` removes bookmarks that a device removed and that have not
+        moved here. ``@`` stays where it is, unless nothing was said here yet.
+        Cost: where nothing is new, one request, and one for each device.
+        Raises: UnknownRemote, NoRemoteKey, RemoteUnavailable; after all other logs were read: RemoteRolledBack for logs
+        that are not as far as they were, unless ``accept_rollback``, and NotADevice for those that no device wrote.
+        """
+        remote, space = self._renew(self._find(name)), self._space
+        try:
+            done, _ = pull(Pull(self._target(), self._logs(remote), remote, accept_rollback, prune))
+        except (NotADevice, RemoteRolledBack):
+            self._check_key(remote)  # a key that was changed explains both
+            raise
+        if done.waiting:
+            self._check_key(remote)
+        space._database.count_written(done.stored)
+        if done.erased:
+            scrub_now(space._database)
+        return done
+
+    @door(prune=FLAG, accept_rollback=FLAG)
+    def exchange(
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
+    ) -> Synced:
+        """Pull, then push. Raises: as both."""
+        pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
+        return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
+
+    @door()
+    def bookmarks(self) -> builtins.list[Bookmark]:
+        """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
+        headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
+        space = self._space
+        listed = space._read(lambda connection: list_remote_bookmarks(connection, space._number))
+        return [
+            Bookmark(f"{stored_name(each.device)}/{stored_name(each.name)}", each.turn) for each in listed if each.turn
+        ]
+
+    @door()
+    def not_reached(self) -> dict[str, tuple[str, ...]]:
+        """The erasures that have not reached every device yet: by the id of the receipt, ``2 of 3 devices on NAME`` for
+        each remote. A device has been reached once its log says so: then the bytes are in none of its objects."""
+        space = self._space
+        remotes = space._read(lambda connection: read_remotes(connection, space._number))
+        told: dict[str, tuple[str, ...]] = {}
+        for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
+            lines = tuple(line for each in remotes if (line := _missing(each, receipt)))
+            if lines:
+                told[receipt] = lines
+        return told
+
+    @door()
+    def pending_erasures(self) -> builtins.list[Receipt]:
+        """The erasures of other stores that nobody has confirmed here: of remotes whose ``erasures`` is ask."""
+        space = self._space
+        found = space._read(lambda connection: pending_notices(connection, space._number))
+        return [receipt for _, receipt in found]
+
+    @door()
+    def erase_pending(self) -> int:
+        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
+        erased = apply_pending(self._target())
+        if erased:
+            scrub_now(self._space._database)
+        return erased
+
+    def _renew(self, remote: OpenRemote) -> OpenRemote:
+        """Take the key that was wrapped for this machine, if it is the one that was confirmed. Raises: NoRemoteKey."""
+        keys = keys_of(remote)
+        if keys is None or (keys.remote is not None and RemoteKey(keys.remote).fingerprint == remote.settings.key):
+            return remote
+        path = f"{folder_of(self._space.space)}/keys/{machine_of(recipient_of(keys.own))}.age"
+        wrapped = ObjectPlace(remote.url).get(path)
+        if wrapped is None:
+            raise NoRemoteKey(stored_name(remote.name), describe(remote).waits)
+        key = unwrap(wrapped, keys.own, f"{remote.url}/{path}")
+        if key.fingerprint != remote.settings.key:
+            raise self._changed(remote)
+        save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
+        return remote
+
+    def _check_key(self, remote: OpenRemote) -> None:
+        """Whether the place says that its key is the one that was confirmed. Raises: NoRemoteKey."""
+        if remote.settings.encrypted:
+            data = ObjectPlace(remote.url).get(f"{folder_of(self._space.space)}/{FIRST}")
+            if data is not None and data.decode(errors="replace") != remote.settings.key:
+                raise self._changed(remote)
+
+    def _changed(self, remote: OpenRemote) -> NoRemoteKey:
+        name = stored_name(remote.name)
+        return NoRemoteKey(
+            name,
+            f"its key is not one that was confirmed here; if this machine was invited, or a device was taken out, "
+            f"confirm what the other machine printed: 'headish remote set {name} key=…'",
+        )
+
+    def _find(self, name: str) -> OpenRemote:
+        space = self._space
+        return space._read(lambda connection: read_remote(connection, space._number, name))
+
+    def _save(self, remote: OpenRemote) -> None:
+        number = self._space._number
+        self._space._write(lambda connection: store_remote(connection, number, remote))
+
+    def _logs(self, remote: OpenRemote) -> Logs:
+        return Logs(ObjectPlace(remote.url), self._space.space, key_of(remote))
+
+    def _push(self, remote: OpenRemote, allow_secrets: bool) -> Push:
+        return Push(self._target(), self._logs(remote), remote, allow_secrets)
+
+    def _target(self) -> SyncTarget:
+        space = self._space
+        return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+
+
+def _device() -> str:
+    """``HEADISH_DEVICE``, else the first label of the machine's name."""
+    given = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
+    return given if new_refusal(given) is None and "/" not in given else "device"
+
+
+def _device_of(device: str, seen: SeenLog, wanted: set[str], *, own: bool = False) -> RemoteDevice:
+    time = datetime.fromtimestamp(seen.made_at / 1000, UTC) if seen.made_at else None
+    return RemoteDevice(seen.label, device, seen.number, time, seen.recipient, own, wanted <= set(seen.erased))
+
+
+def _missing(remote: OpenRemote, receipt: str) -> str:
+    """How many devices of a remote an erasure has not reached; empty where it has reached all."""
+    logs = [remote.state.own, *remote.state.seen.values()]
+    missing = sum(receipt not in each.erased for each in logs)
+    return f"{missing} of {len(logs)} devices on {stored_name(remote.name)}" if missing else ""
+
+
+def _count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
+    """How many turns came here since the last push, and not from there."""
+    low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
+    high = read_counter(connection, space).seq
+    arrived = (each for each in arrivals_among(connection, space, low + 1, high) if each.remote == remote.name)
+    return high - low - sum(min(each.last, high) - max(each.first, low + 1) + 1 for each in arrived)
+
+
+def _diverged(connection: Connection, space: int, remote: bytes) -> tuple[str, ...]:
+    """The bookmarks that go apart from where a device has them, as ``DEVICE/NAME``."""
+    found: builtins.list[str] = []
+    for each in list_remote_bookmarks(connection, space):
+        place = find_bookmark(connection, space, each.name) if each.remote == remote and each.turn else None
+        here = None if place is None else turn_at(connection, space, place)
+        there = None if each.turn is None else turn_by_id(connection, space, each.turn)
+        if here is not None and there is not None and compare(connection, space, here, there) == DIVERGED:
+            found.append(f"{stored_name(each.device)}/{stored_name(each.name)}")
+    return tuple(found)

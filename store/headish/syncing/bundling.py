@@ -1,0 +1,296 @@
+"""Write what leaves a space as a bundle, and apply one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
+
+from headish.bundles.records import (
+    BundleHeader,
+    BundleKind,
+    SentName,
+    SentRecord,
+    TurnRecord,
+    from_page,
+)
+from headish.bundles.streams import BundleReader, BundleWriter
+from headish.content.receipts import decode_receipt
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.errors import CorruptRecord, InvalidBundle, MissingParents
+from headish.feeds.cursors import Position, find_end
+from headish.history.reading.order import arrange
+from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
+from headish.history.writing.arriving import check_payloads, prove_record
+from headish.rows.arrivals import ArrivalOrigin
+from headish.rows.counters import begin_latest, lock_space
+from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.walks import read_links_of
+from headish.rows.upkeep.receipts import all_receipts
+from headish.syncing.departing import Departing, Span, all_names, all_records
+from headish.syncing.naming import settle_name, settle_records
+from headish.syncing.scanning import find_keys, keeps_path
+from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.places import Place
+from headish.values.results.bundles import Applied, ArrivedName, BundleChecked
+from headish.values.results.erasures import SCRUB, SPACE, Receipt
+
+T = TypeVar("T")
+Progress = Callable[[int], None]
+"""Called with the number of turns since the last call."""
+NAMES_AT_ONCE = 200
+"""How many names move in one transaction: other writers wait for it."""
+
+
+class SentBundle(NamedTuple):
+    """What went out: how many turns, receipts and names, how many bytes they take, and how far the space was.
+
+    ``keys`` are the turns in which something looks like a key; ``paths`` counts documents that say where they lay.
+    """
+
+    turns: int
+    receipts: int
+    names: int
+    size_bytes: int
+    end: Position
+    keys: tuple[TurnId, ...]
+    paths: int
+
+
+class BundlePart(NamedTuple):
+    """Some threads: their ends, and the names and conversations that go along."""
+
+    ends: Sequence[Place]
+    names: Sequence[SentName]
+    records: Sequence[SentRecord]
+
+
+class _Scanned:
+    """Pages on their way out, each looked through."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.keys: list[TurnId] = []
+        self.paths = 0
+        self._progress = progress
+
+    def through(self, pages: Iterator[list[TurnRecord]]) -> Iterator[list[TurnRecord]]:
+        for page in pages:
+            self.keys += find_keys(page)
+            self.paths += sum(map(keeps_path, page))
+            yield page
+            if self._progress:
+                self._progress(len(page))
+
+
+def write_all(
+    connection: Connection, space: int, file: BinaryIO, after: Position | None, progress: Progress | None = None
+) -> SentBundle:
+    """Write all that a space holds, or what came behind a position: turns, receipts, names, what is said of
+    conversations.
+
+    The connection's transaction is the moment. Memory holds a page.
+    """
+    end = find_end(connection, space)
+    span = Span(0 if after is None else after.seq, end.seq)
+    departing, scanned = Departing(connection, space), _Scanned(progress)
+    header = BundleHeader(
+        made_at=time.time_ns() // 1_000_000,
+        requires=tuple(departing.required_by(span)),
+        after=None if after is None else str(after.cursor),
+    )
+    writer = BundleWriter(file, header)
+    for receipt in receipts_behind(connection, space, 0 if after is None else after.change):
+        writer.receipt(receipt)
+    for page in scanned.through(departing.since(span)):
+        writer.page(page)
+    names = all_names(connection, space)
+    size = writer.end(names, all_records(connection, space))
+    return SentBundle(writer.turns, writer.receipts, len(names), size, end, tuple(scanned.keys), scanned.paths)
+
+
+def write_part(
+    connection: Connection, space: int, file: BinaryIO, part: BundlePart, progress: Progress | None = None
+) -> SentBundle:
+    """Write the threads that lead to some turns, with the documents that they refer to, and nothing else."""
+    end = find_end(connection, space)
+    departing, scanned = Departing(connection, space), _Scanned(progress)
+    writer = BundleWriter(file, BundleHeader(made_at=time.time_ns() // 1_000_000))
+    for receipt in _receipts_of(connection, space, part.ends):
+        writer.receipt(receipt)
+    for page in scanned.through(departing.leading_to(part.ends)):
+        writer.page(page)
+    size = writer.end(part.names, part.records)
+    return SentBundle(writer.turns, writer.receipts, len(part.names), size, end, tuple(scanned.keys), scanned.paths)
+
+
+def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:
+    """The receipts of the erasures of turns and names behind a change, as they are stored."""
+    for logged in all_receipts(connection, space):
+        if logged.change > change and decode_receipt(logged.receipt, logged.number).scope not in (SCRUB, SPACE):
+            yield bytes(logged.receipt)
+
+
+def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> list[bytes]:
+    """The receipts of what was erased of the threads that lead to some turns."""
+    segments = arrange(ends, read_links_of(connection, space, ends))
+    wanted = {erased for segment in segments for _, erased in ids_of_range(connection, space, segment)} - {None}
+    return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
+
+
+class SyncTarget(NamedTuple):
+    """Where a bundle is applied: a space of an open database."""
+
+    backend: Backend
+    space: int
+    mint: Mint
+    payload_limit_bytes: int
+
+
+class ErasurePolicy(Protocol):
+    """What is done with the erasures of another store, before anything else of a bundle is."""
+
+    @property
+    def erased(self) -> Mapping[TurnId, TurnId]:
+        """The turns that are erased when they arrive, each with the id of the receipt that says so."""
+        ...
+
+    def take(self, receipts: Sequence[Receipt]) -> None:
+        """Take the receipts of a bundle in."""
+        ...
+
+    def find(self, receipt: TurnId) -> Receipt | None:
+        """A receipt that was taken in, by its id."""
+        ...
+
+
+class _NoErasures:
+    """The receipts of a file say why its turns are erased, and erase nothing here."""
+
+    def __init__(self) -> None:
+        self._receipts: dict[TurnId, Receipt] = {}
+
+    @property
+    def erased(self) -> Mapping[TurnId, TurnId]:
+        return {}
+
+    def take(self, receipts: Sequence[Receipt]) -> None:
+        self._receipts = {each.id: each for each in receipts}
+
+    def find(self, receipt: TurnId) -> Receipt | None:
+        return self._receipts.get(receipt)
+
+
+def apply_bundle(
+    target: SyncTarget,
+    reader: BundleReader,
+    origin: ArrivalOrigin,
+    progress: Progress | None = None,
+    erasures: ErasurePolicy | None = None,
+) -> Applied:
+    """Store what a bundle brings, a page in a transaction; then names and what is said of conversations.
+
+    A bundle that breaks off leaves the pages before, which are a whole history.
+    Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
+    """
+    check_required(target, reader)
+    taken = erasures or _NoErasures()
+    sender = Sender(reader.name, origin, taken.find, taken.erased)
+    receipts: list[Receipt] = []
+    stored = known = records = 0
+    names: list[ArrivedName] = []
+    for kind, value in reader.parts():
+        if kind is BundleKind.RECEIPT:
+            receipts.append(read_sent_receipt(value, reader.name))
+            continue
+        if receipts:  # they come first, so all are here
+            taken.take(receipts)
+            receipts = []
+        if kind is BundleKind.PAGE:
+            done = _store(target, from_page(value, reader.name), sender)
+            stored, known = stored + done.stored, known + done.known
+            if progress:
+                progress(len(value.turns))
+        elif kind is BundleKind.NAMES:
+            names = settle_names(target, value)
+        elif kind is BundleKind.RECORDS:
+            records = write_locked(target, partial(settle_records, space=target.space, records=value))
+    if receipts:
+        taken.take(receipts)
+    write_locked(target, partial(begin_latest, space=target.space))
+    return Applied(stored, known, tuple(names), records)
+
+
+def check_required(target: SyncTarget, reader: BundleReader) -> None:
+    """Whether all that a bundle continues is here. Raises: MissingParents."""
+    requires = [TurnId(each) for each in reader.header.requires]
+    missing = target.backend.read(lambda connection: missing_parents(connection, target.space, requires))
+    if missing:
+        raise MissingParents(reader.name, tuple(missing))
+
+
+def read_sent_receipt(data: bytes, file: str) -> Receipt:
+    """A receipt of a bundle. Raises: InvalidBundle."""
+    try:
+        receipt = decode_receipt(data, 0)
+        if as_turn_id(receipt.id) != receipt.id or any(len(bytes.fromhex(each.hash)) != 32 for each in receipt.barred):
+            raise ValueError("its id or a hash is none")
+    except (CorruptRecord, ValueError) as error:
+        raise InvalidBundle(file, f"a receipt of an erasure cannot be read ({error})") from None
+    return receipt
+
+
+def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:
+    """Move names forward to where they are elsewhere. A transaction for each ``NAMES_AT_ONCE``."""
+
+    def settle(connection: Connection, part: Sequence[SentName]) -> list[ArrivedName]:
+        return [settle_name(connection, target.space, each) for each in part]
+
+    parts = (sent[start : start + NAMES_AT_ONCE] for start in range(0, len(sent), NAMES_AT_ONCE))
+    return [settled for part in parts for settled in write_locked(target, partial(settle, part=part))]
+
+
+def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:
+    """What a piece of work returns that has the space to itself."""
+
+    def locked(connection: Connection) -> T:
+        lock_space(connection, target.space)
+        return work(connection)
+
+    return target.backend.write(locked)
+
+
+def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> PageStored:
+    kept = KeptIds(target.mint)
+
+    def work(connection: Connection) -> PageStored:
+        kept.rewind()
+        return store_page(connection, target.space, turns, sender, kept, target.payload_limit_bytes)
+
+    return write_locked(target, work)
+
+
+def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
+    """Read a bundle to its end and prove its turns, without a store. Memory holds a digest for each.
+
+    Raises: InvalidBundle.
+    """
+    digests: dict[TurnId, bytes] = {}
+    turns = receipts = names = 0
+    for kind, value in reader.parts():
+        if kind is BundleKind.PAGE:
+            page = from_page(value, path)
+            check_payloads(page, path)
+            for record in page:
+                if all(parent in digests for parent in record.parents):
+                    digests[record.id] = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES).digest
+            turns += len(page)
+        elif kind is BundleKind.RECEIPT:
+            read_sent_receipt(value, path)
+            receipts += 1
+        elif kind is BundleKind.NAMES:
+            names = len(value)
+    requires = tuple(TurnId(each) for each in reader.header.requires)
+    return BundleChecked(path, turns, len(digests), receipts, names, requires)

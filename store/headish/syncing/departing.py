@@ -1,0 +1,194 @@
+"""What leaves a space: turns in pages, each behind those that it continues, with the receipts of what was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft
+from headish.content.frames import FRAME_BYTES
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.history.reading.documents import referred_by
+from headish.history.reading.order import arrange
+from headish.rows.arrivals import StoredArrival, arrivals_among
+from headish.rows.bookmarks import named_turns
+from headish.rows.conversations import records_after
+from headish.rows.keys import turns_by_ids
+from headish.rows.payloads import read_payload_at
+from headish.rows.threads.places import parents_of_turns
+from headish.rows.threads.ranges import small_payloads, turns_of
+from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.changes import spoken_between
+from headish.rows.upkeep.receipts import read_receipt
+from headish.values.ids import TurnId
+from headish.values.places import Place, Segment
+from headish.values.results.erasures import Receipt
+from headish.values.turns import DOCUMENT
+
+Spoken = tuple[StoredTurn, bytes | None]
+"""A row, and its payload where that is a small one."""
+NAMES_READ = 1000
+
+
+class Span(NamedTuple):
+    """The turns behind one commit number, up to another, without those that came from the remote ``skip`` by one of its
+    ``devices``."""
+
+    low: int
+    high: int
+    skip: bytes | None = None
+    devices: frozenset[bytes] = frozenset()
+
+
+class Departing:
+    """Reads the turns of a space as records. Memory holds a page, and one large payload.
+
+    ``reached`` is the commit number of the last turn that ``since`` gave.
+    """
+
+    def __init__(self, connection: Connection, space: int) -> None:
+        self._source = connection, space
+        self.reached = 0
+        self._receipts: dict[int, Receipt] = {}
+        self._referred: dict[TurnId, None] = {}
+
+    def since(self, span: Span) -> Iterator[list[TurnRecord]]:
+        """The turns of a span in pages, in commit order. Raises: CorruptTurn."""
+        for rows in self._rows_of(span):
+            yield from self._in_pages(rows)
+
+    def required_by(self, span: Span) -> list[TurnId]:
+        """The ids that turns of a span continue and that are not in it, in order."""
+        if span.low == 0 and span.skip is None:
+            return []
+        inside: set[TurnId] = set()
+        outside: dict[TurnId, None] = {}
+        for rows in self._rows_of(span):
+            inside |= {stored.id for stored, _ in rows}
+            parents = parents_of_turns(*self._source, [stored.place for stored, _ in rows])
+            outside |= dict.fromkeys(each for ids in parents.values() for each in ids if each and each not in inside)
+        return list(outside)
+
+    def _rows_of(self, span: Span) -> Iterator[list[Spoken]]:
+        low = span.low
+        while rows := spoken_between(*self._source, low, span.high, PAGE_TURNS):
+            low = rows[-1][0].seq
+            yield self._without(rows, span)
+
+    def _without(self, rows: Sequence[Spoken], span: Span) -> list[Spoken]:
+        if span.skip is None or not rows:
+            return list(rows)
+        arrivals = arrivals_among(*self._source, rows[0][0].seq, rows[-1][0].seq)
+        ranges = [(each.first, each.last) for each in arrivals if _is_from(each, span)]
+        return [each for each in rows if not any(first <= each[0].seq <= last for first, last in ranges)]
+
+    def leading_to(self, ends: Sequence[Place]) -> Iterator[list[TurnRecord]]:
+        """The turns that lead to some, in walk order, and the documents that they refer to, if those continue nothing
+        else. Raises: CorruptTurn."""
+        sent: set[TurnId] = set()
+        for page in self._walk(ends, sent):
+            # Before what refers to them: whoever has nothing yet finds the end of a thread behind all else.
+            yield from self._documents(sent, alone=True)
+            yield page
+        yield from self._documents(sent, alone=False)
+
+    def _documents(self, sent: set[TurnId], *, alone: bool) -> Iterator[list[TurnRecord]]:
+        """The documents that were referred to; ``alone`` those that continue nothing, else those behind what was
+        sent."""
+        here = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
+        asked = [each for each in here.values() if each.type == DOCUMENT and each.erased is None]
+        parents = parents_of_turns(*self._source, [each.place for each in asked])
+        for stored in asked:
+            before = parents.get(stored.place, ())
+            if not before if alone else sent.issuperset(before):
+                yield from self._walk([stored.place], sent)
+
+    def _walk(self, ends: Sequence[Place], sent: set[TurnId]) -> Iterator[list[TurnRecord]]:
+        for segment in arrange(ends, read_links_of(*self._source, ends)):
+            for low in range(segment.low, segment.high + 1, PAGE_TURNS):
+                part = Segment(segment.chain, low, min(segment.high, low + PAGE_TURNS - 1))
+                small = small_payloads(*self._source, part)
+                rows = [(each, small.get(each.pos)) for each in turns_of(*self._source, part) if each.id not in sent]
+                sent.update(each.id for each, _ in rows)
+                yield from self._in_pages(rows)
+
+    def _in_pages(self, rows: Iterable[Spoken]) -> Iterator[list[TurnRecord]]:
+        """Records in pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
+        listed = list(rows)
+        parents = parents_of_turns(*self._source, [stored.place for stored, _ in listed])
+        page: list[TurnRecord] = []
+        size = 0
+        for stored, data in listed:
+            record = self._record(stored, data, parents.get(stored.place, ()))
+            length = len(record.payload or b"")
+            if page and size + length > FRAME_BYTES:
+                yield page
+                page, size = [], 0
+            page.append(record)
+            size += length
+            self.reached = stored.seq
+        if page:
+            yield page
+
+    def _record(self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None]) -> TurnRecord:
+        if None in parents:
+            raise CorruptTurn(stored.id, "a turn that it continues is missing")
+        payload = data
+        if payload is None and stored.erased is None:
+            payload = read_payload_at(*self._source, stored.place)
+            if payload is None:
+                raise CorruptTurn(stored.id, "its payload is missing")
+        if payload is not None and stored.type != DOCUMENT:
+            self._referred |= dict.fromkeys(referred_by(payload))
+        receipt = None if stored.erased is None else self._receipt(stored.erased, stored.id)
+        left = None
+        if receipt is not None and receipt.meta:
+            left = WireLeft(stored.digest, stored.key, stored.supersedes)
+        return TurnRecord(
+            id=stored.id,
+            parents=tuple(each for each in parents if each is not None),
+            payload=payload,
+            hash=stored.hash,
+            seal=stored.seal,
+            role=stored.role,
+            type=stored.type,
+            content_type=stored.content_type,
+            cache=bool(stored.cache),
+            attributes=stored.attributes,
+            inherited=stored.inherited,
+            system=stored.system,
+            app=stored.app,
+            head=stored.head,
+            erased=None if receipt is None else receipt.id,
+            left=left,
+        )
+
+    def _receipt(self, number: int, turn: TurnId) -> Receipt:
+        if number not in self._receipts:
+            receipt = read_receipt(*self._source, number)
+            if receipt is None:
+                raise CorruptTurn(turn, "it is erased, and no receipt says so")
+            self._receipts[number] = receipt
+        return self._receipts[number]
+
+
+def _is_from(arrival: StoredArrival, span: Span) -> bool:
+    return arrival.remote == span.skip and arrival.by in span.devices
+
+
+def all_names(connection: Connection, space: int) -> list[SentName]:
+    """The bookmarks of a space, by name. One statement for each thousand."""
+    names: list[SentName] = []
+    while page := named_turns(connection, space, names[-1].name if names else b"", NAMES_READ):
+        names += [SentName(bytes(name), turn, bytes(digest)) for name, turn, digest, *_ in page]
+    return names
+
+
+def all_records(connection: Connection, space: int) -> list[SentRecord]:
+    """What is said of the conversations of a space, by subject. One statement for each thousand."""
+    records: list[SentRecord] = []
+    while page := records_after(connection, space, records[-1].subject if records else b"", NAMES_READ):
+        records += [SentRecord(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]
+    return records

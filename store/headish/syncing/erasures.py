@@ -1,0 +1,166 @@
+"""Erasures that were made in other stores: apply them, keep them for somebody to say so, or only know of them.
+
+Whoever can erase at a distance can destroy: so what one's own devices erased is erased here, and what lies at a place
+that anybody can write to waits to be confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from headish.content.receipts import decode_receipt, encode_receipt
+from headish.database.query import Connection
+from headish.erasing.choosing import Wish, names_without_turns
+from headish.erasing.erase import ErasureGrounds, erase
+from headish.erasing.names import forget_name
+from headish.history.tombstones import now
+from headish.rows.arrivals import ArrivalOrigin
+from headish.rows.counters import take_change
+from headish.rows.keys import turns_by_ids
+from headish.rows.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, write_notice
+from headish.rows.upkeep.erasures import bar, barred, count_gone
+from headish.rows.upkeep.receipts import add_receipt, all_receipts, last_receipt
+from headish.syncing.bundling import SyncTarget, write_locked
+from headish.values.ids import KeptIds, Mint, TurnId
+from headish.values.results.erasures import ARRIVED, BOOKMARK, SCOPES, SCRUB, SPACE, Barred, Receipt
+
+THREAD, BRANCH = SCOPES[1:]
+STATES = {"apply": APPLIED, "ask": PENDING, "ignore": IGNORED}
+"""What a remote's setting makes of what comes from there."""
+
+
+class ErasuresThere:
+    """The erasures of the devices of a remote, while a pull reads their logs. ``count`` turns were erased here."""
+
+    def __init__(self, target: SyncTarget, policy: str) -> None:
+        self._target, self._state = target, STATES[policy]
+        self.count = 0
+        self._origin = ArrivalOrigin(None, None)
+        self._receipts: dict[TurnId, Receipt] = {}
+        self._erased: dict[TurnId, TurnId] = {}
+        self._known: set[str] = set()
+        self._own: set[str] = set()
+        for notice in target.backend.read(lambda connection: all_notices(connection, target.space)):
+            self._note(decode_receipt(notice.receipt, 0), notice.state)
+        self._own |= target.backend.read(lambda connection: set(ids_of_erasures(connection, target.space)))
+
+    @property
+    def erased(self) -> Mapping[TurnId, TurnId]:
+        return self._erased
+
+    def come_from(self, origin: ArrivalOrigin) -> None:
+        """From whom the next receipts come."""
+        self._origin = origin
+
+    def take(self, receipts: Sequence[Receipt]) -> None:
+        """Take the receipts of a bundle in: each is applied in a transaction of its own, once."""
+        for receipt in receipts:
+            if receipt.id in self._own or receipt.id in self._known or not _erases(receipt):
+                self._receipts.setdefault(receipt.id, receipt)
+                continue
+            work = partial(self._take, receipt=receipt, kept=KeptIds(self._target.mint))
+            self.count += write_locked(self._target, work)
+            self._note(receipt, self._state)
+
+    def _take(self, connection: Connection, receipt: Receipt, kept: KeptIds) -> int:
+        kept.rewind()
+        space, origin = self._target.space, self._origin
+        data = encode_receipt(receipt)
+        write_notice(connection, space, receipt.id, origin.remote or b"", origin.by or b"", data, self._state)
+        if self._state != APPLIED:
+            return 0
+        return apply_receipt(connection, space, receipt, self._target.backend.not_reached, kept)
+
+    def find(self, receipt: TurnId) -> Receipt | None:
+        return self._receipts.get(receipt)
+
+    def _note(self, receipt: Receipt, state: str) -> None:
+        self._known.add(receipt.id)
+        self._receipts[receipt.id] = receipt
+        if state == APPLIED:
+            self._erased |= {each.id: receipt.id for each in receipt.turns}
+
+
+def apply_receipt(
+    connection: Connection, space: int, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
+) -> int:
+    """Erase the turns that a receipt lists and that are here with the same seals, with the names of which nothing is
+    left then, and bar what it bars; how many turns were erased. The space is locked.
+
+    Cost: one statement for each 64 turns, and that of an erasure.
+    """
+    seals = {each.id: each.seal for each in receipt.turns}
+    found_here = turns_by_ids(connection, space, seals).values()
+    here = [each for each in found_here if each.seal.hex() == seals[each.id]]
+    said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
+    ends = [each.place for each in here if each.erased is None]
+    erased = 0
+    if ends:
+        found, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), said, mint)
+        erased = len(found.turns)
+    if receipt.scope in (THREAD, BRANCH):
+        for name in names_without_turns(connection, space, [each.place for each in here]):
+            forget_name(connection, space, name, said, mint)
+    known = barred(connection, space)
+    bars = {bytes.fromhex(each.hash): each.size for each in receipt.barred if bytes.fromhex(each.hash) not in known}
+    if bars:
+        _bar(connection, space, receipt, bars, mint)
+    return erased
+
+
+def _bar(connection: Connection, space: int, receipt: Receipt, bars: dict[bytes, int], mint: Mint) -> None:
+    """Bar content of which no turn is here, with a receipt that says so."""
+    seq, change = take_change(connection, space)
+    number, before, _ = last_receipt(connection, space)
+    bar(connection, space, number + 1, bars)
+    count_gone(connection, space, bytes=0, bars=len(bars))
+    written = Receipt(
+        number=number + 1,
+        id=mint(),
+        time=now(),
+        seq=seq,
+        change=change,
+        scope=ARRIVED,
+        reason=receipt.reason,
+        by=receipt.by,
+        content=True,
+        barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(bars.items())),
+    )
+    add_receipt(connection, space, written, before)
+
+
+def pending_notices(connection: Connection, space: int) -> list[tuple[Notice, Receipt]]:
+    """The erasures of other stores that somebody is to confirm."""
+    found = (each for each in all_notices(connection, space) if each.state == PENDING)
+    return [(each, decode_receipt(each.receipt, 0)) for each in found]
+
+
+def apply_pending(target: SyncTarget) -> int:
+    """Erase what is pending; how many turns that were. A transaction for each erasure."""
+    erased = 0
+    for notice, receipt in target.backend.read(lambda connection: pending_notices(connection, target.space)):
+        work = partial(_confirm, target=target, notice=notice, receipt=receipt, kept=KeptIds(target.mint))
+        erased += write_locked(target, work)
+    return erased
+
+
+def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt: Receipt, kept: KeptIds) -> int:
+    kept.rewind()
+    write_notice(connection, target.space, notice.id, notice.remote, notice.device, notice.receipt, APPLIED)
+    return apply_receipt(connection, target.space, receipt, target.backend.not_reached, kept)
+
+
+def ids_of_erasures(connection: Connection, space: int) -> list[str]:
+    """The ids of the receipts that other stores are to hear of."""
+    listed = (decode_receipt(each.receipt, each.number) for each in all_receipts(connection, space))
+    return [each.id for each in listed if _erases(each)]
+
+
+def ids_of_applied(connection: Connection, space: int) -> list[str]:
+    """The ids of the receipts of other stores that were taken over here."""
+    return [each.id for each in all_notices(connection, space) if each.state == APPLIED]
+
+
+def _erases(receipt: Receipt) -> bool:
+    return receipt.scope not in (SCRUB, SPACE, BOOKMARK) and bool(receipt.turns or receipt.barred)

@@ -1,0 +1,121 @@
+"""The logs of a remote: one for each device, of numbered bundles that never change and a head that says how many.
+
+::
+
+    v1/SPACE/keys/first            fingerprint of the key, put once
+    v1/SPACE/keys/ID.age           the key, wrapped for one machine
+    v1/SPACE/keys/passphrase.age   the key, wrapped for a passphrase
+    v1/SPACE/DEVICE/g0001/000001.hb
+    v1/SPACE/DEVICE/head           the only object that is replaced, by its own device alone
+
+A device writes below its own prefix only, so no lock is needed, and nothing that another one wrote is ever overwritten.
+``SPACE`` is a hash of the space's name; DEVICE and ID say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+
+from blake3 import blake3
+
+from headish.bundles.heads import LogHead, read_head, write_head
+from headish.bundles.streams import BundleReader
+from headish.errors import InvalidBundle, NotADevice
+from headish.remotes.keys import RemoteKey
+from headish.remotes.objects import ObjectPlace
+
+FOLDER = "headish 2026-11 folder of a space at a remote"
+_DEVICE = re.compile(r"[0-9a-f]{16}")
+_BUNDLE = re.compile(r"g(\d{4,})/(\d{6,})\.hb")
+
+
+def folder_of(space: str) -> str:
+    """The prefix of a space's objects."""
+    return f"v1/{blake3(space.encode(), derive_key_context=FOLDER).hexdigest(length=8)}"
+
+
+def machine_of(recipient: str) -> str:
+    """The name of the object in which the key is wrapped for a machine."""
+    return blake3(recipient.encode()).hexdigest(length=8)
+
+
+class Logs:
+    """The logs of one space at a place. ``key`` is None where it is not encrypted."""
+
+    def __init__(self, place: ObjectPlace, space: str, key: RemoteKey | None) -> None:
+        self.place, self.key, self.folder = place, key, folder_of(space)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """That of the key."""
+        return None if self.key is None else self.key.fingerprint
+
+    def devices(self) -> list[str]:
+        """The devices that have a log. One request."""
+        begins = f"{self.folder}/"
+        found = (path.removeprefix(begins).partition("/")[0] for path in self.place.list(self.folder))
+        return sorted({each for each in found if _DEVICE.fullmatch(each)})
+
+    def head(self, device: str) -> LogHead | None:
+        """The head of a log. Raises: InvalidBundle, NotADevice."""
+        path = f"{self.folder}/{device}/head"
+        data = self.place.get(path)
+        if data is None:
+            return None
+        head = read_head(self._open(data, path), self._told(path), None if self.key is None else self.key.sums)
+        if head.device != device:
+            raise NotADevice(self._told(path), "it is the head of another log")
+        return head
+
+    def put_head(self, head: LogHead) -> None:
+        """Replace the head of this store's own log."""
+        data = write_head(head, None if self.key is None else self.key.sums)
+        self.place.put(f"{self.folder}/{head.device}/head", self._seal(data))
+
+    def bundle(self, device: str, generation: int, number: int) -> bytes | None:
+        """A bundle of a log, as it lies there; None where it has not come yet."""
+        return self.place.get(self._path(device, generation, number))
+
+    def read(self, device: str, generation: int, number: int, data: bytes, before: bytes) -> BundleReader:
+        """A bundle of a log, once it is the one that belongs behind the one whose hash is ``before``.
+
+        Raises: InvalidBundle, NotADevice.
+        """
+        path = self._path(device, generation, number)
+        told = self._told(path)
+        reader = BundleReader(BytesIO(self._open(data, path)), told, None if self.key is None else self.key.sums)
+        header = reader.header
+        if (header.device, header.generation, header.number) != (device, generation, number):
+            raise NotADevice(told, "it is the bundle of another place in the logs")
+        if header.before != before:
+            raise InvalidBundle(told, "it does not follow the bundle before it")
+        return reader
+
+    def put_bundle(self, device: str, generation: int, number: int, data: bytes) -> bytes | None:
+        """Store a bundle of this store's own log; its hash, or None where one lies there already."""
+        sealed = self._seal(data)
+        return hash_object(sealed) if self.place.put_new(self._path(device, generation, number), sealed) else None
+
+    def bundles(self, device: str) -> dict[tuple[int, int], str]:
+        """The paths of the bundles of a log, by generation and number. One request."""
+        begins = f"{self.folder}/{device}/"
+        found = ((path, _BUNDLE.fullmatch(path.removeprefix(begins))) for path in self.place.list(begins.rstrip("/")))
+        return {(int(each[1]), int(each[2])): path for path, each in found if each is not None}
+
+    def _path(self, device: str, generation: int, number: int) -> str:
+        return f"{self.folder}/{device}/g{generation:04d}/{number:06d}.hb"
+
+    def _told(self, path: str) -> str:
+        return f"{self.place.url}/{path}"
+
+    def _seal(self, data: bytes) -> bytes:
+        return data if self.key is None else self.key.seal(data)
+
+    def _open(self, data: bytes, path: str) -> bytes:
+        return data if self.key is None else self.key.open(data, self._told(path))
+
+
+def hash_object(data: bytes) -> bytes:
+    """The BLAKE3 of an object as it lies there."""
+    return blake3(data).digest()

@@ -1,0 +1,206 @@
+"""Where two stores say something of one name: a three-way comparison with what was last seen of the other one.
+
+A name is never in conflict with itself: it moves, or it stays and the two places are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import msgspec
+from blake3 import blake3
+from msgspec.structs import replace
+
+from headish.bundles.records import SentName, SentRecord
+from headish.content import strictjson
+from headish.database.query import Connection
+from headish.history.conversations import write_arrived_record
+from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
+from headish.rows.conversations import find_dated_record
+from headish.rows.moves import has_log, past_place
+from headish.rows.remotes import (
+    RemoteBookmark,
+    bookmarks_of_device,
+    forget_remote_bookmarks,
+    write_remote_bookmarks,
+)
+from headish.rows.turns import turn_at, turn_by_id
+from headish.syncing.naming import compare, count_apart, is_erased_name, record_is_here, settle_name
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import stored_name
+from headish.values.results.bundles import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
+from headish.values.results.conversations import Record, read_record
+
+FIELDS = ("title", "archived", "pinned", "key", "app")
+"""The fields of a record that are met one by one; tags are met as a set."""
+HASH_BYTES = 8
+
+
+class Met(NamedTuple):
+    """Who is met: a device of a remote. ``names`` is the pattern of names that may be made here; ``prune`` removes
+    those that were removed there."""
+
+    remote: bytes
+    device: bytes
+    names: str
+    prune: bool
+
+
+def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
+    """Move names of here to where a device has them, where that is forward, or where only the device moved them.
+
+    Returns those that moved or go apart, by ``DEVICE/NAME``. Cost: about eight statements for each that is new there.
+    """
+    seen = bookmarks_of_device(connection, space, met.remote, met.device)
+    told: list[ArrivedName] = []
+    said: list[tuple[bytes, TurnId | None, bytes | None]] = []
+    for sent in names:
+        before = seen.get(sent.name)
+        turn = as_turn_id(sent.turn)
+        known = None if turn is None else turn_by_id(connection, space, turn)
+        outcome = _meet_name(connection, space, met, sent, before)
+        if outcome.outcome in (MADE, MOVED, DIVERGED, REFUSED):
+            told.append(outcome)
+        if known is not None and outcome.outcome != REFUSED and (before is None or before.turn != turn):
+            said.append((sent.name, turn, None if before is None else before.record))
+    write_remote_bookmarks(connection, space, met.remote, met.device, said)
+    gone = [each for name, each in seen.items() if each.turn is not None and name not in {sent.name for sent in names}]
+    told += [_meet_removed(connection, space, met, each) for each in gone]
+    forget_remote_bookmarks(connection, space, met.remote, met.device, [each.name for each in gone])
+    return told
+
+
+def _meet_name(
+    connection: Connection, space: int, met: Met, sent: SentName, before: RemoteBookmark | None
+) -> ArrivedName:
+    shown = replace_name(met, sent.name)
+    place = find_bookmark(connection, space, sent.name)
+    if place is None:
+        if is_erased_name(connection, space, sent.name):
+            return ArrivedName(shown, TurnId(sent.turn), REFUSED)
+        is_allowed = fnmatchcase(stored_name(sent.name), met.names)
+        if not is_allowed or _was_removed_behind(connection, space, sent):
+            return ArrivedName(shown, TurnId(sent.turn), AHEAD)
+        return replace(settle_name(connection, space, sent), name=shown)
+    here, turn = turn_at(connection, space, place), as_turn_id(sent.turn)
+    there = None if turn is None else turn_by_id(connection, space, turn)
+    if here is None or there is None:
+        return replace(settle_name(connection, space, sent), name=shown)
+    outcome = compare(connection, space, here, there)
+    if before is not None and before.turn == there.id:
+        return ArrivedName(shown, there.id, SAME if outcome == SAME else AHEAD)  # only this side has moved it
+    is_unmoved = before is not None and before.turn == here.id
+    if outcome == MOVED or (outcome != SAME and is_unmoved):
+        set_bookmark(connection, space, sent.name, there)
+        return ArrivedName(shown, there.id, MOVED)
+    apart = count_apart(connection, space, here.place, there.place) if outcome == DIVERGED else (0, 0)
+    return ArrivedName(shown, there.id, outcome, *apart)
+
+
+def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> bool:
+    """Whether a name was removed here that is no further there than it was here."""
+    if not has_log(connection, space, sent.name):
+        return False
+    place, turn = past_place(connection, space, sent.name, 1), as_turn_id(sent.turn)
+    here = None if place is None else turn_at(connection, space, place)
+    there = None if turn is None else turn_by_id(connection, space, turn)
+    return here is not None and there is not None and compare(connection, space, here, there) in (SAME, AHEAD)
+
+
+def _meet_removed(connection: Connection, space: int, met: Met, before: RemoteBookmark) -> ArrivedName:
+    """A name that the device does not have any more: it is told once, and goes here if it has not moved and may."""
+    assert before.turn is not None
+    place = find_bookmark(connection, space, before.name)
+    here = None if place is None else turn_at(connection, space, place)
+    if met.prune and here is not None and here.id == before.turn:
+        remove_bookmark(connection, space, before.name)
+    return ArrivedName(replace_name(met, before.name), before.turn, REMOVED)
+
+
+def replace_name(met: Met, name: bytes) -> str:
+    """How a name of a device is shown: ``laptop/main``."""
+    return f"{stored_name(met.device)}/{stored_name(name)}"
+
+
+def meet_records(connection: Connection, space: int, met: Met, records: Sequence[SentRecord]) -> tuple[int, list[str]]:
+    """Say of conversations what a device says of them, field by field, where only the device has changed it.
+
+    Of a field that both have changed the later one stays; where that is the one of here, its conversation is told.
+    Returns how many changed, and those. Cost: a statement for each record, and about five for each that changes.
+    """
+    seen = bookmarks_of_device(connection, space, met.remote, met.device)
+    changed, kept = 0, list[str]()
+    said: list[tuple[bytes, TurnId | None, bytes | None]] = []
+    for sent in records:
+        before = seen.get(sent.subject)
+        theirs = _decoded(sent.data)
+        if theirs is None or not record_is_here(connection, space, sent.subject):
+            continue
+        hashes = _hashes(theirs)
+        if before is not None and before.record == hashes:
+            continue  # nothing is new there
+        base = {} if before is None or before.record is None else msgspec.json.decode(before.record)
+        done, is_kept = _meet_record(connection, space, sent, theirs, base)
+        changed += done
+        kept += [stored_name(sent.subject)] if is_kept else []
+        said.append((sent.subject, None if before is None else before.turn, hashes))
+    write_remote_bookmarks(connection, space, met.remote, met.device, said)
+    return changed, kept
+
+
+def _meet_record(
+    connection: Connection, space: int, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
+) -> tuple[bool, bool]:
+    """Whether what is said here changed, and whether something of here stayed that was changed there, too."""
+    found = find_dated_record(connection, space, sent.subject)
+    if found is None:
+        return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data), False
+    revision, milliseconds, data = found
+    ours = _decoded(data)
+    if ours is None:
+        return False, False
+    # Of one millisecond the words decide: both sides must come to the same.
+    later = (sent.milliseconds, sent.data) > (milliseconds, data)
+    merged, is_kept = _merge(ours, theirs, base, later=later)
+    if merged == ours:
+        return False, is_kept
+    return write_arrived_record(connection, space, sent.subject, revision + 1, strictjson.encode(merged)), is_kept
+
+
+def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool) -> tuple[Record, bool]:
+    changes: dict[str, Any] = {}
+    is_kept = False
+    for field in FIELDS:
+        mine, other = getattr(ours, field), getattr(theirs, field)
+        if mine == other or _hash(other) == base.get(field, _hash(getattr(Record(), field))):
+            continue
+        mine_is_old = _hash(mine) == base.get(field, _hash(getattr(Record(), field)))
+        if mine_is_old or later:
+            changes[field] = other
+        else:
+            is_kept = True
+    was = set(base.get("tags", ()))
+    there = {_hash(each) for each in theirs.tags}
+    stay = [each for each in ours.tags if _hash(each) in there or _hash(each) not in was]
+    come = [each for each in theirs.tags if each not in stay and _hash(each) not in was]
+    tags = (*stay, *come)
+    return replace(ours, **changes, tags=ours.tags if set(tags) == set(ours.tags) else tags), is_kept
+
+
+def _hashes(record: Record) -> bytes:
+    """What is kept of what a device said: hashes alone, so that no word of it stays here when it is erased."""
+    fields: dict[str, Any] = {field: _hash(getattr(record, field)) for field in FIELDS}
+    return strictjson.encode({**fields, "tags": sorted(map(_hash, record.tags))})
+
+
+def _hash(value: Any) -> str:
+    return blake3(msgspec.json.encode(value, order="sorted")).hexdigest(length=HASH_BYTES)
+
+
+def _decoded(data: bytes) -> Record | None:
+    try:
+        return read_record(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

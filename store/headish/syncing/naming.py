@@ -1,0 +1,110 @@
+"""Names that arrive: a name goes forward, or stays; it is never taken from where it is.
+
+A name may go forward to a turn whose thread holds the *digest* that it has now: equal digests are equal threads. So two
+stores that imported the same session, of which one went on, have not diverged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headish.bundles.records import SentName, SentRecord
+from headish.content.hashes import mark_name
+from headish.content.receipts import decode_receipt
+from headish.database.query import Connection
+from headish.history.conversations import write_arrived_record
+from headish.history.reading.order import arrange
+from headish.history.reading.walk import leads_to
+from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.conversations import find_record
+from headish.rows.moves import first_move
+from headish.rows.threads.ranges import turns_of
+from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn, places_by_digest, turn_at, turn_by_id
+from headish.rows.upkeep.receipts import all_receipts
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import new_refusal, stored_name
+from headish.values.places import Place
+from headish.values.results.bundles import AHEAD, DIVERGED, MADE, MOVED, REFUSED, SAME, UNKNOWN, ArrivedName
+
+
+def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedName:
+    """Move a name to where it is elsewhere, if that is forward. The space is locked.
+
+    Cost: about eight statements; of one that diverged also those that read both threads.
+    """
+    name, turn = stored_name(sent.name), as_turn_id(sent.turn)
+    if turn is None or new_refusal(sent.name.decode(errors="surrogateescape")) is not None:
+        return ArrivedName(name, TurnId(sent.turn), REFUSED)
+    there = turn_by_id(connection, space, turn)
+    if there is None:
+        return ArrivedName(name, turn, UNKNOWN)
+    place = find_bookmark(connection, space, sent.name)
+    here = None if place is None else turn_at(connection, space, place)
+    if here is None:
+        set_bookmark(connection, space, sent.name, there)
+        return ArrivedName(name, turn, MADE)
+    outcome = compare(connection, space, here, there)
+    if outcome == MOVED:
+        set_bookmark(connection, space, sent.name, there)
+    if outcome != DIVERGED:
+        return ArrivedName(name, turn, outcome)
+    return ArrivedName(name, turn, outcome, *count_apart(connection, space, here.place, there.place))
+
+
+def compare(connection: Connection, space: int, here: StoredTurn, there: StoredTurn) -> str:
+    """How a turn that a name has elsewhere stands to the one that it has here."""
+    if here.digest == there.digest:
+        return SAME
+    if _holds(connection, space, here, there.place):
+        return MOVED
+    return AHEAD if _holds(connection, space, there, here.place) else DIVERGED
+
+
+def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> bool:
+    """Whether the thread of a turn holds another one, or its twin."""
+    if leads_to(connection, space, turn.place, end):
+        return True
+    twins = [each.place for each in places_by_digest(connection, space, [turn.digest]) if each.place != turn.place]
+    return any(leads_to(connection, space, each, end) for each in twins)
+
+
+def count_apart(connection: Connection, space: int, here: Place, there: Place) -> tuple[int, int]:
+    """How many turns only the one thread has, and how many only the other, by what they say."""
+    ours, theirs = (_digests(connection, space, each) for each in (here, there))
+    return len(ours - theirs), len(theirs - ours)
+
+
+def _digests(connection: Connection, space: int, end: Place) -> set[bytes]:
+    segments = arrange([end], read_links_of(connection, space, [end]))
+    return {each.digest for segment in segments for each in turns_of(connection, space, segment)}
+
+
+def settle_records(connection: Connection, space: int, records: Sequence[SentRecord]) -> int:
+    """Say of conversations what is said of them elsewhere, where nothing is said here; of how many it was."""
+    return sum(_settle_record(connection, space, each) for each in records)
+
+
+def _settle_record(connection: Connection, space: int, sent: SentRecord) -> bool:
+    if find_record(connection, space, sent.subject) is not None or not record_is_here(connection, space, sent.subject):
+        return False
+    return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data)
+
+
+def record_is_here(connection: Connection, space: int, subject: bytes) -> bool:
+    """Whether the conversation is here of which something is said elsewhere."""
+    first = as_turn_id(stored_name(subject))
+    if first is not None:
+        return turn_by_id(connection, space, first) is not None
+    return find_bookmark(connection, space, subject) is not None
+
+
+def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:
+    """Whether a bookmark of this name was erased here: it does not come back. Cost: a statement for each 100 receipts,
+    and one for each name that was erased."""
+    for logged in all_receipts(connection, space):
+        for each in decode_receipt(logged.receipt, logged.number).names:
+            first = first_move(connection, space, each.became.encode())
+            if first is not None and mark_name(name, first).hex() in each.marks:
+                return True
+    return False

@@ -1,0 +1,197 @@
+"""Pull: read the logs of all other devices of a remote, as far as they have come, and store what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.bundles.heads import LogHead
+from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack
+from headish.rows.arrivals import ArrivalOrigin
+from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
+from headish.syncing.erasures import ErasuresThere
+from headish.syncing.logs import Logs, hash_object
+from headish.syncing.meeting import Met, meet_names, meet_records
+from headish.syncing.remotes import OpenRemote, SeenLog, store_remote
+from headish.values.names import stored_name
+from headish.values.results.remotes import Pulled
+
+
+class Pull(NamedTuple):
+    """A pull that goes on."""
+
+    target: SyncTarget
+    logs: Logs
+    remote: OpenRemote
+    accept_rollback: bool
+    prune: bool
+
+
+class _Reading:
+    """What was found so far."""
+
+    def __init__(self, given: Pull) -> None:
+        self.given = given
+        self.pulled = Pulled(stored_name(given.remote.name))
+        self.seen = dict(given.remote.state.seen)
+        self.went_back: list[str] = []
+        self.unreadable: list[NotADevice] = []
+        self.waiting: dict[str, str] = {}
+        self.heads: dict[str, LogHead] = {}
+        self.revoked = set(given.remote.state.revoked)
+        self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
+
+    def save(self) -> None:
+        given = self.given
+        state = replace(given.remote.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
+        remote = given.remote._replace(state=state)
+        self.given = given._replace(remote=remote)
+        write_locked(given.target, lambda connection: store_remote(connection, given.target.space, remote))
+
+
+def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
+    """Read all heads, fetch the bundles that are new, and store them; then meet names and what is said of
+    conversations. Logs may come in any order and in parts: what continues something that has not come waits.
+
+    Cost: where nothing is new, one request, and one for each device.
+    Raises: RemoteUnavailable; RemoteRolledBack and NotADevice, after all other logs were read.
+    """
+    reading = _Reading(given)
+    devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
+    for device in devices:
+        if device not in reading.revoked:
+            _read_head(reading, device)
+    _leave_out_revoked(reading)
+    for device in reading.seen.keys() - set(devices):
+        _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
+    while sum(_advance(reading, device) for device in sorted(reading.heads)):
+        pass  # what one device wrote may have waited for what another one did
+    for device, head in sorted(reading.heads.items()):
+        if device not in reading.waiting:
+            _meet(reading, device, head)
+    waiting = tuple(reading.waiting[each] for each in sorted(reading.waiting))
+    if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
+        raise reading.unreadable[0]
+    if reading.went_back:
+        raise RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
+    return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
+
+
+def _leave_out_revoked(reading: _Reading) -> None:
+    """A device that another one has taken out is none any more; what it said is in the log of that other one."""
+    told = {each for head in reading.heads.values() for each in head.revoked} - reading.revoked
+    reading.revoked |= told
+    for device in told:
+        for listed in (reading.seen, reading.heads, reading.waiting):
+            listed.pop(device, None)
+    if told:
+        reading.save()
+
+
+def _read_head(reading: _Reading, device: str) -> None:
+    given, seen = reading.given, reading.seen.get(device)
+    try:
+        head = given.logs.head(device)
+    except InvalidBundle as error:
+        reading.waiting[device] = str(error)
+        # It was read with this key before: the key is another one now, or somebody wrote in its place. A device that
+        # has not confirmed a new key yet is waited for.
+        if seen is not None and isinstance(error, NotADevice) and seen.key == given.logs.fingerprint:
+            reading.unreadable.append(error)
+        return
+    if head is None:
+        if seen is not None:
+            _went_back(reading, device, f"the log of {seen.label} has no head any more")
+        return
+    if seen is not None:
+        at, was = (head.generation, head.number), (seen.generation, seen.number)
+        if at < was or (at == was and head.hash.hex() != seen.hash):
+            told = f"the log of {seen.label} was at bundle {seen.number} and is at {head.number}"
+            if not _went_back(reading, device, told):
+                return
+            seen = None
+    label = _label(reading, device, head.label)
+    if seen is None or seen.generation < head.generation:
+        reading.seen[device] = SeenLog(label, head.generation)
+    reading.heads[device] = head
+
+
+def _went_back(reading: _Reading, device: str, told: str) -> bool:
+    """Note a log that is not as far as it was; whether it is taken as it is now."""
+    if reading.given.accept_rollback:
+        reading.seen.pop(device, None)
+        return True
+    reading.went_back.append(told)
+    return False
+
+
+def _label(reading: _Reading, device: str, wanted: str) -> str:
+    """What a device is called here: as it calls itself, unless another one is called so."""
+    seen = reading.seen.get(device)
+    if seen is not None and seen.label:
+        return seen.label
+    taken = {each.label for each in reading.seen.values()} | {reading.given.remote.settings.label}
+    number = 1
+    label = wanted
+    while label in taken:
+        number += 1
+        label = f"{wanted}-{number}"
+    return label
+
+
+def _advance(reading: _Reading, device: str) -> bool:
+    """Store the bundles of a log that are new, as far as they have come; whether any was."""
+    moved = False
+    for number, data in _new_bundles(reading, device):
+        seen = reading.seen[device]
+        given = reading.given
+        try:
+            bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
+            origin = ArrivalOrigin(given.remote.name, seen.label.encode())
+            reading.erasures.come_from(origin)
+            applied = apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
+        except MissingParents as error:
+            reading.waiting[device] = f"{seen.label}: {error}"
+            return moved
+        except InvalidBundle as error:
+            reading.waiting[device] = f"{seen.label}: {error}"
+            return moved
+        done = reading.pulled
+        reading.pulled = replace(done, stored=done.stored + applied.stored, known=done.known + applied.known)
+        reading.seen[device] = replace(seen, number=number, hash=hash_object(data).hex())
+        reading.save()
+        moved = True
+    return moved
+
+
+def _new_bundles(reading: _Reading, device: str) -> Iterator[tuple[int, bytes]]:
+    head, seen = reading.heads[device], reading.seen[device]
+    reading.waiting.pop(device, None)
+    for number in range(seen.number + 1, head.number + 1):
+        data = reading.given.logs.bundle(device, head.generation, number)
+        if data is None:
+            reading.waiting[device] = f"{seen.label}: bundle {number} of {head.number} has not come yet"
+            return
+        if number == head.number and hash_object(data) != head.hash:
+            reading.waiting[device] = f"{seen.label}: bundle {number} is another one than its head says"
+            return
+        yield number, data
+
+
+def _meet(reading: _Reading, device: str, head: LogHead) -> None:
+    """Move names, and say of conversations what is said of them there, once all turns of a device are here."""
+    given, seen = reading.given, reading.seen[device]
+    now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased)
+    now = replace(now, key=given.logs.fingerprint)
+    met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)
+    target, done = given.target, reading.pulled
+    names = write_locked(target, lambda connection: meet_names(connection, target.space, met, head.names))
+    records, kept = write_locked(target, lambda connection: meet_records(connection, target.space, met, head.records))
+    reading.pulled = replace(
+        done, names=(*done.names, *names), records=done.records + records, kept=(*done.kept, *kept)
+    )
+    if now != seen:
+        reading.seen[device] = now
+        reading.save()

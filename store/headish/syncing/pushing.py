@@ -1,0 +1,270 @@
+"""Push: append what is new to this store's own log at a remote. Nothing that lies there is changed but its own head."""
+
+from __future__ import annotations
+
+import time
+from io import BytesIO
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from headish.bundles.heads import LogHead
+from headish.bundles.records import BundleHeader, SentName, SentRecord, TurnRecord
+from headish.bundles.streams import BundleWriter
+from headish.database.query import Connection
+from headish.errors import CursorLost, RemoteRolledBack, SecretsFound
+from headish.feeds.cursors import Position, find_end, parse_cursor, position_at, resume
+from headish.remotes.keys import recipient_of
+from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
+from headish.syncing.departing import Departing, Span, all_names, all_records
+from headish.syncing.erasures import ids_of_applied, ids_of_erasures
+from headish.syncing.logs import Logs, hash_object
+from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, store_remote
+from headish.syncing.scanning import find_keys
+from headish.values.ids import TurnId
+from headish.values.names import stored_name
+from headish.values.results.remotes import Pushed
+
+BUNDLE_BYTES = 16 * 1024 * 1024
+"""A bundle of a log is closed once its payloads have so many bytes: memory holds one."""
+BUNDLES_LIMIT = 200
+"""A log of more bundles is written anew, as few."""
+
+
+class Push(NamedTuple):
+    """A push that goes on: where, to which remote, and whether what looks like a key may leave."""
+
+    target: SyncTarget
+    logs: Logs
+    remote: OpenRemote
+    allow_secrets: bool
+
+
+class _Saying(NamedTuple):
+    """What this store calls what, for its head, and how far it was."""
+
+    names: tuple[SentName, ...]
+    records: tuple[SentRecord, ...]
+    erased: tuple[str, ...]
+    end: Position
+
+
+class _Written(NamedTuple):
+    """A bundle that is to be put: its bytes, what is in it, and how far the space is behind it."""
+
+    data: bytes
+    turns: int
+    receipts: int
+    keys: tuple[TurnId, ...]
+    end: Position
+
+
+def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> tuple[Pushed, OpenRemote]:
+    """Append all that is new since the last push, then replace the head.
+
+    ``anew`` writes the log again from its beginning, as a generation of its own; the old one is then removed. So it is
+    when the log has grown long, when the key is another one, and when something was erased here.
+    Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
+    Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
+    """
+    fingerprint = given.logs.fingerprint
+    is_rekeyed = given.remote.state.key != fingerprint  # and the head is one that nobody reads any more
+    head = None if is_rekeyed else given.logs.head(given.remote.settings.device)
+    remote = given.remote if is_rekeyed else _reconcile(given, head, accept_rollback)
+    state = remote.state
+    is_other = is_rekeyed or _has_erased(given.target, state.own)
+    if anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
+        begun = SeenLog(state.own.label, state.own.generation + 1)
+        remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True))
+    given = given._replace(remote=remote)
+    pushed = Pushed(stored_name(remote.name))
+    while isinstance(written := _write_next(given), _Written):
+        if written.keys and not given.allow_secrets:
+            raise SecretsFound(written.keys, _handles(given, written.keys))
+        given = _put(given, written)
+        pushed = replace(
+            pushed, turns=pushed.turns + written.turns, receipts=pushed.receipts + written.receipts,
+            objects=pushed.objects + 1,
+        )  # fmt: skip
+    given, put = _put_head(given, head, written)
+    return replace(pushed, objects=pushed.objects + put), _tidy(given)
+
+
+def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
+    """Whether something was erased here that may stand in this store's own log."""
+    erased = target.backend.read(lambda connection: ids_of_erasures(connection, target.space))
+    return not set(erased) <= set(own.erased)
+
+
+def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> OpenRemote:
+    """How far the log really is: a push that was cut off after its head was replaced is taken as done, and where
+    another copy of this store writes the log (a cloned disk, a restore), this one begins a log of its own."""
+    remote, own = given.remote, given.remote.state.own
+    if head is None:
+        if own.number == 0 or own.generation == 0:
+            return remote
+        if not accept_rollback:
+            name = stored_name(remote.name)
+            raise RemoteRolledBack(name, (f"the log of {remote.settings.label} (this store) is gone",))
+        return _begin_again(given)
+    if not _is_ours(given, head):
+        return _begin_again(given)
+    at = (head.generation, head.number)
+    if at < (own.generation, own.number) and not accept_rollback:
+        told = f"the log of {remote.settings.label} (this store) was at bundle {own.number} and is at {head.number}"
+        raise RemoteRolledBack(stored_name(remote.name), (told,))
+    if at < (own.generation, own.number):
+        return _begin_again(given)
+    if at == (own.generation, own.number) and head.hash.hex() == own.hash:
+        return remote
+    found = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
+    return remote._replace(state=replace(remote.state, own=found, pushed=head.cursor))
+
+
+def _is_ours(given: Push, head: LogHead) -> bool:
+    """Whether this very history has written a head: the cursor's witness tells."""
+    target = given.target
+    try:
+        target.backend.read(lambda connection: resume(connection, target.space, parse_cursor(head.cursor)))
+    except CursorLost:
+        return False
+    return True
+
+
+def _begin_again(given: Push) -> OpenRemote:
+    """A log under another name: the old one stays, as somebody else's."""
+    from os import urandom
+
+    remote = given.remote
+    settings = replace(remote.settings, device=urandom(8).hex())
+    fresh = remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None))
+    _save(given.target, fresh)
+    return fresh
+
+
+def _write_next(given: Push) -> _Written | _Saying:
+    """The next bundle of the log; where nothing is new, what the head says. Both as of one moment: a head never tells
+    of what no bundle has."""
+    target, remote = given.target, given.remote
+    return target.backend.read(lambda connection: _write(connection, target.space, remote, given.logs))
+
+
+def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -> _Written | _Saying:
+    end = find_end(connection, space)
+    cursor = None if remote.state.pushed is None else parse_cursor(remote.state.pushed)
+    low, change = (0, 0) if cursor is None else (cursor.seq, cursor.change)
+    if (low, change) == (end.seq, end.change):
+        return _read_said(connection, space, end)
+    span = Span(low, end.seq, remote.name, remote.labels)
+    departing = Departing(connection, space)
+    pages: list[list[TurnRecord]] = []
+    size, high = 0, end.seq
+    for page in departing.since(span):
+        pages.append(page)
+        size += sum(len(each.payload or b"") for each in page)
+        if size > BUNDLE_BYTES:
+            high = departing.reached
+            break
+    receipts = list(receipts_behind(connection, space, change))
+    reached = position_at(connection, space, end.epoch, high, end.change)
+    if not pages and not receipts:  # names moved, or what is new came from there
+        return _read_said(connection, space, end)
+    inside = {each.id for page in pages for each in page}
+    outside = dict.fromkeys(parent for page in pages for each in page for parent in each.parents)
+    own = remote.state.own
+    header = BundleHeader(
+        made_at=_now(),
+        requires=tuple(each for each in outside if each not in inside),
+        after=remote.state.pushed,
+        device=remote.settings.device,
+        generation=max(own.generation, 1),
+        number=own.number + 1,
+        before=bytes.fromhex(own.hash),
+        until=str(reached.cursor),
+    )
+    file = BytesIO()
+    writer = BundleWriter(file, header, None if logs.key is None else logs.key.sums)
+    for receipt in receipts:
+        writer.receipt(receipt)
+    for page in pages:
+        writer.page(page)
+    writer.end()
+    keys = tuple(key for page in pages for key in find_keys(page))
+    return _Written(file.getvalue(), writer.turns, writer.receipts, keys, reached)
+
+
+def _put(given: Push, written: _Written) -> Push:
+    """Put a bundle, and note it. One that lies there already was put by a push that was cut off: it counts."""
+    settings, own = given.remote.settings, given.remote.state.own
+    generation, number = max(own.generation, 1), own.number + 1
+    hash = given.logs.put_bundle(settings.device, generation, number, written.data)
+    cursor = str(written.end.cursor)
+    if hash is None:
+        there = given.logs.bundle(settings.device, generation, number) or b""
+        reader = given.logs.read(settings.device, generation, number, there, bytes.fromhex(own.hash))
+        hash, cursor = hash_object(there), reader.header.until or cursor
+        if not _is_ours(given, _head_at(given, generation, number, hash, cursor)):
+            return given._replace(remote=_begin_again(given))
+    log = replace(own, generation=generation, number=number, hash=hash.hex())
+    key = given.logs.fingerprint
+    state = replace(given.remote.state, own=log, pushed=cursor, key=key)
+    return given._replace(remote=given.remote._replace(state=state))
+
+
+def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
+    """Replace the head if anything that it says is new; whether it was."""
+    own, cursor = given.remote.state.own, str(said.end.cursor)
+    generation = max(own.generation, 1)
+    head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
+    revoked = given.remote.state.revoked
+    head = replace(head, names=said.names, records=said.records, erased=said.erased, revoked=revoked)
+    # How far the store is may be new because of what came from there: that is nothing to be told.
+    is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor) != head
+    if is_new:
+        given.logs.put_head(head)
+    key = given.logs.fingerprint
+    made_at = head.made_at if is_new else own.made_at
+    own = replace(own, label=head.label, generation=generation, made_at=made_at, erased=said.erased)
+    state = replace(given.remote.state, own=own, pushed=cursor, key=key)
+    remote = given.remote._replace(state=state)
+    _save(given.target, remote)
+    return given._replace(remote=remote), is_new
+
+
+def _head_at(given: Push, generation: int, number: int, hash: bytes, cursor: str) -> LogHead:
+    settings, keys = given.remote.settings, keys_of(given.remote)
+    recipient = None if keys is None else recipient_of(keys.own)
+    return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, _now())
+
+
+def _read_said(connection: Connection, space: int, end: Position) -> _Saying:
+    erased = (*ids_of_erasures(connection, space), *ids_of_applied(connection, space))
+    return _Saying(tuple(all_names(connection, space)), tuple(all_records(connection, space)), erased, end)
+
+
+def _tidy(given: Push) -> OpenRemote:
+    """Remove the bundles of older generations, once no head names them any more."""
+    remote = given.remote
+    if not remote.state.untidy:
+        return remote
+    for (generation, _), path in given.logs.bundles(remote.settings.device).items():
+        if generation < remote.state.own.generation:
+            given.logs.place.delete(path)
+    tidied = remote._replace(state=replace(remote.state, untidy=False))
+    _save(given.target, tidied)
+    return tidied
+
+
+def _handles(given: Push, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
+    from headish.history.reading.handles import make_handles
+
+    target = given.target
+    return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
+
+
+def _save(target: SyncTarget, remote: OpenRemote) -> None:
+    write_locked(target, lambda connection: store_remote(connection, target.space, remote))
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

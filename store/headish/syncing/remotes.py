@@ -1,0 +1,151 @@
+"""What a space keeps of a remote: settings, how far each log was, and the keys beside it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from headish.database.query import Connection
+from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
+from headish.remotes.keys import KeyPair, RemoteKey, load_keys, recipient_of
+from headish.rows.remotes import StoredRemote, list_remotes, write_remote
+from headish.values.names import check_name, stored_name
+from headish.values.results.remotes import RemotePlace
+
+
+class RemoteSettings(Struct, frozen=True, omit_defaults=True):
+    """``id`` names the file with the keys, ``device`` the folder of this store's log; both are 16 hex digits by chance.
+    ``key`` is the fingerprint of the key that was confirmed. ``erasures`` is apply, ask or ignore."""
+
+    id: str
+    device: str
+    label: str
+    encrypted: bool = True
+    key: str | None = None
+    names: str = "*"
+    erasures: str = "apply"
+
+
+class SeenLog(Struct, frozen=True, omit_defaults=True):
+    """How far a device's log was when it was last read; ``hash`` is that of its last bundle, in hex. ``erased`` are the
+    erasures that it had made or taken over, ``key`` the fingerprint of the key that it was written with."""
+
+    label: str
+    generation: int = 0
+    number: int = 0
+    hash: str = ""
+    made_at: int = 0
+    recipient: str | None = None
+    erased: tuple[str, ...] = ()
+    key: str | None = None
+
+
+class RemoteState(Struct, frozen=True, omit_defaults=True):
+    """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, and the fingerprint of the key
+    that it was written with. ``seen`` are the logs of the others, by device."""
+
+    own: SeenLog = SeenLog("")
+    pushed: str | None = None
+    key: str | None = None
+    untidy: bool = False
+    seen: dict[str, SeenLog] = {}
+    revoked: tuple[str, ...] = ()
+
+
+class OpenRemote(NamedTuple):
+    """A remote as it is stored."""
+
+    name: bytes
+    url: str
+    settings: RemoteSettings
+    state: RemoteState
+
+    @property
+    def labels(self) -> frozenset[bytes]:
+        """What the devices are called whose logs hold what came from there."""
+        return frozenset(each.label.encode() for each in self.state.seen.values())
+
+
+_decode_settings = msgspec.json.Decoder(RemoteSettings).decode
+_decode_state = msgspec.json.Decoder(RemoteState).decode
+
+
+def read_remotes(connection: Connection, space: int) -> list[OpenRemote]:
+    """The remotes of a space. Raises: CorruptRecord."""
+    return [_opened(each) for each in list_remotes(connection, space)]
+
+
+def read_remote(connection: Connection, space: int, name: str) -> OpenRemote:
+    """The remote of a name. Raises: UnknownRemote, InvalidName, CorruptRecord."""
+    encoded = check_name(name, "remote")
+    found = next((each for each in list_remotes(connection, space) if each.name == encoded), None)
+    if found is None:
+        raise UnknownRemote(name)
+    return _opened(found)
+
+
+def store_remote(connection: Connection, space: int, remote: OpenRemote) -> None:
+    """Keep a remote as it is now."""
+    write_remote(
+        connection,
+        space,
+        remote.name,
+        remote.url.encode(),
+        msgspec.json.encode(remote.settings),
+        msgspec.json.encode(remote.state),
+    )
+
+
+def keys_of(remote: OpenRemote) -> KeyPair | None:
+    """The keys of a remote that this machine has; None of one that is not encrypted, or where the file is gone."""
+    return load_keys(remote.settings.id) if remote.settings.encrypted else None
+
+
+def key_of(remote: OpenRemote) -> RemoteKey | None:
+    """The key that closes a remote's objects, None of one that is not encrypted. Raises: NoRemoteKey."""
+    if not remote.settings.encrypted:
+        return None
+    keys = keys_of(remote)
+    if keys is None or keys.remote is None:
+        raise NoRemoteKey(stored_name(remote.name), waits_of(remote, keys))
+    return RemoteKey(keys.remote)
+
+
+def describe(remote: OpenRemote) -> RemotePlace:
+    """A remote as callers see it."""
+    keys = keys_of(remote)
+    has_key = keys is not None and keys.remote is not None
+    return RemotePlace(
+        name=stored_name(remote.name),
+        url=remote.url,
+        encrypted=remote.settings.encrypted,
+        device=remote.settings.label,
+        names=remote.settings.names,
+        fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
+        recipient=None if keys is None else recipient_of(keys.own),
+        waits="" if has_key or not remote.settings.encrypted else waits_of(remote, keys),
+    )
+
+
+def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
+    """What is to be done before an encrypted remote syncs."""
+    name = stored_name(remote.name)
+    if keys is None:
+        return "its keys are gone from this machine: 'headish remote remove' it and add it again"
+    if remote.settings.key is not None:
+        return f"it takes its key when it syncs, if that is the one that was confirmed: 'headish sync {name}'"
+    return (
+        f"a machine that syncs with it must invite this one: 'headish remote invite {name} {recipient_of(keys.own)}' "
+        f"there, then here what that prints"
+    )
+
+
+def _opened(stored: StoredRemote) -> OpenRemote:
+    try:
+        return OpenRemote(
+            bytes(stored.name), stored.url.decode(), _decode_settings(stored.settings), _decode_state(stored.state)
+        )
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptRecord(f"the remote {stored_name(stored.name)!r}", f"it does not decode ({error})") from None

@@ -1,0 +1,28 @@
+"""Look for keys in what is about to leave the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from headish.bundles.records import TurnRecord
+from headish.content.secrecy import has_shape
+from headish.values.ids import TurnId
+
+
+def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
+    """The ids of the turns in which something has the shape of a key: in what they say, and in what is said of them.
+
+    Cost: nearly every text is ruled out by the few letters that each kind of key has.
+    """
+    for turn in turns:
+        if any(map(_holds_key, (turn.payload, turn.attributes, turn.inherited, turn.system, turn.app, turn.head))):
+            yield turn.id
+
+
+def keeps_path(turn: TurnRecord) -> bool:
+    """Whether a document says where it lay on the machine that stored it."""
+    return turn.system is not None and b'"original_path"' in turn.system
+
+
+def _holds_key(data: bytes | None) -> bool:
+    return data is not None and has_shape(data.decode(errors="replace"))

@@ -1,0 +1,69 @@
+"""The bytes of a bundle, as docs/reference/bundles.md promises them."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+
+from headish.bundles.heads import LogHead, read_head, write_head
+from headish.bundles.records import BundleHeader, BundleKind, SentName, TurnRecord, from_page, to_page
+from headish.bundles.streams import BundleReader, BundleWriter
+from headish.content.hashes import hash_payload
+from headish.errors import InvalidBundle, NotADevice
+from headish.values.ids import TurnId
+
+FIRST, SECOND = TurnId("03haya000000000000000000a"), TurnId("03haya000000000000000000b")
+PAYLOAD = b'[{"type":"text","text":"hi"}]'
+TURN = TurnRecord(
+    FIRST, (), PAYLOAD, hash_payload(PAYLOAD), b"s" * 32, "user", None, None, False, None, None, None, None, b"main"
+)
+NEXT = TURN._replace(id=SECOND, parents=(FIRST,), role="assistant", cache=True, head=None)
+
+
+def write(key: bytes | None = None) -> bytes:
+    file = BytesIO()
+    writer = BundleWriter(file, BundleHeader(made_at=1), key)
+    writer.page([TURN, NEXT], "cursor")
+    writer.end([SentName(b"main", SECOND, b"d" * 32)])
+    return file.getvalue()
+
+
+def test_a_page_says_a_payload_once_and_a_parent_by_its_place() -> None:
+    page = to_page([TURN, NEXT], None)
+    assert page.payloads == (PAYLOAD,)
+    assert [each.parents for each in page.turns] == [(), (0,)]
+    assert from_page(page, "x") == [TURN, NEXT]
+    assert to_page([NEXT], None).turns[0].parents == (FIRST,)
+
+
+def test_the_frames_are_those_of_the_reference() -> None:
+    data = write()
+    assert data.startswith(b"headish-bundle-1\n\x01")
+    reader = BundleReader(BytesIO(data), "x")
+    parts = list(reader.parts())
+    assert [kind for kind, _ in parts] == [BundleKind.PAGE, BundleKind.NAMES]
+    assert reader.header == BundleHeader(made_at=1)
+    assert parts[1][1] == (SentName(b"main", SECOND, b"d" * 32),)
+    assert data == write()
+
+
+def test_sums_under_a_key_are_made_by_who_has_it() -> None:
+    key = b"k" * 32
+    assert from_page(next(BundleReader(BytesIO(write(key)), "x", key).parts())[1], "x") == [TURN, NEXT]
+    for data, theirs in ((write(key), b"o" * 32), (write(), key)):
+        with pytest.raises(NotADevice):
+            BundleReader(BytesIO(data), "x", theirs)
+    with pytest.raises(InvalidBundle):
+        BundleReader(BytesIO(write(key)), "x")
+
+
+def test_a_head_comes_back_and_is_no_bundle() -> None:
+    head = LogHead("a" * 16, "desk", None, 1, 2, b"h" * 32, "cursor", 5, names=(SentName(b"main", FIRST, b"d" * 32),))
+    data = write_head(head, None)
+    assert read_head(data, "x", None) == head
+    for broken in (b"", data[:-1], data + b"x", write()):
+        with pytest.raises(InvalidBundle):
+            read_head(broken, "x", None)
+    with pytest.raises(NotADevice):
+        read_head(data, "x", b"k" * 32)

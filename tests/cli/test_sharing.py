@@ -1,0 +1,96 @@
+"""``bundle``, ``remote``, ``sync``, ``push``, ``pull`` and ``status``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.command import Command
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Command, Command, str]:
+    """Two databases and a folder. Both have their keys in one place, each in a file of its own."""
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    monkeypatch.setenv("HEADISH_PASSPHRASE", "four words of ours")
+    return Command(str(tmp_path / "desk.db")), Command(str(tmp_path / "laptop.db")), (tmp_path / "box").as_uri()
+
+
+def test_a_bundle_goes_and_comes_back(headish: Command, tmp_path: Path) -> None:
+    headish("add", "hello", "-b", "main")
+    cursor = headish("bundle", "create", str(tmp_path / "1")).out.strip()
+    headish("add", "more", "-c", "main")
+    assert headish("bundle", "create", str(tmp_path / "2"), "--since", cursor, "--json").json["turns"] == 1
+    assert "1 turn, 0 proven" in headish("bundle", "verify", str(tmp_path / "2")).err
+    assert headish("bundle", "verify", str(tmp_path / "1"), "--json").json["proven"] == 1
+    other = Command(str(tmp_path / "other.db"))
+    assert "continues turns that are not here" in other.fails("bundle", "apply", str(tmp_path / "2"))
+    assert other("bundle", "apply", str(tmp_path / "1")).err == "1 turn arrived, 0 were here.\nmain: new here\n"
+    assert other("bundle", "apply", str(tmp_path / "2"), "--json").json["stored"] == 1
+    assert "exists already" in headish.fails("bundle", "create", str(tmp_path / "2"))
+    headish("add", "sk-" + "a1B2c3D4e5F6g7H8", "-c", "main")
+    assert "--allow-secrets" in headish.fails("bundle", "create", str(tmp_path / "3"))
+    assert "3 turns" in headish("bundle", "create", str(tmp_path / "3"), "--allow-secrets").err
+
+
+def test_two_machines_sync_and_go_apart(two: tuple[Command, Command, str]) -> None:
+    desk, laptop, url = two
+    desk("add", "hello", "-b", "main")
+    assert "this machine is desk" in desk("remote", "add", "box", url, "--device", "desk", "--passphrase").err
+    assert desk("push").err == "box: 1 turn sent.\n"
+    laptop("remote", "add", "box", url, "--device", "laptop", "--passphrase")
+    assert laptop("pull", "box").err == "box: 1 turn came.\ndesk/main: new here\n"
+    desk("add", "of the desk", "-c", "main")
+    laptop("add", "of the laptop", "-c", "main")
+    [status] = desk("status", "--json").json_lines
+    assert (status["unsent"], status["diverged"]) == (1, [])
+    desk("sync")
+    done = laptop.run("sync")
+    assert done.code == 1
+    assert "headish diff main..desk/main" in done.err
+    assert "[-laptop-]{+desk+}" in laptop("diff", "main..desk/main").out
+    assert laptop("bookmark", "list", "--remotes").out.startswith("desk/main")
+    assert "desk/main goes apart from main" in laptop("status").out
+    assert [each["label"] for each in laptop("remote", "devices", "box", "--json").json_lines] == ["laptop", "desk"]
+    assert "laptop (this machine)" in laptop("remote", "devices", "box").out
+    assert laptop("remote", "list").out == f"box  {url}  encrypted  as laptop\n"
+    laptop("remote", "remove", "box")
+    assert "no remote 'box'" in laptop.fails("sync", "box")
+
+
+def test_a_machine_is_invited_and_taken_out(two: tuple[Command, Command, str]) -> None:
+    desk, laptop, url = two
+    desk("add", "hello", "-b", "main")
+    desk("remote", "add", "box", url, "--device", "desk")
+    added = laptop("remote", "add", "box", url, "--device", "laptop", "--json").json
+    assert "must invite this one" in laptop.fails("sync")
+    confirm = desk("remote", "invite", "box", added["recipient"]).out.split()
+    assert confirm[:4] == ["headish", "remote", "set", "box"]
+    laptop(*confirm[1:])
+    laptop("sync")
+    desk("sync")
+    assert desk("remote", "revoke", "box", "laptop").out.startswith("headish remote set box key=")
+    assert "key=" in laptop.fails("sync")
+    assert "none of key=" in laptop.misused("remote", "set", "box", "colour=red")
+    assert "no recipient" in desk.fails("remote", "invite", "box", "bob")
+
+
+def test_erasures_wait_where_it_is_asked(two: tuple[Command, Command, str]) -> None:
+    desk, laptop, url = two
+    desk("add", "hello", "-b", "main")
+    for each, name in ((desk, "desk"), (laptop, "laptop")):
+        each("remote", "add", "box", url, "--device", name, "--plain")
+        each("sync")
+    desk("sync")
+    desk("erase", "main", "--reason", "mistake", "--yes")
+    desk("sync")
+    assert "not reached: 1 of 2 devices on box" in desk("erasures").out
+    assert "erasures not reached: 1 of 2 devices" in desk("status").out
+    laptop("sync")
+    assert "mistake" in laptop("erasures", "--pending").out
+    assert laptop("erasures", "--apply").err == "Erased 1 turn.\n"
+    assert laptop("erasures", "--pending").err == "Nothing is pending.\n"
+    laptop("sync")
+    desk("sync")
+    assert "not reached" not in desk("erasures").out

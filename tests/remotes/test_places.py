@@ -1,0 +1,114 @@
+"""A place for objects, in a folder and in a bucket, and the keys that close what lies there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headish.errors import InvalidArgument, NotADevice, RemoteUnavailable
+from headish.remotes.keys import (
+    KeyPair,
+    RemoteKey,
+    forget_keys,
+    load_keys,
+    new_secret,
+    recipient_of,
+    save_keys,
+    unwrap,
+    wrap,
+)
+from headish.remotes.objects import ObjectPlace
+
+
+def check_place(place: ObjectPlace) -> None:
+    """What the logs of devices need of a place."""
+    assert (place.list("v1"), place.get("v1/a/head")) == ([], None)
+    assert place.put_new("v1/a/1.hb", b"one")
+    assert not place.put_new("v1/a/1.hb", b"two")
+    place.put("v1/a/head", b"x" * 100_000)
+    place.put("v1/a/head", b"new")
+    assert (place.get("v1/a/1.hb"), place.get("v1/a/head")) == (b"one", b"new")
+    assert place.list("v1") == ["v1/a/1.hb", "v1/a/head"]
+    place.delete("v1/a/1.hb")
+    place.delete("v1/a/1.hb")
+    assert place.list("v1") == ["v1/a/head"]
+
+
+def test_a_folder_holds_objects(tmp_path: Path) -> None:
+    check_place(ObjectPlace((tmp_path / "a folder").as_uri()))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RemoteUnavailable):
+        ObjectPlace((tmp_path / "file" / "x").as_uri())
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket of a server on loopback that behaves as S3 does."""
+    import urllib.request
+
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT": f"http://{host}:{port}",
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    request = urllib.request.Request(f"http://{host}:{port}/histories", method="PUT")
+    urllib.request.urlopen(request).close()
+    yield "s3://histories/mine"
+    server.stop()
+
+
+@pytest.mark.slow
+def test_a_bucket_holds_objects(bucket: str) -> None:
+    check_place(ObjectPlace(bucket))
+    with pytest.raises(RemoteUnavailable):
+        ObjectPlace("s3://nobody-has-this").put("x", b"")
+
+
+def test_only_who_has_the_key_reads_and_nobody_else_is_taken_for_a_device() -> None:
+    key, other = RemoteKey(new_secret()), RemoteKey(new_secret())
+    sealed = key.seal(b"a secret")
+    assert (key.open(sealed, "x"), b"secret" in sealed) == (b"a secret", False)
+    for data in (other.seal(b"a secret"), sealed[:-1], b"", b"age-encryption.org/v1\n"):
+        with pytest.raises(NotADevice):
+            key.open(data, "x")
+    assert (len(key.sums), len(key.fingerprint)) == (32, 32)
+    assert len({key.sums, other.sums, key.fingerprint, other.fingerprint}) == 4
+
+
+def test_a_key_is_wrapped_for_one_machine() -> None:
+    key, own = RemoteKey(new_secret()), new_secret()
+    wrapped = wrap(key, recipient_of(own))
+    assert unwrap(wrapped, own, "x") == key
+    with pytest.raises(NotADevice):
+        unwrap(wrapped, new_secret(), "x")
+    for recipient in ("", "age1", "ssh-ed25519 AAAA", own):
+        with pytest.raises(InvalidArgument, match="no recipient"):
+            wrap(key, recipient)
+
+
+def test_keys_lie_in_a_file_that_its_owner_alone_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    assert load_keys("a") is None
+    save_keys("a", KeyPair("own"))
+    save_keys("a", KeyPair("own", "remote"))
+    assert load_keys("a") == KeyPair("own", "remote")
+    [path] = (tmp_path / "keys").iterdir()
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+    path.write_bytes(os.urandom(20))
+    with pytest.raises(InvalidArgument, match="cannot be read"):
+        load_keys("a")
+    forget_keys("a")
+    forget_keys("a")
+    assert load_keys("a") is None

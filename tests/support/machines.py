@@ -1,0 +1,68 @@
+"""Machines that sync: each a store with keys of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from headish import Store
+
+
+class Machine:
+    """A store of its own, with keys of its own while it is entered."""
+
+    def __init__(self, store: Store, keys: Path, name: str) -> None:
+        self.store, self.keys, self.name = store, keys, name
+
+    def __enter__(self) -> Store:
+        os.environ["HEADISH_KEYS"] = str(self.keys)
+        return self.store
+
+    def __exit__(self, *_: object) -> None:
+        del os.environ["HEADISH_KEYS"]
+
+    def add(self, url: str, **options: Any) -> None:
+        with self as store:
+            store.remotes.add("box", url, device=self.name, **options)
+
+    def sync(self, **options: Any) -> Any:
+        with self as store:
+            return store.remotes.exchange("box", **options)
+
+
+@contextmanager
+def machines(folder: Path) -> Iterator[Callable[..., Machine]]:
+    """What makes machines in a folder; all are closed at the end."""
+    opened: list[Store] = []
+
+    def make(name: str, store: Store | None = None) -> Machine:
+        if store is None:
+            store = Store.open(folder / f"{name}.db", durability="normal")
+            opened.append(store)
+        return Machine(store, folder / f"keys-{name}", name)
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+def url_of(folder: Path) -> str:
+    return folder.as_uri()
+
+
+def invite(host: Machine, guest: Machine, url: str) -> None:
+    """Give a second machine the key of the first."""
+    with guest as store:
+        added = store.remotes.add("box", url, device=guest.name)
+    with host as store:
+        fingerprint = store.remotes.invite("box", added.recipient or "")
+    with guest as store:
+        store.remotes.set("box", key=fingerprint)
+
+
+def objects(folder: Path) -> dict[str, bytes]:
+    """What lies in a folder, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,184 @@
+"""Erasures at a distance: what is erased on one machine is erased on all, and the receipt says until when it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from support.machines import Machine, invite, machines, objects, url_of
+
+SECRET = "a rare ornithological word"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
+    with machines(tmp_path) as make:
+        yield make
+
+
+def three(machine: Any, tmp_path: Path) -> tuple[Machine, Machine, Machine]:
+    desk, laptop, phone = machine("desk"), machine("laptop"), machine("phone")
+    url = url_of(tmp_path / "box")
+    desk.add(url)
+    for each in (laptop, phone):
+        invite(desk, each, url)
+    return desk, laptop, phone
+
+
+def not_reached(each: Machine) -> list[tuple[str, ...]]:
+    with each as store:
+        return list(store.remotes.not_reached().values())
+
+
+class TestThreeMachines:
+    def test_it_goes_everywhere_and_the_receipt_says_when_it_has(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, phone = three(machine, tmp_path)
+        turn = laptop.store.add_turn(SECRET, bookmark="main")
+        laptop.store.add_turn("behind it", continues="main")
+        for each in (laptop, desk, phone, desk):
+            each.sync()
+        before = objects(tmp_path / "box")
+        desk.store.erase(turn.id, reason="told in error", by="Ann")
+        assert not_reached(desk) == [("3 of 3 devices on box",)]
+        desk.sync()
+        assert not_reached(desk) == [("2 of 3 devices on box",)]
+        assert laptop.sync().pulled.erased == 1
+        desk.sync()
+        assert not_reached(desk) == [("1 of 3 devices on box",)]
+        phone.store.add_turn("meanwhile", bookmark="phone")  # it was away
+        assert phone.sync().pulled.erased == 1
+        for _ in range(2):
+            for each in (desk, laptop, phone):
+                each.sync()
+        assert [not_reached(each) for each in (desk, laptop, phone)] == [[], [], []]
+        for each in (desk, laptop, phone):
+            found = each.store.get(turn.id)
+            assert found.erased is not None
+            [receipt] = [receipt for receipt in each.store.erasures if receipt.scope != "scrub"]
+            assert (receipt.reason, receipt.by) == ("told in error", "Ann")
+            assert each.store.verify().problems == ()
+        assert not set(before) & {path for path in objects(tmp_path / "box") if path.endswith(".hb")} - {
+            path for path, data in objects(tmp_path / "box").items() if data == before.get(path)
+        }
+
+    def test_what_is_erased_before_it_arrives_arrives_as_erased(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, phone = three(machine, tmp_path)
+        plain = phone.store.add_turn(SECRET, bookmark="main", meta={"mine": SECRET}, key="k")
+        bare = phone.store.add_turn(SECRET + "!", continues="main", attributes={"speaker": "Ann"})
+        phone.sync()
+        old = [path for path in objects(tmp_path / "box") if "keys" not in path]
+        desk.sync()
+        desk.store.erase(plain.id, reason="r", meta=True)
+        desk.store.erase(bare.id, reason="r")
+        desk.sync()
+        for path in old:  # the phone's log comes to the laptop later than the desk's
+            (tmp_path / "box" / path).rename(tmp_path / path.replace("/", "_"))
+        laptop.sync()
+        for path in old:
+            (tmp_path / path.replace("/", "_")).rename(tmp_path / "box" / path)
+        with laptop as store:
+            for seen in store.turns():
+                assert (seen.id, seen.erased is not None) == (seen.id, True)
+        laptop.sync()
+        assert {turn.id for turn in laptop.store.turns()} == {plain.id, bare.id}
+        assert all(turn.erased is not None for turn in laptop.store.turns())
+        assert SECRET.encode() not in (tmp_path / "laptop.db").read_bytes()
+        assert [each.store.verify().problems for each in (desk, laptop, phone)] == [(), (), ()]
+
+    def test_barred_words_are_barred_everywhere(self, machine: Any, tmp_path: Path) -> None:
+        from headish.errors import BarredContent
+
+        desk, laptop, phone = three(machine, tmp_path)
+        turn = desk.store.add_turn(SECRET, bookmark="main")
+        phone.store.add_turn(SECRET, bookmark="other")
+        desk.store.erase(turn.id, reason="r", content=True)
+        for _ in range(3):
+            for each in (desk, laptop, phone):
+                each.sync()
+        for each in (desk, laptop, phone):
+            with pytest.raises(BarredContent):
+                each.store.add_turn(SECRET)
+            assert each.store.get("other").erased is not None
+            assert each.store.verify().problems == ()
+
+    def test_nothing_of_a_secret_is_left_in_any_object_or_file(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop = machine("desk"), machine("laptop")
+        url = url_of(tmp_path / "box")
+        for each in (desk, laptop):
+            each.add(url, plain=True)
+            with each as store:
+                store.remotes.set("box", erasures="apply")
+        laptop.store.add_turn(SECRET, bookmark="main", meta={"mine": SECRET}, inherited={"mine": SECRET}, key=SECRET)
+        laptop.store.add_document((SECRET + "\n").encode() * 200, name=SECRET, continues="main")
+        laptop.store.conversations.set("main", title=SECRET)
+        for each in (laptop, desk):
+            each.sync()
+        assert texts_in(tmp_path / "box") > 0
+        desk.store.erase("main", scope="thread", reason="r", meta=True)
+        for _ in range(3):
+            for each in (desk, laptop):
+                each.sync()
+        assert texts_in(tmp_path / "box") == 0
+        for each in (desk, laptop):
+            each.store.close()
+            for path in tmp_path.glob(f"{each.name}.db*"):
+                assert SECRET.encode() not in path.read_bytes(), path
+        with Store.open(tmp_path / "laptop.db") as store:
+            store.add_turn(SECRET, bookmark="again")  # said anew, it is readable
+            assert store.text("again") == SECRET
+
+
+class TestWhoMayErase:
+    def test_a_plain_place_asks_first(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop = machine("desk"), machine("laptop")
+        for each in (desk, laptop):
+            each.add(url_of(tmp_path / "box"), plain=True)
+        turn = desk.store.add_turn("mine", bookmark="main")
+        for each in (desk, laptop):
+            each.sync()
+        desk.store.erase(turn.id, reason="r")
+        desk.sync()
+        assert laptop.sync().pulled.erased == 0
+        assert laptop.store.text(turn.id) == "mine"
+        with laptop as store:
+            assert [receipt.reason for receipt in store.remotes.pending_erasures()] == ["r"]
+            assert store.remotes.erase_pending() == 1
+            assert store.remotes.pending_erasures() == []
+        assert laptop.store.get(turn.id).erased is not None
+        for each in (laptop, desk):
+            each.sync()
+        assert (not_reached(desk), laptop.store.verify().problems) == ([], ())
+
+    def test_who_ignores_keeps_and_is_told_of(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, phone = three(machine, tmp_path)
+        with laptop as store:
+            store.remotes.set("box", erasures="ignore")
+        turn = desk.store.add_turn("mine", bookmark="main")
+        for each in (desk, laptop):
+            each.sync()
+        desk.store.erase(turn.id, reason="r")
+        for _ in range(2):
+            for each in (desk, laptop, phone):
+                each.sync()
+        assert laptop.store.text(turn.id) == "mine"
+        assert not_reached(desk) == [("1 of 3 devices on box",)]
+        assert phone.store.get(turn.id).erased is not None
+
+
+def texts_in(folder: Path) -> int:
+    """How many plain objects hold the secret, whatever they are packed in."""
+    from io import BytesIO
+
+    from headish.bundles.heads import HEAD
+    from headish.bundles.records import BUNDLE
+    from headish.content.frames import read_frames
+
+    found = 0
+    for path, data in objects(folder).items():
+        format = HEAD if path.endswith("head") else BUNDLE
+        found += any(SECRET in repr(value) for _, value in read_frames(BytesIO(data), path, format))
+    return found
