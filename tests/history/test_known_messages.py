@@ -122,7 +122,7 @@ class TestWhatLooksAlike:
 
 class TestOptionsOfHeadish:
     def test_are_read_each_time(self, reads: list[str]) -> None:
-        said = {**NEUTRAL[0], "said_at": "2024-05-01T00:00:00Z"}
+        said = {**NEUTRAL[0], "said_at": 1_714_521_600_000}
         for each in (said, {**NEUTRAL[0], "cache": True}, {**NEUTRAL[0], "key": "k"}, {"message": NEUTRAL[0]}):
             for _ in range(2):
                 reads.clear()
