@@ -23,6 +23,8 @@ needs_chromedriver = pytest.mark.skipif(
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    "--window-size=1280,1000",
+    "--force-prefers-reduced-motion",  # what is clicked has to stand still
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )  # fmt: skip
 
@@ -46,13 +48,13 @@ def driving(profile: Path) -> Iterator[Any]:
         driver.quit()
 
 
-def look(driver: Any, *, width: int, height: int = 900, dark: bool = False, motion: bool = True) -> None:
-    """Set the size of the window, and what the person prefers."""
+def look(driver: Any, *, width: int, height: int = 900, dark: bool = False) -> None:
+    """Set the size of what is seen, and which theme the person prefers."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = [
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-        {"name": "prefers-reduced-motion", "value": "no-preference" if motion else "reduce"},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
     ]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 

@@ -49,7 +49,8 @@ class House(NamedTuple):
 def browser(served: Served) -> Any:
     """A client that is logged in and asks for pages."""
     client = served.client()
-    client.headers["accept"] = "text/html"
+    # What a browser sends with a form of a page that names no referrer.
+    client.headers |= {"accept": "text/html", "origin": "null"}
     return client
 
 
