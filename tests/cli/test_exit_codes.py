@@ -106,7 +106,8 @@ def test_a_malformed_headish_name_or_format_is_2_and_nothing_else_of_headish(fil
     ("export", "nobody", "--to", "chat"), ("title", "nobody"), ("pin", "nobody"), ("find", "nokey"),
     ("add", "x", "-c", "nobody"), ("bookmark", "rm", "nobody"), ("ptr", "show", "nobody"), ("import", "nofile"),
     ("restore", "nofile", "new.db"), ("record", "nofile"), ("doc", "nofile"),
-    ("convert", "nofile", "--to", "2.2"), ("--space", "nobody", "log"), ("verify", "--space", "nobody"), ("spaces", "rm", "nobody"),
+    ("convert", "nofile", "--to", "2.2"), ("--space", "nobody", "log"), ("verify", "--space", "nobody"),
+    ("spaces", "rm", "nobody"),
     ("edit", "nobody", "x"), ("erase", "nobody", "--reason", "r"), ("undo", "nobody"), ("diff", "main", "nobody"),
 ])  # fmt: skip
 def test_what_is_not_there_is_1(filled: Command, words: tuple[str, ...]) -> None:
