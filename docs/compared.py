@@ -6,6 +6,7 @@ are the lines of ``make bench-peers`` that stand in ``figures/peers.txt``.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,14 +14,26 @@ ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "figures" / "peers.txt"
 NOTE = "<!-- Written by docs/generate.py; change docs/compared.py or docs/figures/peers.txt, `make docs`. -->"
 
+PINNED = ROOT / "requirements" / "peers.txt"
+
+
+class Compared(NamedTuple):
+    """A peer: in which version its sources were read for the table of features, and the package that is measured."""
+
+    name: str
+    read: str
+    package: str | None = None
+
+
 PEERS = (
-    "gpt2099 0.6, xs 0.13",
-    "llm 0.32",
-    "Agents SDK 0.22",
-    "LangGraph checkpoint 4.2",
-    "ADK 1.4",
-    "Pydantic AI 2.68",
+    Compared("gpt2099, xs", "gpt2099 0.6, xs 0.13"),
+    Compared("llm", "0.32", "llm"),
+    Compared("Agents SDK", "0.22", "openai-agents"),
+    Compared("LangGraph checkpoint", "4.2", "langgraph-checkpoint-sqlite"),
+    Compared("ADK", "1.4", "google-adk"),
+    Compared("Pydantic AI", "2.68"),
 )
+MEASURED_ALONE = Compared("LangChain's community package", "", "langchain-community")
 
 
 class Feature(NamedTuple):
@@ -129,7 +142,7 @@ FEATURES = (
         ("its own", "its own", "yes", "yes", "yes", "none: in memory"),
     ),
 )  # fmt: skip
-"""Read in the sources of these versions; what they do not have, they may have now."""
+"""Read in the sources of those versions; what they do not have, they may have now."""
 
 BETTER = """
 - **gpt2099 and xs** run programs when something is written (actions, services), and serve their store over HTTP and
@@ -147,8 +160,8 @@ BETTER = """
 
 PAGE = """# Beside other stores of conversations
 
-What each has that people miss in the others, and what it costs. The cells are short; the sources were read in the
-versions above them, in 2026. A test holds each line true of headish; `docs/compared.py` names it.
+What each has that people miss in the others, and what it costs. The cells are short; the sources were read in 2026, in
+[these versions](#versions). A test holds each line true of headish; `docs/compared.py` names it.
 
 {features}
 
@@ -166,6 +179,13 @@ processor's, of `make bench-peers BENCH="--quick --cpu"`: what is waited for on 
 `append` is one turn a call, `bulk` a turn of a hundred in one call, `load` a thread with a new object. In `put` and
 `get`, LangGraph's adapter of headish stands beside LangGraph's own saver: a step of a graph that says one message,
 at that step. A put of ours at step 400 takes {own} times what it takes at step 100.
+
+## Versions
+
+The features were read in one version of each, and the speed is measured with the version that `requirements/peers.txt`
+pins, also on the page about [performance](performance.md). Where the two differ, a feature may have come since.
+
+{versions}
 """
 
 TITLES = {
@@ -181,12 +201,13 @@ def write_compared() -> str:
     """The page."""
     figures = [dict(field.split("=", 1) for field in line.split()) for line in FIGURES.read_text("utf-8").splitlines()]
     own = next(each["own"] for each in figures if "own" in each)
-    page = PAGE.format(features=_features(), better=BETTER.strip(), figures=_figures(figures), own=own)
+    page = PAGE.format(features=_features(), better=BETTER.strip(), figures=_figures(figures), own=own,
+                       versions=_versions())  # fmt: skip
     return page.replace("\n", f"\n\n{NOTE}\n", 1)
 
 
 def _features() -> str:
-    rows = [("", "headish", *PEERS), ("---",) * (len(PEERS) + 2)]
+    rows = [("", "headish", *(peer.name for peer in PEERS)), ("---",) * (len(PEERS) + 2)]
     rows += [(each.name, f"**{each.ours}**", *each.theirs) for each in FEATURES]
     return _table(rows)
 
@@ -198,6 +219,20 @@ def _figures(figures: list[dict[str, str]]) -> str:
     rows = [("peer", *names), ("---",) * (len(names) + 1)]
     rows += [(TITLES[peer], *(found.get((peer, name), "") for name in names)) for peer in peers]
     return _table(rows)
+
+
+def _versions() -> str:
+    rows = [("", "features read in", "speed measured with"), ("---",) * 3]
+    rows += [(each.name, each.read, _measured(each)) for each in (*PEERS, MEASURED_ALONE)]
+    return _table(rows)
+
+
+def _measured(peer: Compared) -> str:
+    if peer.package is None:
+        return ""
+    found = re.search(rf"^{peer.package}(?:\[.*\])?==(\S+)", PINNED.read_text("utf-8"), re.MULTILINE)
+    assert found, f"{PINNED.name} has no {peer.package}"
+    return f"`{peer.package}` {found[1]}"
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

@@ -78,6 +78,12 @@ def record(bench: Bench) -> None:
         )
         check(plain.load(table)[:turns], said)
     report(f"record_{turns}", ours, least, of=PLAIN, unit="us_per_known", goal_headish_us="<=10")
+    with Store.open(bench.path("record-api")) as store:
+        store.record([as_api(each) for each in said], bookmark="main", form="anthropic")
+        api = bench.alternate(
+            lambda: record_growing(lambda known: record_api(store, known), said, times) / turns,
+        )
+    report(f"record_api_{turns}", *api, ours, of="plain_messages", unit="us_per_known", goal_headish_us="<=15")
 
 
 def record_growing(work: Callable[[list[Said]], None], said: list[Said], times: int) -> float:
@@ -92,6 +98,16 @@ def sent(said: Said) -> dict[str, Any]:
 
 def record_one(store: Store, listed: list[Said]) -> None:
     if store.record([sent(each) for each in listed], bookmark="main").added != 1:
+        raise SystemExit("record did not store one turn")
+
+
+def as_api(said: Said) -> dict[str, Any]:
+    """A turn as the client of an API sends it, all of it in blocks."""
+    return {"role": "assistant" if said.role == "assistant" else "user", "content": said.content}
+
+
+def record_api(store: Store, listed: list[Said]) -> None:
+    if store.record([as_api(each) for each in listed], bookmark="main", form="anthropic").added != 1:
         raise SystemExit("record did not store one turn")
 
 

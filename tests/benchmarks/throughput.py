@@ -26,6 +26,7 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     capture_N          the same for an answer that arrives event by event
     open_calls_N       the calls of the last turn of such a thread
     record_N           N known messages and a new one, for each known message
+    record_api_N       the same as the client of an API sends them, beside plain texts
     verify_growth      verify, a turn, in a store of 1,000,000 turns; the limit is one of 10,000
     heads_page         50 heads in the same stores; stats_growth, bookmarks_page, bookmarks_recent_page likewise
     bookmark_lookup    find a turn by its name among 10,000 names

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store, Turn
-from headish.content.hashes import DigestFields, digest_turn, seal_entry, seal_object, seal_record, seal_turn
+from headish.content.hashes import DigestFields, digest_turn, seal_call, seal_entry, seal_object, seal_record, seal_turn
 from support.dags import dags
 from support.places import Place
 from support.shared import OASST, needs_shared
@@ -66,6 +66,8 @@ class TestVectors:
         assert seal_record(subject.encode(), int(revision), int(milliseconds), data.encode()).hex() == seal
         (change, seq, subject, milliseconds), seal = rows.pop("log of conversations")
         assert seal_entry(int(change), int(seq), subject.encode(), int(milliseconds)).hex() == seal
+        (id, milliseconds, *fields, data), seal = rows.pop("call")
+        assert seal_call(id, int(milliseconds), [each.encode() for each in fields], data.encode()).hex() == seal
         assert not rows
 
     def test_there_are_vectors_for_every_field(self) -> None:

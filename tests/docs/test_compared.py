@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -28,3 +29,11 @@ def test_every_figure_is_of_a_peer_that_has_a_title() -> None:
     lines = compared["FIGURES"].read_text("utf-8").splitlines()
     assert lines
     assert all(dict(field.split("=", 1) for field in line.split())["peer"] in compared["TITLES"] for line in lines)
+
+
+def test_the_page_of_speed_names_no_version_of_a_peer() -> None:
+    """One table has them, from the pins of what is measured."""
+    page = (ROOT / "docs" / "explanation" / "performance.md").read_text("utf-8")
+    peers = r"Agents SDK|SqliteSaver`|SQLChatMessageHistory`|LogStore`|\bllm|ADK"
+    assert re.findall(rf"(?:{peers}) \d[\d.]*", page) == []
+    assert "openai-agents` 0." in (ROOT / "docs" / "explanation" / "compared.md").read_text("utf-8")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from headish import Store
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, UnknownTurn
 from headish.history.reading.find import find_turn
+from headish.history.writing.messages import _message_draft
 from headish.history.writing.record import (
     TWINS_TRIED,
     ListMatch,
@@ -21,7 +22,6 @@ from headish.history.writing.record import (
     thread_roots,
 )
 from headish.rows.bookmarks import find_bookmark
-from headish.store.writing.add import _message_draft
 from headish.values.grammar import parse_headish
 from support.growing import grow, texts
 from support.insides import counted_statements, counted_steps, dump, read, unchanged

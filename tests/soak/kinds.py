@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soak import importing, keeping, ownership, rounds
+from soak import gateways, importing, keeping, ownership, rounds
 from soak.rounds import Round, Soak
 
 KINDS: dict[str, Callable[[Soak], Round]] = {
@@ -22,4 +22,5 @@ KINDS: dict[str, Callable[[Soak], Round]] = {
     "restores": keeping.kill_restores,
     "follows": keeping.kill_followers,
     "imports": importing.kill_imports,
+    "gateways": gateways.kill_servers,
 }

@@ -26,13 +26,14 @@ fixed for good.
 
                 "headish-rest-1", role, type, content type, cache, key, supersedes
 
-``object``, ``record``, ``entry``
-            over a row that no turn covers: an object of a program, what is said of a conversation, and a row of the log
-            that says when something was said: the netstrings of ::
+``object``, ``record``, ``entry``, ``call``
+            over a row that no turn covers: an object of a program, what is said of a conversation, a row of the log
+            that says when something was said, and a call that passed the gateway: the netstrings of ::
 
                 "headish-object-1", kind, key, revision, milliseconds, data
                 "headish-record-1", subject, revision, milliseconds, data
                 "headish-record-log-1", number of the change, commit number, subject, milliseconds
+                "headish-call-1", id, milliseconds, client, session, lane, tip, answer, response, data
 
 ``mark``    over a name of a bookmark that was erased, for its receipt: the netstrings of ::
 
@@ -60,6 +61,7 @@ MOVE_LOG, DEFINITION_LOG, SPACE_LOG = b"headish-log-1", b"headish-definition-1",
 """What is logged: the moves of a name, the definitions under a name, the names of a space."""
 RECEIPT_VERSION, REST_VERSION, NAME_VERSION = b"headish-erasure-1", b"headish-rest-1", b"headish-name-1"
 OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-record-1", b"headish-record-log-1"
+CALL_VERSION = b"headish-call-1"
 
 
 class DigestFields(Struct, frozen=True, gc=False):
@@ -146,6 +148,13 @@ def seal_record(subject: bytes, revision: int, milliseconds: int, data: bytes) -
 def seal_entry(change: int, seq: int, subject: bytes, milliseconds: int) -> bytes:
     """The seal of a row of the log of what is said, 32 bytes. That a row is missing shows in the numbers of changes."""
     return blake3(_netstrings([ENTRY_VERSION, b"%d" % change, b"%d" % seq, subject, b"%d" % milliseconds])).digest()
+
+
+def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:
+    """The seal of a call, 32 bytes. ``texts`` are its client, session, lane, tip, answer and response, None where
+    absent."""
+    told = [each or b"" for each in texts]
+    return blake3(_netstrings([CALL_VERSION, id.encode(), b"%d" % milliseconds, *told, data])).digest()
 
 
 def chain_receipt(before: bytes, receipt: bytes) -> bytes:

@@ -142,6 +142,19 @@ def hide_secrets(value: Any, name: str = "") -> Any:
     return value
 
 
+def hide_shapes(value: Any) -> Any:
+    """``hide_secrets`` that looks at no names: for what people and models say, where a password may be a word."""
+    if isinstance(value, str):
+        return _hide_shapes(value)
+    if isinstance(value, Mapping):
+        made = {_hide_shapes(key): hide_shapes(item) for key, item in value.items()}
+        return value if all(made.get(key) is item for key, item in value.items()) else made
+    if isinstance(value, list | tuple):
+        listed = [hide_shapes(item) for item in value]
+        return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
+    return value
+
+
 def _hide_shapes(text: str) -> str:
     """A text without what looks like a key; of a private key all that stands between its first line and its last."""
     if not _has_shape(text):

@@ -11,6 +11,7 @@ REVISIONS = (
     "headish_0004",
     "headish_0005_search",
     "headish_0006_seals",
+    "headish_0007_calls",
 )
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
@@ -20,6 +21,8 @@ REVISION = REVISIONS[-1]
 _TABLES = {
     "space": "id* name:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
+    "call": "id*:text milliseconds client:blob session?:blob lane?:blob tip?:text answer?:text response?:blob "
+    "data:blob seal:blob",
     "conversation": "subject*:blob revision archived pinned key?:blob data:blob milliseconds seal:blob",
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
     "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",

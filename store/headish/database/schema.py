@@ -293,6 +293,29 @@ stream_chunk = Table(
 """The journal of an answer: its events as they came, JSON lines, several to a chunk. Gone once the turn is stored."""
 
 
+call = Table(
+    "call",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    Column("client", LargeBinary, nullable=False),
+    Column("session", LargeBinary),
+    Column("lane", LargeBinary),
+    Column("tip", Id),
+    Column("answer", Id),
+    Column("response", LargeBinary),
+    Column("data", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "id"),
+    sqlite_with_rowid=False,
+)
+"""What passed the gateway: a row for each request, and nothing that was said. ``milliseconds`` is when it came.
+``lane`` is the key of its conversation, ``tip`` the last turn that it sent, ``answer`` the turn of its answer, and
+``response`` the id that the provider gave that. ``data`` is JSON: status, usage, times, sizes, and how the request was
+written where its turns do not say it. ``seal`` is a hash of the row."""
+
+
 def _sparse(name: str, table: Table, condition: str, *columns: str, unique: bool = False) -> Index:
     only = text(condition)
     listed = (table.c[each] for each in columns)
@@ -314,6 +337,11 @@ conversation_key = _sparse("conversation_key", conversation, "key IS NOT NULL", 
 bookmark_recent = _sparse("bookmark_recent", bookmark, "recent >= 0", "space", "recent")
 bookmark_place = _sparse("bookmark_place", bookmark, "own = 0", "space", "chain", "pos")
 """The names that were set onto a turn. Those that moved with their turn stand in the turn."""
+
+call_lane = _sparse("call_lane", call, "lane IS NOT NULL", "space", "lane", "id")
+call_tip = _sparse("call_tip", call, "tip IS NOT NULL", "space", "tip")
+call_answer = _sparse("call_answer", call, "answer IS NOT NULL", "space", "answer")
+call_response = _sparse("call_response", call, "response IS NOT NULL", "space", "response")
 
 bookmark_log_change = _sparse("bookmark_log_change", bookmark_log, "change IS NOT NULL", "space", "change")
 definition_change = Index("definition_change", definition.c.space, definition.c.change)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection
+from headish.rows.calls import forget_calls
 from headish.rows.keys import turns_by_ids
 from headish.rows.objects import KNOWN, remove_objects
 from headish.searching.index import forget_entries
@@ -32,6 +33,10 @@ def _forget_words(connection: Connection, space: int, ids: Sequence[TurnId]) -> 
     forget_entries(connection, space, turns_by_ids(connection, space, ids).values())
 
 
+def _forget_no_more(connection: Connection, space: int) -> None:
+    """The rows of a table go with their space."""
+
+
 def forget_imports(connection: Connection, space: int) -> None:
     """Forget which exports were imported: hashes of their words, and keys. An import then looks at each message."""
     remove_objects(connection, space, KNOWN, b"")
@@ -40,10 +45,12 @@ def forget_imports(connection: Connection, space: int) -> None:
 REPEATING: tuple[Repeating, ...] = (
     Repeating("search index", _forget_words, forget_index),
     Repeating("known exports", lambda connection, space, ids: forget_imports(connection, space), forget_imports),
+    Repeating("calls", forget_calls, _forget_no_more),
 )
 """The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
 
 GOES, GOES_WITH_META = "goes", "goes with `--meta`"
+OF_CALLS = "goes with the turn that the call sent last, or got as its answer"
 OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a title that repeats a turn"
 OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
 DEFINED = "stays in the history of pointers and tools, also when it is removed; it goes with its space"
@@ -81,6 +88,15 @@ COLUMNS: dict[str, str] = {
     "bookmark_log.name": WHOLE,
     "bookmark_log.running": PROOF,
     "bookmark_log.was": WHOLE,
+    "call.id": PROOF,
+    "call.client": OF_CALLS,
+    "call.session": OF_CALLS,
+    "call.lane": OF_CALLS,
+    "call.tip": PROOF,
+    "call.answer": PROOF,
+    "call.response": OF_CALLS,
+    "call.data": OF_CALLS,
+    "call.seal": PROOF,
     "record_log.subject": WHOLE,
     "record_log.seal": PROOF,
     "definition.kind": PROOF,

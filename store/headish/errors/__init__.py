@@ -12,6 +12,7 @@
     │   ├── UnknownPointer        no provider pointer of that name, or a request that names no provider
     │   ├── UnknownServer         no tools are stored for a server that the thread names
     │   ├── UnknownStream         no stream of that id
+    │   ├── UnknownCall           no call of that id (a KeyError too)
     │   ├── UnknownObject         no object of that kind and key
     │   ├── UnknownBatch          no batch of that name
     │   ├── UnknownErasure        no erasure of that number

@@ -92,6 +92,14 @@ class UnknownStream(InputError):
         super().__init__(f"no stream {stream!r} is known in this space")
 
 
+class UnknownCall(InputError, KeyError):
+    """No call of this id passed the gateway into this space, or what it said was erased."""
+
+    def __init__(self, call: str) -> None:
+        self.call = call
+        super().__init__(f"no call {call!r} is known in this space")
+
+
 class UnknownObject(InputError, KeyError):
     """No object of this kind has this key."""
 

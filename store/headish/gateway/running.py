@@ -35,6 +35,7 @@ CLOSE_SECONDS = 5.0
 TOLD_SECONDS = 60.0
 """How often the gateway says that calls are not recorded, while they are not."""
 CONNECT_SECONDS = 30.0
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
 
@@ -182,8 +183,9 @@ def run_gateway(settings: GatewaySettings, listener: socket.socket) -> None:
 
 async def _serve(settings: GatewaySettings, listener: socket.socket) -> None:
     ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)  # which whoever starts it may hold back until here
     async with open_gateway(settings, listener) as gateway:
         telling = asyncio.create_task(gateway.tell(lambda line: print(line, file=sys.stderr, flush=True)))
         await ended.wait()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headish.store.asking.tools import Tools
     from headish.store.connections import Isolation
     from headish.store.keeping.bookmarks import Bookmarks
+    from headish.store.keeping.calls import Calls
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
@@ -302,6 +303,13 @@ class Store(Space):
         from headish.store.keeping.objects import Objects
 
         return Objects(self)
+
+    @property
+    def calls(self) -> Calls:
+        """The calls that passed the gateway."""
+        from headish.store.keeping.calls import Calls
+
+        return Calls(self)
 
     @property
     def batches(self) -> Batches:

@@ -19,6 +19,7 @@ from headish.searching.checking import check_index
 from headish.values.results.reports import Problem, Report
 from headish.verify.beside import check_conversations, check_objects, check_record_log
 from headish.verify.bookmarks import check_bookmarks
+from headish.verify.calls import check_calls
 from headish.verify.changes import check_changes, check_names
 from headish.verify.erasures import check_receipts
 from headish.verify.providers import check_providers
@@ -41,6 +42,7 @@ CHECKS: dict[str, Check] = {
     "objects": check_objects,
     "conversations": check_conversations,
     "log of conversations": check_record_log,
+    "calls": check_calls,
     "erasures": check_receipts,
     "changes": check_changes,
     "names of the space": check_names,

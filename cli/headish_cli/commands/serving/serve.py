@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from headish_cli.commands.serving.running import print_variables
 from headish_cli.options import GlobalOptions, pass_settings
 from headish_cli.printing.output import Told, say
 
@@ -22,6 +23,8 @@ PORTS = click.IntRange(0, 65535)
 @click.option("--require-record", is_flag=True, help="Refuse calls that cannot be recorded, with status 503.")
 @click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN",
               help="Pass what a page or an app of this origin sends.")  # fmt: skip
+@click.option("--env", "tool", metavar="TOOL",
+              help="Print how TOOL is to be started to talk through the running gateway; serve nothing.")  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
               help="The address to listen on; any but loopback needs --behind-proxy.")  # fmt: skip
@@ -35,6 +38,7 @@ def serve_command(
     settings: GlobalOptions,
     upstreams: tuple[str, ...],
     open_page: bool,
+    tool: str | None,
     host: str,
     behind_proxy: tuple[str, ...],
     **given: Any,
@@ -45,6 +49,9 @@ def serve_command(
     http://127.0.0.1:8322/anthropic, /openai/v1, /gemini, /ollama, or /to/POINTER. Its conversations appear in
     'headish list'. Ctrl-C ends the server: calls that have begun get 30 seconds, and what passed is stored.
     """
+    if tool is not None:
+        print_variables(settings, tool)
+        return
     try:
         from headish.serve.processes.settings import ServeSettings
         from headish.serve.processes.supervising import run_server

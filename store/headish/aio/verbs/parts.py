@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headish.store.asking.tools import Tools
     from headish.store.asking.unfinished import Fetched
     from headish.store.keeping.bookmarks import Bookmarks
+    from headish.store.keeping.calls import Calls
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
     from headish.values.names import Absent
     from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
+    from headish.values.results.calls import PassedCall
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
@@ -115,6 +117,25 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         """Move a name back by ``n`` turns along first parents; the turns that left it, oldest first. They stay
         stored."""
         return await self._finish(self.sync.undo, name=name, n=n, expect=expect)
+
+
+class AsyncCalls(Front["Calls"]):
+    """For asyncio: the calls of a space that passed the gateway of ``headish serve``, a row for each request."""
+
+    async def body(self, id: str) -> dict[str, Any]:
+        """The body of a call's request, equal as JSON to what the client sent, but for what looked like a key."""
+        return await self._finish(self.sync.body, id=id)
+
+    async def get(self, id: str) -> PassedCall:
+        """The call with this id. Raises: UnknownCall, CorruptRecord."""
+        return await self._finish(self.sync.get, id=id)
+
+    async def list(
+        self, name: str | None = None, *, before: str | None = None, limit: int = 100
+    ) -> builtins.list[PassedCall]:
+        """The calls, the newest first; with ``name`` those of the conversation of a bookmark. ``before`` is the id of a
+        call: only older ones."""
+        return await self._finish(self.sync.list, name=name, before=before, limit=limit)
 
 
 class AsyncConversations(Front["Conversations"]):

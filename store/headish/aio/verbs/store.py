@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Opening, Turns
-from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
+from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncStreams, AsyncTools
 from headish.aio.opening import StoreFront
 from headish.aio.streams import AsyncStream
 
@@ -142,6 +142,11 @@ class StoreVerbs(StoreFront):
     def bookmarks(self) -> AsyncBookmarks:
         """The names of the space, and the turns that they name."""
         return AsyncBookmarks(self.sync.bookmarks)
+
+    @property
+    def calls(self) -> AsyncCalls:
+        """The calls that passed the gateway."""
+        return AsyncCalls(self.sync.calls)
 
     def capture(
         self, headish: Asked, provider: str, *, replaces: Turn | None = None, lease_seconds: float = 30.0

@@ -5,8 +5,9 @@ Each reading is proved at once: what is written of the blocks, with the differen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from headish.content import strictjson
 from headish.content.forms.layout import find_difference
@@ -18,6 +19,8 @@ from headish.values.blocks import Block, ContentBlock, Other, ProviderBlock
 from headish.values.caches import Cache, longest, plausible_cache
 from headish.values.messages import Message
 
+T = TypeVar("T")
+Through: TypeAlias = "Callable[[str, list[Any], Callable[[list[Any]], Read | Any]], T]"
 OPTIONS = ("cache", "attributes", "meta", "said_at", "key")
 """Keys of headish's own that may stand beside ``role`` and ``content``; no API has them."""
 WRAPPED = "message"
@@ -44,12 +47,18 @@ def read_list(messages: Any, name: str | None = None) -> list[Read | Any]:
 
     ``name`` is the form, else the shape tells it. Raises: InvalidContent, InvalidArgument, UnknownFormat.
     """
+    return read_through(messages, name, lambda _, run, read: read(run))
+
+
+def read_through(messages: Any, name: str | None, through: Through[T]) -> list[T]:
+    """``read_list``, turn by turn through a function: it is given how the entries of a turn are read, the entries, and
+    what reads them. Two that are read alike have equal names of the way. Raises: as ``read_list``."""
     form = None if name is None else find_form(name)
     if isinstance(messages, Mapping):
-        return _read_body(messages, form)
+        return _read_body(messages, form, through)
     if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
         raise InvalidArgument("messages are a list, or the body of a request that holds one")
-    return _read_entries([_plain(each) for each in messages], form)
+    return _read_entries([_plain(each) for each in messages], form, through)
 
 
 def read_turn(content: Any, turn: Mapping[str, Any]) -> Read | None:
@@ -94,7 +103,7 @@ def _is_item(part: Any) -> bool:
     return "role" in part or tell_form([{"type": part.get("type")}]) is FORMS["responses"]
 
 
-def _read_body(body: Mapping[str, Any], form: Form | None) -> list[Read | Any]:
+def _read_body(body: Mapping[str, Any], form: Form | None, through: Through[T]) -> list[T]:
     given = _plain(body)
     forms = [form] if form is not None else FORMS.values()
     name = next((each.list_name for each in forms if isinstance(given.get(each.list_name), list | str)), None)
@@ -111,12 +120,15 @@ def _read_body(body: Mapping[str, Any], form: Form | None) -> list[Read | Any]:
     if isinstance(entries, str):
         entries = [{"role": "user", "content": entries}]
     system = given.get(instructions or "", given.get("system_instruction") if name == "contents" else None)
-    read = _read_entries(list(entries), form)
-    return read if form is None or system is None else [_read_system(form, system), *read]
+    read = _read_entries(list(entries), form, through)
+    if form is None or system is None:
+        return read
+    return [through(f"system of {form.name}", [system], partial(_read_system, form)), *read]
 
 
-def _read_system(form: Form, given: Any) -> Read:
+def _read_system(form: Form, run: Sequence[Any]) -> Read:
     """The instructions before a body's list, as a turn of the system."""
+    [given] = run
     if form.list_name == "contents":
         place = "entry" if isinstance(given, Mapping) else "text"
         entry = given if place == "entry" else {"parts": [{"text": given}]}
@@ -127,12 +139,18 @@ def _read_system(form: Form, given: Any) -> Read:
     return read._replace(form={**(read.form or {}), "place": place})
 
 
-def _read_entries(entries: Sequence[Any], form: Form | None) -> list[Read | Any]:
+def _read_entries(entries: Sequence[Any], form: Form | None, through: Through[T]) -> list[T]:
     told = form or tell_form([_unwrapped(entry) for entry in entries])
     if told is None:
-        return [_read_plain(entry) for entry in entries]
+        return [through("plain", [entry], _read_plain) for entry in entries]
     turns = group(entries) if told.list_name == "input" else [[entry] for entry in entries]
-    return [run[0] if form is None and is_neutral_entry(run[0]) else _read_run(told, run) for run in turns]
+    way, read = (f"told {told.name}", _read_told) if form is None else (told.name, _read_run)
+    reading = partial(read, told)
+    return [through(way, run, reading) for run in turns]
+
+
+def _read_told(form: Form, run: Sequence[Any]) -> Read | Any:
+    return run[0] if is_neutral_entry(run[0]) else _read_run(form, run)
 
 
 def _read_run(form: Form, run: Sequence[Any]) -> Read | Any:
@@ -157,8 +175,9 @@ def _read_run(form: Form, run: Sequence[Any]) -> Read | Any:
     return read._replace(options=options)
 
 
-def _read_plain(entry: Any) -> Read | Any:
+def _read_plain(run: Sequence[Any]) -> Read | Any:
     """An entry that could be of any form: as it is, but where it is a list of one text, which a text is stored as."""
+    [entry] = run
     content = entry.get("content") if isinstance(entry, Mapping) else None
     if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
         return entry

@@ -27,7 +27,7 @@ VERSION, MEMBER = "alembic_version", "member"
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
-    ERASER: ("payload",),
+    ERASER: ("payload", "call"),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
     WRITER: {
@@ -38,6 +38,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "conversation": ("subject", "revision", "archived", "pinned", "key", "data", "milliseconds", "seal"),
         "object": ("revision", "data", "milliseconds", "seal"),
         "stream": ("about", "expires", "outcome", "turn"),
+        "call": ("data", "seal"),
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {

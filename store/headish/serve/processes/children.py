@@ -2,8 +2,8 @@
 
     python -m headish.serve.processes.children
 
-The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives: where it ends,
-the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
+The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives: where it
+ends, the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
 """
 
 from __future__ import annotations
@@ -37,15 +37,22 @@ class ChildTold(Struct, frozen=True):
 
 
 class ChildKind(NamedTuple):
-    """Where the function of a child is, and the class of its settings; each is imported by that child alone."""
+    """Where the function of a child is, and the class of its settings; each is imported by that child alone.
+
+    The parent holds back the signals that end a child. One that ``unblocks`` lets them in when it can answer them.
+    """
 
     function: str
     settings: str
+    unblocks: bool = False
 
 
 CHILDREN = {
     "web": ChildKind("headish.serve.web.running:run_web", "headish.serve.access.settings:WebSettings"),
-    "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings"),
+    "recorder": ChildKind(
+        "headish.serve.recorder.following:run_recorder", "headish.serve.processes.settings:RecorderSettings", True
+    ),
+    "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings", True),
 }
 
 
@@ -55,11 +62,14 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     kind = CHILDREN[told.name]
     settings = msgspec.json.decode(told.settings, type=_load(kind.settings))
+    function = _load(kind.function)
+    if not kind.unblocks:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
     try:
         if told.listener is None:
-            _load(kind.function)(settings)
+            function(settings)
         else:
-            _load(kind.function)(settings, socket.socket(fileno=told.listener))
+            function(settings, socket.socket(fileno=told.listener))
     except HeadishError as error:
         print(f"headish {told.name}: {error}", file=sys.stderr, flush=True)
         return UNFIT

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.errors import InvalidArgument
-from headish.gateway.running import STREAMS_SECONDS
+from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.serve.access.login import login_url
 from headish.serve.access.logins import Logins
 from headish.serve.processes.children import UNFIT, ChildTold
@@ -34,6 +34,8 @@ LIVED_SECONDS = 60.0
 ENDING_SECONDS = {"gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
 """In this order children are told to end, and how long each may take before it is killed."""
 
+DRAINING = ("recorder",)
+"""What is started at the end even if it has just died: it stores what passed."""
 NAME_VARIABLE = "HEADISH_PROCESS"
 """Says in a child's environment which one it is: whoever looks at processes sees it there."""
 
@@ -55,6 +57,7 @@ class Child:
         self.name = told.name
         self._told, self._say = told, say
         self._process: asyncio.subprocess.Process | None = None
+        self._starting = asyncio.Lock()
         self._is_ending = asyncio.Event()
         self._has_lived = False
 
@@ -62,9 +65,9 @@ class Child:
         """Start it, and again whenever it has died, until it is told to end. False where it cannot do what it was told
         from the first."""
         delay = FIRST_DELAY_SECONDS
-        while not self._is_ending.is_set():
+        while (process := await self._begin()) is not None:
             begun = time.monotonic()
-            code = await self._run()
+            code = await process.wait()
             if self._is_ending.is_set():
                 break
             lived = time.monotonic() - begun
@@ -78,11 +81,15 @@ class Child:
         return True
 
     async def end(self) -> None:
-        """Tell it to end, wait, and kill it if it does not."""
+        """Tell it to end, wait, and kill it if it does not. One that has something to do at its end, and has just died,
+        is started for that."""
         self._is_ending.set()
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
+        async with self._starting:
+            process = self._process
+            if process is None or process.returncode is not None:
+                if self.name not in DRAINING:
+                    return
+                process = await self._start()
         process.terminate()
         try:
             await asyncio.wait_for(process.wait(), ENDING_SECONDS[self.name])
@@ -95,20 +102,26 @@ class Child:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
-    async def _run(self) -> int:
+    async def _begin(self) -> asyncio.subprocess.Process | None:
+        """Start it, unless it is to end."""
+        async with self._starting:
+            return None if self._is_ending.is_set() else await self._start()
+
+    async def _start(self) -> asyncio.subprocess.Process:
         listener = self._told.listener
-        self._process = process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "headish.serve.processes.children",
-            stdin=asyncio.subprocess.PIPE,
-            pass_fds=() if listener is None else (listener,),
-            env={**os.environ, NAME_VARIABLE: self.name},
-            process_group=0,  # Ctrl-C in a terminal is for the parent, which ends the others in order
-        )
+        with _held_back():
+            self._process = process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "headish.serve.processes.children",
+                stdin=asyncio.subprocess.PIPE,
+                pass_fds=() if listener is None else (listener,),
+                env={**os.environ, NAME_VARIABLE: self.name},
+                process_group=0,  # Ctrl-C in a terminal is for the parent, which ends the others in order
+            )
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(self._told) + b"\n")
-        return await process.wait()
+        return process
 
 
 def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], None] | None = None) -> bool:
@@ -157,7 +170,7 @@ async def _supervise(children: list[Child]) -> bool:
     def end() -> None:
         (hurried if ended.is_set() else ended).set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
     kept = [asyncio.ensure_future(child.keep()) for child in children]
     waiting = asyncio.ensure_future(ended.wait())
@@ -180,16 +193,10 @@ async def _supervise(children: list[Child]) -> bool:
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
     told: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
-        told |= {"gateway": settings.gateway}
-    return [
-        Child(
-            ChildTold(
-                name, msgspec.Raw(msgspec.json.encode(each)), listeners[name].fileno() if name in listeners else None
-            ),
-            say,
-        )
-        for name, each in told.items()
-    ]
+        told |= {"gateway": settings.gateway, "recorder": settings.recorder}
+    numbers = {name: listener.fileno() for name, listener in listeners.items()}
+    encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in told.items()}
+    return [Child(ChildTold(name, each, numbers.get(name)), say) for name, each in encoded.items()]
 
 
 @contextmanager
@@ -251,6 +258,17 @@ def _read_addresses(lock: int) -> Addresses | None:
 
 def _url(host: str, port: int) -> str:
     return f"http://{host}:{port}"
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """A child that is started in here gets the signals that end it when it is ready for them: one that is told to end
+    while it is still starting would die of it, and leave undone what it was to do at its end."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
 
 
 def _meaning(code: int) -> str:

@@ -26,6 +26,7 @@ from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
+from headish.history.writing.messages import forget_known
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
@@ -228,6 +229,7 @@ def _finish(
 ) -> Erasure:
     if receipt is None:
         return Erasure(found)
+    forget_known()
     forget_proven()  # behind the commit: whoever read meanwhile saw what was there before
     if not scrub and connections.backend.scrubs_itself:
         return Erasure(found, receipt, False, "it was not asked for; 'headish gc' does it", became)

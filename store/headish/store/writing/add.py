@@ -15,17 +15,16 @@ from headish.content.drafts import (
     TurnOptions,
     make_document_draft,
     make_draft,
-    make_plain_draft,
-    make_read_draft,
 )
 from headish.content.encoding import Content
 from headish.content.media import guess_media_type
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidRole, TooLarge, shown
+from headish.errors import InvalidArgument, TooLarge, shown
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended, Written, append, append_batch
 from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
 from headish.history.writing.keys import append_once
+from headish.history.writing.messages import message_drafts
 from headish.history.writing.planning import BatchPlace, Earlier
 from headish.history.writing.record import record_list
 from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
@@ -38,7 +37,7 @@ from headish.values.checks.doors import FLAG, LIST, LIST_OR_BODY, check, door, i
 from headish.values.checks.files import open_regular
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
-from headish.values.messages import NO_ATTRIBUTES, Message
+from headish.values.messages import Message
 from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
 
@@ -211,7 +210,7 @@ def record(
     What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
     Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent.
     """
-    drafts = _message_drafts(messages, form, space._payload_limit_bytes, space._author)
+    drafts = message_drafts(messages, form, space._payload_limit_bytes, space._author)
     if not drafts:
         raise InvalidArgument("record needs at least one message")
     base = None if continues is None else parse_headish(continues)
@@ -312,47 +311,3 @@ def _read_file(path: Path, limit_bytes: int) -> bytes:
     if len(data) > limit_bytes:
         raise TooLarge("document", size_bytes, limit_bytes)
     return data
-
-
-def _message_drafts(
-    messages: Iterable[Any] | Mapping[str, Any], form: str | None, limit_bytes: int, author: str | None
-) -> list[Draft]:
-    """The messages of ``record``: those of an API, or headish's own."""
-    listed = messages if isinstance(messages, Mapping) else list(messages)
-    if form is None and isinstance(listed, list) and all(map(_is_plain_text, listed)):
-        return [_message_draft(message, limit_bytes, author) for message in listed]
-    from headish.content.forms.reading import Read, read_list  # late: most lists are plain
-
-    return [
-        make_read_draft(each, each.options, limit_bytes, author)
-        if isinstance(each, Read)
-        else _message_draft(each, limit_bytes, author)
-        for each in read_list(listed, form)
-    ]
-
-
-def _is_plain_text(message: Any) -> bool:
-    """Whether a message is a text that every form writes so."""
-    return type(message) is dict and message.keys() == _PLAIN_KEYS and type(message["content"]) is str
-
-
-def _message_draft(message: Message | Mapping[str, Any], limit_bytes: int, author: str | None) -> Draft:
-    """A message of ``record``."""
-    if author is None and type(message) is dict and message.keys() == _PLAIN_KEYS:
-        return make_plain_draft(message["content"], message["role"], limit_bytes)
-    if isinstance(message, Message):
-        if message.role is None:
-            raise InvalidRole(None)
-        options: dict[str, Any] = {"role": message.role}
-        if message.cache or message.attributes is not NO_ATTRIBUTES:
-            options |= {"cache": message.cache, "attributes": message.attributes}
-        return make_draft(message.content, options, limit_bytes, author)
-    if not isinstance(message, Mapping) or "content" not in message or not message.keys() <= _MESSAGE_KEYS:
-        raise InvalidArgument(f"a message is a mapping of content and, where needed, {', '.join(_MESSAGE_OPTIONS)}")
-    options = {key: value for key, value in message.items() if key != "content"}
-    return make_draft(message["content"], options, limit_bytes, author)
-
-
-_MESSAGE_OPTIONS = ("role", "cache", "attributes", "meta", "said_at", "key")
-_MESSAGE_KEYS = frozenset(("content", *_MESSAGE_OPTIONS))
-_PLAIN_KEYS = {"role", "content"}

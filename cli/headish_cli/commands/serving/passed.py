@@ -1,0 +1,119 @@
+"""``call``: what passed the gateway, a line for each request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.printing.output import counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.paging import paged
+
+if TYPE_CHECKING:
+    from headish.values.results.calls import PassedCall, PrefixBreak
+
+CLIENT_COLUMNS, MODEL_COLUMNS = 14, 24
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+@click.group("call")
+def call_command() -> None:
+    """Look at the requests that passed the gateway."""
+
+
+@call_command.command("list")
+@click.argument("name", required=False)
+@click.option("--before", metavar="ID", help="Only calls before this one.")
+@click.option("-n", "--limit", type=click.IntRange(1), default=30, show_default=True, help="How many.")
+@click.option("--broke", is_flag=True, help="Only requests that broke off from what the one before had sent.")
+@json_option
+@pass_settings
+def list_command(
+    settings: GlobalOptions, name: str | None, before: str | None, limit: int, broke: bool, as_json: bool
+) -> None:
+    """List the calls, the newest first; with NAME those of the conversation of that bookmark.
+
+    A line has the id, the time, the client, the model, the status, the tokens in and out, and where the prefix of the
+    request before broke.
+    """
+    with settings.open() as store:
+        found = store.calls.list(name, before=before, limit=limit)
+    found = [each for each in found if each.facts.broke is not None] if broke else found
+    if as_json:
+        print_json_lines(found)
+        return
+    if not found:
+        say("No calls.")
+    with paged(settings):
+        for each in found:
+            click.echo(_line(each))
+
+
+@call_command.command("show")
+@click.argument("id")
+@click.option("--body", is_flag=True, help="Print the body of the request, as the client sent it.")
+@json_option
+@pass_settings
+def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) -> None:
+    """Show one call: whose it was, what it used, which turns it sent and got, and where the prompt cache ended.
+
+    With --body the request's body is built again from its turns; what looked like a key is hidden in it.
+    """
+    with settings.open() as store:
+        if body:
+            print_json(store.calls.body(id))
+            return
+        found = store.calls.get(id)
+        if as_json:
+            print_json(found)
+            return
+        broke = found.facts.broke
+        stood = "" if broke is None or broke.turn is None else store.text(broke.turn)
+    for label, value in _details(found, stood):
+        click.echo(f"{label:<10} {value}")
+
+
+def _line(call: PassedCall) -> str:
+    from headish.values.times import local_time
+
+    facts = call.facts
+    model = pad(one_line(facts.model or facts.path, MODEL_COLUMNS), MODEL_COLUMNS)
+    client = pad(one_line(call.client, CLIENT_COLUMNS), CLIENT_COLUMNS)
+    broke = f"  broke at {_place(facts.broke)}" if facts.broke else ""
+    status = str(facts.status or facts.outcome)
+    tokens = f"{_tokens_in(call):>8,} {facts.usage.get('output_tokens', 0):>7,}"
+    return f"{call.id}  {local_time(call.time, 'seconds')}  {client}  {model}  {status:>3}  {tokens}{broke}"
+
+
+def _tokens_in(call: PassedCall) -> int:
+    return sum(call.facts.usage.get(each, 0) for each in _INPUT)
+
+
+def _place(broke: PrefixBreak) -> str:
+    return f"message {broke.index}" if broke.what == "message" else broke.what
+
+
+def _details(call: PassedCall, stood: str) -> list[tuple[str, str]]:
+    from headish.values.times import local_time
+
+    facts = call.facts
+    status = str(facts.status) if facts.status is not None else "no answer"
+    lines = [
+        ("call", call.id),
+        ("time", f"{local_time(call.time, 'seconds')}, {facts.end or 0:,} ms"),
+        ("client", call.client + (f", session {one_line(call.session, None)}" if call.session else "")),
+        ("request", f"{facts.method} {one_line(facts.path, None)} ({facts.api}): {status}, {facts.outcome}"),
+        ("model", one_line(facts.model or "", None)),
+        ("tokens", ", ".join(f"{number:,} {name.removesuffix('_tokens')}" for name, number in facts.usage.items())),
+        ("messages", f"{facts.entries:,} sent, {counted(facts.added, 'turn')} new" if facts.entries else ""),
+        ("tip", call.tip or ""),
+        ("answer", call.answer or ""),
+        ("error", one_line(facts.error or "", None)),
+        ("note", one_line(facts.note or "", None)),
+    ]
+    if facts.broke is not None:
+        lost = f": about {facts.broke.tokens:,} tokens were not read from the cache" if facts.broke.tokens else ""
+        lines.append(("broke at", f"{_place(facts.broke)}{lost}"))
+        lines.append(("was", f"{facts.broke.turn} {one_line(stood, 60)}" if facts.broke.turn else ""))
+    return [line for line in lines if line[1]]

@@ -1,0 +1,108 @@
+"""``run``: start a tool that talks to its provider through the gateway."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import click
+
+from headish_cli.options import GlobalOptions, pass_settings
+from headish_cli.printing.output import Told
+
+LOOPBACK = "127.0.0.1,localhost"
+
+
+class GatewayTool(NamedTuple):
+    """How a tool is told where its provider is: variables and arguments, with ``{url}`` for the gateway."""
+
+    command: str
+    variables: Mapping[str, str]
+    arguments: tuple[str, ...] = ()
+
+
+TOOLS = {
+    # Claude Code 2.1.197, tried on 2026-11-25.
+    "claude": GatewayTool("claude", {"ANTHROPIC_BASE_URL": "{url}/anthropic"}),
+    # Codex 0.169.0, tried on 2026-11-25: it has no variable for the address. WebSockets would pass the recorder by.
+    "codex": GatewayTool(
+        "codex",
+        {},
+        (
+            "-c", 'model_provider="headish"',
+            "-c", 'model_providers.headish={name="headish", base_url="{url}/openai/v1", env_key="OPENAI_API_KEY", '
+            'wire_api="responses", supports_websockets=false}',
+        ),
+    ),
+    # Gemini CLI 0.61.0, tried on 2026-11-25, with an API key.
+    "gemini": GatewayTool("gemini", {"GOOGLE_GEMINI_BASE_URL": "{url}/gemini"}),
+    # llm asks through OpenAI's SDK, which reads the variable (openai 3.54.0, read on 2026-11-22).
+    "llm": GatewayTool("llm", {"OPENAI_BASE_URL": "{url}/openai/v1"}),
+    # Programs that are made with the official SDKs, and Ollama's.
+    "sdk": GatewayTool(
+        "",
+        {
+            "ANTHROPIC_BASE_URL": "{url}/anthropic",
+            "OPENAI_BASE_URL": "{url}/openai/v1",
+            "GOOGLE_GEMINI_BASE_URL": "{url}/gemini",
+            "OLLAMA_HOST": "{url}/ollama",
+        },
+    ),
+}  # fmt: skip
+"""The tools by name, each with the version that was tried."""
+NAMES = ", ".join(name for name, tool in TOOLS.items() if tool.command)
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True})
+@click.option("--token", envvar="HEADISH_TOKEN", metavar="TOKEN", help="The token that opens another space.")
+@click.argument("tool")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@pass_settings
+def run_command(settings: GlobalOptions, token: str | None, tool: str, arguments: tuple[str, ...]) -> None:
+    """Start TOOL so that it talks to its provider through the gateway: claude, codex, gemini or llm.
+
+    'headish serve' must run for this database. What follows -- goes to the tool: headish run claude -- -p "Hello". Its
+    conversations appear in 'headish list'. 'headish serve --env TOOL' prints what is set, for other ways to start it.
+    """
+    known = TOOLS.get(tool)
+    if known is None or not known.command:
+        raise click.UsageError(
+            f"run starts {NAMES}, not {tool[:80]!r}: 'headish serve --env sdk' is for other programs"
+        )
+    url = find_gateway(settings, token)
+    words = [known.command, *(each.replace("{url}", url) for each in known.arguments), *arguments]
+    try:
+        os.execvpe(known.command, words, {**os.environ, **variables_of(known, url)})  # noqa: S606, the tool is asked for
+    except FileNotFoundError:
+        raise Told(f"{known.command} is not installed, or not on the path") from None
+
+
+def print_variables(settings: GlobalOptions, tool: str) -> None:
+    """Print what a shell is to set before a tool starts, and what the tool is to be started with."""
+    known = TOOLS.get(tool)
+    if known is None:
+        raise click.UsageError(f"--env knows {', '.join(TOOLS)}, not {tool[:80]!r}")
+    url = find_gateway(settings, None)
+    for name, value in variables_of(known, url).items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    if known.arguments:
+        click.echo("# " + shlex.join([known.command, *(each.replace("{url}", url) for each in known.arguments)]))
+
+
+def variables_of(tool: GatewayTool, url: str) -> dict[str, str]:
+    """The variables of a tool. A proxy of the network must not be asked for this machine."""
+    spared = {name: ",".join(filter(None, (os.environ.get(name), LOOPBACK))) for name in ("NO_PROXY", "no_proxy")}
+    return {name: value.replace("{url}", url) for name, value in tool.variables.items()} | spared
+
+
+def find_gateway(settings: GlobalOptions, token: str | None) -> str:
+    """The address of the gateway that runs for a database; with a token, the one that opens its space."""
+    from headish.serve.processes.settings import find_folder
+    from headish.serve.processes.supervising import find_addresses
+
+    found = find_addresses(find_folder(settings.target))
+    if found is None or found.gateway is None:
+        raise Told("no gateway runs for this database: start it with 'headish serve'")
+    return found.gateway if token is None else f"{found.gateway}/t/{token}"

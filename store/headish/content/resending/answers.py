@@ -1,0 +1,70 @@
+"""An answer that its client sends back is the turn that was stored when it came, though it looks otherwise.
+
+Clients leave out reasoning, write null where the provider wrote nothing, and lose ids. What they say of it is the same:
+its words and its calls. How they write it is kept once, as a difference from what a form writes of the stored turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from blake3 import blake3
+
+from headish.content.forms.layout import apply, find_difference
+from headish.content.forms.parts import Form, Losses, NeutralEntry, without_form
+from headish.errors import HeadishError
+from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolUse, to_mapping
+
+DIFFERENCE_BYTES = 2048
+"""A longer difference is no longer one of how a thing is written: the message is another one."""
+_OF_ITEMS = frozenset(("id", "status", "annotations"))
+"""Keys of an item that say where its server keeps it."""
+
+
+def essence_of(blocks: Sequence[ContentBlock]) -> bytes | None:
+    """A hash of the words, calls and media of an answer; None where it has none."""
+    said = [each for block in blocks if (each := _essential(block)) is not None]
+    return blake3(msgspec.json.encode(said, order="deterministic")).digest(length=16) if said else None
+
+
+def _essential(block: ContentBlock) -> Any:
+    if isinstance(block, Text):
+        return ["text", block.text] if block.text else None
+    if isinstance(block, ToolUse):
+        return ["call", block.name, block.raw if block.input is None else block.input]
+    return ["document", to_mapping(block)] if isinstance(block, Document) else None
+
+
+def describe_resent(form: Form, stored: Sequence[ContentBlock], given: list[Any]) -> dict[str, Any] | None:
+    """How a client wrote an answer, for ``write_resent``; None where it says something else.
+
+    ``stored`` are the blocks of the answer, ``given`` is what the client sent. The difference holds no words.
+    """
+    for drops in ((), ("reasoning",)):
+        written = _write(form, stored, drops)
+        if written is None:
+            continue
+        layout, said = find_difference(written, given, form.transport | _OF_ITEMS)
+        resent = {name: value for name, value in (("drops", drops), ("layout", layout)) if value}
+        if said is None and len(msgspec.json.encode(resent)) <= DIFFERENCE_BYTES:
+            return resent
+    return None
+
+
+def write_resent(form: Form, stored: Sequence[ContentBlock], resent: Mapping[str, Any]) -> list[Any]:
+    """An answer as its client wrote it. Raises: InvalidContent."""
+    written: Any = _write(form, stored, resent.get("drops", ()))
+    made: list[Any] = apply(resent.get("layout"), written)
+    return made
+
+
+def _write(form: Form, blocks: Sequence[ContentBlock], drops: Sequence[str]) -> list[Any] | None:
+    kept = without_form(blocks)
+    if drops:
+        kept = tuple(each for each in kept if not isinstance(each, Thinking | ProviderBlock))
+    try:
+        return form.write(NeutralEntry("assistant", kept), Losses(form.name, form.provider))
+    except HeadishError:
+        return None

@@ -1,0 +1,177 @@
+"""The messages of a request's body, each as its bytes until somebody has to read it.
+
+A client sends its whole list with every request. Nearly all of it is known by the hash of its bytes, so a message is
+decoded, checked and encoded only where that hash is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from blake3 import blake3
+from msgspec import Raw
+
+from headish.content import strictjson
+from headish.content.drafts import Draft, make_read_draft
+from headish.content.forms.layout import Patch, find_difference
+from headish.content.forms.parts import Form
+from headish.content.forms.reading import WRAPPED, Read, asked_cache, read_list
+from headish.content.hashes import digest_turn
+from headish.content.resending.answers import essence_of
+from headish.content.secrecy import hide_shapes
+
+MARKS = frozenset(("cache_control",))
+"""Keys of a message or of its parts that a client moves on with every request."""
+HASH_BYTES = 16
+
+
+def short_hash(data: bytes) -> bytes:
+    """What tells two messages of one thread apart."""
+    return blake3(data).digest(length=HASH_BYTES)
+
+
+def said_hash(draft: Draft) -> bytes:
+    """``short_hash`` of what a draft says, wherever it stands."""
+    return digest_turn(draft.said, ())[:HASH_BYTES]
+
+
+def natives_hash(natives: list[Any]) -> bytes:
+    """``short_hash`` of entries, whatever the order of their keys."""
+    return short_hash(msgspec.json.encode(natives, order="deterministic"))
+
+
+class SentEntry:
+    """The entries of one turn: a message, or the items of an answer; or the instructions that stand beside the list."""
+
+    def __init__(
+        self,
+        form: Form,
+        raws: Sequence[bytes],
+        *,
+        is_instruction: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._form, self._raws, self._options = form, raws, options or {}
+        self.is_instruction = is_instruction
+        self.size_bytes = sum(map(len, raws))
+
+    def holds(self, part: bytes) -> bool:
+        """Whether the bytes hold some others."""
+        return any(part in raw for raw in self._raws)
+
+    @cached_property
+    def hash(self) -> bytes:
+        """The hash of the bytes."""
+        return short_hash(b"\0".join(self._raws))
+
+    @cached_property
+    def natives(self) -> list[Any]:
+        """What the client sent, in which nothing looks like a key. Raises: InvalidContent."""
+        return [hide_shapes(strictjson.decode(raw, "a message")) for raw in self._raws]
+
+    @cached_property
+    def bare(self) -> list[Any]:
+        """The same as it is stored: without marks."""
+        return [without_marks(each) for each in self.natives]
+
+    @cached_property
+    def bare_hash(self) -> bytes:
+        """The hash of what is stored, whatever the order of its keys."""
+        return natives_hash(self.bare)
+
+    @cached_property
+    def read(self) -> Read:
+        """What it says. Raises: InvalidContent."""
+        if self.is_instruction:
+            assert self._form.system_name is not None
+            [read] = read_list({self._form.system_name: self.bare[0], self._form.list_name: []}, self._form.name)
+        else:
+            [read] = read_list([{WRAPPED: self.bare}], self._form.name)
+        assert isinstance(read, Read)
+        return read._replace(cache=asked_cache(self.natives))
+
+    def draft(self, limit_bytes: int) -> Draft:
+        """The turn that it becomes. Raises: InvalidContent, TooLarge."""
+        if self._draft is None:
+            self._draft = make_read_draft(self.read, self._options, limit_bytes)
+        return self._draft
+
+    _draft: Draft | None = None
+
+    @cached_property
+    def essence(self) -> bytes | None:
+        """What an answer is recognised by; None for a message that is none."""
+        return essence_of(self.read.blocks) if self.read.role == "assistant" else None
+
+    def differs_from(self, stored: Any) -> Patch | None:
+        """How what was sent is written otherwise than what is stored and says the same; it holds no words."""
+        given = self.natives[0] if self.is_instruction else self.natives
+        return find_difference(stored, given, self._form.transport | MARKS).layout
+
+    @property
+    def marks(self) -> Patch | None:
+        """How what was sent is written otherwise than what ``bare`` stores of it."""
+        return self.differs_from(self.bare[0] if self.is_instruction else self.bare)
+
+
+def without_marks(entry: Any) -> Any:
+    """A message, or the parts of a system prompt, without the marks of caches. What calls are made with is no place of
+    marks."""
+    if isinstance(entry, list):
+        return [_without(part) for part in entry]
+    if not isinstance(entry, Mapping):
+        return entry
+    bare = _without(entry)
+    return {**bare, "content": without_marks(bare["content"])} if isinstance(bare.get("content"), list) else bare
+
+
+def _without(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    bare = {key: value for key, value in part.items() if key not in MARKS}
+    if isinstance(bare.get("content"), list):  # what a result holds
+        bare["content"] = [_without(each) for each in bare["content"]]
+    return bare
+
+
+class _Head(msgspec.Struct):
+    """What tells whose an item is."""
+
+    type: Any = None
+    role: Any = None
+    id: Any = None
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
+
+
+def split_items(form: Form, items: Sequence[Raw]) -> list[list[bytes]]:
+    """The bytes of a list, by turns: of Responses the items of an answer stand together.
+
+    Raises: msgspec.MsgspecError, InvalidContent for an item that is no object.
+    """
+    raws = [bytes(each) for each in items]
+    if form.list_name != "input":
+        return [[raw] for raw in raws]
+    from headish.content.forms.responses import group
+
+    heads = [_read_head(raw) for raw in raws]
+    told = [{"at": at, **_told(head)} for at, head in enumerate(heads)]
+    return [[raws[each["at"]] for each in run] for run in group(told)]
+
+
+def role_of_raw(form: Form, raw: bytes) -> Any:
+    """Whose an entry is, without the rest of it. Raises: msgspec.MsgspecError, InvalidContent."""
+    head = _read_head(raw)
+    if form.list_name != "input":
+        return head.role
+    from headish.content.forms.responses import role_of
+
+    return role_of(_told(head))
+
+
+def _told(head: _Head) -> dict[str, Any]:
+    return {name: value for name in ("type", "role", "id") if (value := getattr(head, name)) is not None}

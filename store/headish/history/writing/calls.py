@@ -1,0 +1,321 @@
+"""A call that passed the gateway: its list, its answer, its lane's name and its row, in one transaction.
+
+A call is stored once: whoever stores it again finds its row, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.content import strictjson
+from headish.content.drafts import Draft
+from headish.content.resending.entries import SentEntry
+from headish.database.query import Connection
+from headish.history.conversations import ListedConversation, change_record
+from headish.history.reading.decode import read_mapping
+from headish.history.writing.append import append
+from headish.history.writing.lanes import Lane, LaneForm, LaneTurn, PlacedList, load_lane, place_behind, place_list
+from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.calls import (
+    StoredCall,
+    add_call,
+    call_of_response,
+    find_call,
+    list_calls_of_lane,
+    say_of_call,
+)
+from headish.rows.conversations import find_record, record_by_key, records_below_key
+from headish.rows.moves import has_log
+from headish.rows.objects import Put, find_object, put_object
+from headish.rows.turns import StoredTurn, turn_at, turn_by_id
+from headish.values.ids import Mint, TurnId, as_turn_id
+from headish.values.names import stored_name
+from headish.values.places import Place
+from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
+from headish.values.results.conversations import read_record
+from headish.values.turns import said_of
+
+LANES_COUNTED = 1000
+"""A session has at most so many lanes that are counted for a name."""
+FOLDED = "sub-agent"
+"""The tag of conversations that lists fold."""
+LAST = "z" * 25
+"""Behind every id."""
+
+
+class LaneName(NamedTuple):
+    """What a lane is called that is stored for the first time.
+
+    ``names`` are tried in order with the number of the lane in its session. ``reserves`` leaves the plain name to a
+    lane that comes later. ``folds`` keeps it out of lists, as long as it has one exchange. ``title`` and ``app`` are
+    said of its conversation; with ``follows`` also which lane was before.
+    """
+
+    key: str
+    session_key: str
+    names: tuple[str, ...]
+    reserves: bool = False
+    folds: bool = False
+    follows: bool = False
+    title: str = ""
+    app: Mapping[str, Any] = {}
+
+
+class CallPlan(NamedTuple):
+    """A call that is to be stored. ``entries`` is None for one whose list nobody read. ``previous`` is the id of the
+    response that it goes on from; ``is_kept`` says that the provider keeps the conversation of the lane."""
+
+    id: str
+    milliseconds: int
+    client: str
+    session: str | None
+    facts: CallFacts
+    writes: LaneForm | None = None
+    entries: Sequence[SentEntry] | None = None
+    lead: int = 0
+    lane: LaneName | None = None
+    previous: str | None = None
+    is_kept: bool = False
+    answer: Draft | None = None
+    response: str | None = None
+    objects: tuple[Put, ...] = ()
+
+
+class LaneMemory(NamedTuple):
+    """What is remembered of a lane between two requests: its turns, how many the last request sent, how many tokens
+    those were, and which tools it named. ``name`` is its bookmark."""
+
+    lane: Lane
+    name: str | None = None
+    sent: int = 0
+    tokens: int = 0
+    tools: str | None = None
+    tools_bytes: int = 0
+    is_folded: bool = False
+
+
+class RecordedCall(NamedTuple):
+    """A call that was stored, and what is to be remembered of its lane."""
+
+    call: StoredCall
+    memory: LaneMemory | None
+    name: str | None
+
+
+def record_call(
+    connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, mint: Mint
+) -> RecordedCall | None:
+    """Store a call; None where it is stored already.
+
+    Cost: some ten statements beside those of ``place_list`` and of the answer.
+    Raises: as ``place_list``; KeyTaken where a turn has the key of the answer and says something else.
+    """
+    if find_call(connection, space, plan.id) is not None:
+        return None
+    for put in plan.objects:
+        if find_object(connection, space, put.kind, put.key) is None:
+            put_object(connection, space, put)
+    if plan.entries is None:
+        return RecordedCall(_add_row(connection, space, plan, plan.facts, None, None), None, None)
+    memory = memory or _recall(connection, space, plan)
+    placed, begins, note = _place(connection, space, plan, memory, mint)
+    tip = placed.lane.turns[-1] if placed.lane.turns else None
+    answer = _add_answer(connection, space, plan, placed.lane, mint)
+    end = placed.lane.base(len(placed.lane.turns))
+    last = turn_at(connection, space, end) if answer is None and end is not None else answer
+    name, is_folded = _name_lane(connection, space, plan, memory, last)
+    for each in placed.resent:
+        _say_resent(connection, space, each.call, each.how)
+    facts = _tell(plan, memory, placed, begins, note)
+    row = _add_row(connection, space, plan, facts, tip and tip.id, answer and answer.id)
+    turns = placed.lane.turns if answer is None else (*placed.lane.turns, _answered(answer, plan))
+    used = sum(facts.usage.get(each, 0) for each in _INPUT)
+    kept = LaneMemory(
+        placed.lane._replace(turns=turns), name, len(placed.lane.turns), used, facts.tools, facts.tools_bytes, is_folded
+    )
+    return RecordedCall(row, kept, name)
+
+
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def _recall(connection: Connection, space: int, plan: CallPlan) -> LaneMemory | None:
+    """What is stored of the lane of a call; None for the first call of a lane."""
+    if plan.lane is None or plan.writes is None:
+        return None
+    record = record_by_key(connection, space, plan.lane.key.encode())
+    place = None if record is None else find_bookmark(connection, space, record.subject)
+    if record is None or place is None:
+        return None
+    lane = load_lane(connection, space, plan.writes, place)
+    before = list_calls_of_lane(connection, space, plan.lane.key.encode(), LAST, 1)
+    facts = decode_facts(before[0].data) if before else CallFacts("", "", "")
+    used = sum(facts.usage.get(each, 0) for each in _INPUT)
+    sent = min(facts.begins + facts.entries, len(lane.turns))
+    folded = FOLDED in read_record(record.data).tags
+    return LaneMemory(lane, stored_name(record.subject), sent, used, facts.tools, facts.tools_bytes, folded)
+
+
+def _place(
+    connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, mint: Mint
+) -> tuple[PlacedList, int, str | None]:
+    """The list of a call in its lane, how many turns stand before it that it did not send, and a note."""
+    assert plan.writes is not None
+    assert plan.entries is not None
+    note = None
+    if plan.previous is not None:
+        found = call_of_response(connection, space, plan.previous.encode())
+        stored = None if found is None or found.answer is None else turn_by_id(connection, space, found.answer)
+        if stored is not None:
+            before = load_lane(connection, space, plan.writes, stored.place)
+            placed = place_behind(connection, space, plan.writes, before, plan.entries, mint)
+            return placed, len(before.turns), None
+        note = "it goes on from a response that is not stored here"
+    lane = None if memory is None else memory.lane
+    if plan.is_kept and lane is not None:
+        placed = place_behind(connection, space, plan.writes, lane, plan.entries, mint)
+        return placed, len(lane.turns), None
+    return place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint), 0, note
+
+
+def _add_answer(connection: Connection, space: int, plan: CallPlan, lane: Lane, mint: Mint) -> StoredTurn | None:
+    """The answer, behind the last message that was sent (rule R5, a reply follows its request)."""
+    if plan.answer is None:
+        return None
+    base = lane.base(len(lane.turns))
+    continues: tuple[Place, ...] = () if base is None else (base,)
+    [appended] = append(connection, space, [replace(plan.answer, continues=continues)], mint, carries_names=False)
+    return appended.turn
+
+
+def _answered(answer: StoredTurn, plan: CallPlan) -> LaneTurn:
+    from headish.content.resending.entries import said_hash
+
+    assert plan.answer is not None
+    return LaneTurn(
+        answer.place, answer.id, answer.role, said_hash(plan.answer), call=plan.id, size_bytes=len(plan.answer.payload)
+    )
+
+
+def _name_lane(
+    connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, last: StoredTurn | None
+) -> tuple[str | None, bool]:
+    """Move the bookmark of a lane to its last turn, or set it; its name, and whether it is kept out of lists."""
+    if plan.lane is None or last is None:
+        return None, False
+    name = memory.name if memory is not None else None
+    is_new = name is None
+    if name is None:
+        name = _free_name(connection, space, plan.lane)
+    encoded = name.encode()
+    if find_bookmark(connection, space, encoded) != last.place:
+        set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
+    listed = ListedConversation(encoded, None, last.id)
+    if is_new:
+        before = _lane_before(connection, space, plan.lane) if plan.lane.follows else None
+        app = {**plan.lane.app, **({} if before is None else {"before": before})}
+        said = {
+            "key": plan.lane.key,
+            "app": app,
+            "tags": (FOLDED,) if plan.lane.folds else (),
+            "title": plan.lane.title,
+        }
+        change_record(connection, space, listed, said, None)
+        return name, plan.lane.folds
+    is_folded = memory is not None and memory.is_folded
+    if is_folded and not plan.lane.folds:
+        record = find_record(connection, space, encoded)
+        tags = () if record is None else read_record(record.data).tags
+        change_record(connection, space, listed, {"tags": tuple(each for each in tags if each != FOLDED)}, None)
+    return name, is_folded and plan.lane.folds
+
+
+def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
+    """A name that no bookmark has or had."""
+    others = records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED)
+    number = len(others) + 1
+    taken = {stored_name(each.subject) for each in others}
+    begins = next((each for each in lane.names if each in taken or any(name.startswith(f"{each}/") for name in taken)),
+                  None)  # fmt: skip
+    for base in lane.names if begins is None else (begins, *lane.names):
+        plain = [] if lane.reserves else [base]
+        if begins is None and _is_taken(connection, space, base) and base != lane.names[-1]:
+            continue  # another session begins alike
+        for candidate in (*plain, *(f"{base}/{each}" for each in range(max(2, number), number + LANES_COUNTED))):
+            if not _is_taken(connection, space, candidate):
+                return candidate
+    return f"{lane.names[-1]}/{strictjson.encode(lane.key).hex()[:32]}"
+
+
+def _is_taken(connection: Connection, space: int, name: str) -> bool:
+    return as_turn_id(name) is not None or has_log(connection, space, name.encode())
+
+
+def _lane_before(connection: Connection, space: int, lane: LaneName) -> str | None:
+    """The lane of the session whose last call was the newest."""
+    newest: tuple[str, str] | None = None
+    for record in records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED):
+        key = read_record(record.data).key or ""
+        calls = list_calls_of_lane(connection, space, key.encode(), LAST, 1)
+        if calls and (newest is None or calls[0].id > newest[0]):
+            newest = calls[0].id, stored_name(record.subject)
+    return None if newest is None else newest[1]
+
+
+def _say_resent(connection: Connection, space: int, call: str, how: dict[str, Any]) -> None:
+    found = find_call(connection, space, call)
+    if found is not None:
+        facts = replace(decode_facts(found.data), resent=how)
+        say_of_call(connection, space, found, msgspec.json.encode(facts))
+
+
+def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins: int, note: str | None) -> CallFacts:
+    """What the row says of the list."""
+    turns = placed.lane.turns
+    overlaid = {str(at): turn.overlay for at, turn in enumerate(turns) if turn.overlay is not None}
+    return replace(
+        plan.facts,
+        entries=len(turns) - begins,
+        begins=begins,
+        added=placed.added,
+        system=overlaid,
+        patches=placed.patches,
+        broke=None if memory is None or begins else find_break(plan.facts, memory, placed),
+        note=note or plan.facts.note,
+    )
+
+
+def find_break(facts: CallFacts, memory: LaneMemory, placed: PlacedList) -> PrefixBreak | None:
+    """Where a list leaves what the request before it in the lane had sent; None where it goes on from there, or is the
+    beginning of that."""
+    if facts.tools != memory.tools and memory.sent:
+        return PrefixBreak("tools", tokens=memory.tokens or None)
+    before = memory.lane.turns[: memory.sent]
+    if placed.changed is not None:
+        return _break("system", placed.changed, memory, before)
+    if placed.known < len(before) and placed.known < len(placed.lane.turns):
+        return _break("message", placed.known, memory, before)
+    return None
+
+
+def _break(what: str, at: int, memory: LaneMemory, before: Sequence[LaneTurn]) -> PrefixBreak:
+    sizes = [turn.size_bytes for turn in before]
+    whole = sum(sizes) + memory.tools_bytes
+    tokens = round(memory.tokens * sum(sizes[at:]) / whole) if whole and memory.tokens else None
+    return PrefixBreak(what, at, before[at].id, tokens)
+
+
+def _add_row(
+    connection: Connection, space: int, plan: CallPlan, facts: CallFacts, tip: TurnId | None, answer: TurnId | None
+) -> StoredCall:
+    lane = None if plan.lane is None or tip is None else plan.lane.key.encode()
+    session = None if plan.session is None else plan.session.encode()
+    response = None if plan.response is None else plan.response.encode()
+    data = msgspec.json.encode(facts)
+    call = StoredCall(plan.id, plan.milliseconds, plan.client.encode(), session, lane, tip, answer, response, data)
+    add_call(connection, space, call)
+    return call

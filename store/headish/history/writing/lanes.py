@@ -1,0 +1,393 @@
+"""A lane: what a client has sent in one conversation, and where each message of it stands.
+
+A client sends its list again and again. ``place_list`` finds how far the list is known, lays a changed system prompt
+over the one that stands there (rule R34, overlays), follows turns that are stored already, and stores the rest. The
+lane that it returns is remembered for the next request: then nothing of the thread is read. Without a memory the lane
+is read from the database, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft, make_overlay_draft
+from headish.content.forms.layout import Patch
+from headish.content.forms.parts import FORM, Form, Losses
+from headish.content.forms.writing import FormEntries, body_of, write_turn
+from headish.content.hashes import DigestFields, digest_turn
+from headish.content.resending.answers import describe_resent, essence_of, write_resent
+from headish.content.resending.entries import HASH_BYTES, SentEntry, natives_hash, said_hash
+from headish.database.query import Connection
+from headish.errors import HeadishError
+from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, read_payload
+from headish.history.reading.order import arrange
+from headish.history.windows.states import REPLACE
+from headish.history.writing.append import append
+from headish.history.writing.keys import said_by
+from headish.history.writing.record import ListMatch, digests_of_list, match_recorded
+from headish.rows.calls import find_call
+from headish.rows.threads.listings import children
+from headish.rows.threads.ranges import read_range
+from headish.rows.threads.walks import read_links
+from headish.rows.turns import StoredTurn, turn_at
+from headish.values.blocks import ContentBlock
+from headish.values.ids import Mint, TurnId
+from headish.values.messages import Message, Overlay, TranscriptMessage
+from headish.values.places import Place
+from headish.values.results.calls import decode_facts
+from headish.values.turns import OVERLAY
+
+SYSTEM = ("system", "developer")
+ANSWER_KEY = b"call:"
+"""What the key of a captured answer begins with; the id of its call follows."""
+CHILDREN_TRIED = 50
+"""So many turns that continue one are compared with what a client sends next."""
+
+
+class LaneTurn(NamedTuple):
+    """A message of a lane, and its turn.
+
+    ``said`` is the hash of what the client says there now: of a replaced system prompt that of what replaces it, which
+    ``overlay`` names. ``bare`` is the hash of how the turn is written in the client's form, None where that is not
+    known; ``raw`` that of bytes that were seen to be just that. ``call`` is the call that a captured answer belongs to.
+    """
+
+    place: Place
+    id: TurnId
+    role: str
+    said: bytes
+    bare: bytes | None = None
+    raw: bytes | None = None
+    call: str | None = None
+    overlay: TurnId | None = None
+    size_bytes: int = 0
+
+
+class Lane(NamedTuple):
+    """The turns of a lane. The first ``lead`` are of the system. ``since`` is how many stood before the last overlay,
+    and ``behind`` is the place of that. ``sent`` is how many the last request had."""
+
+    turns: tuple[LaneTurn, ...] = ()
+    lead: int = 0
+    since: int = 0
+    behind: Place | None = None
+    sent: int = 0
+
+    def base(self, known: int) -> Place | None:
+        """What a message continues before which so many are known."""
+        if self.behind is not None and known == self.since:
+            return self.behind
+        return self.turns[known - 1].place if known else None
+
+
+class Resent(NamedTuple):
+    """An answer that its client sent back for the first time: of which call it is, and how it was written."""
+
+    call: str
+    how: dict[str, Any]
+
+
+class PlacedList(NamedTuple):
+    """What became of a list: the lane up to its last message, how many messages were known, how many turns were stored,
+    which message of the system was replaced first, and by index how the client wrote what its turns do not say."""
+
+    lane: Lane
+    known: int
+    added: int
+    changed: int | None
+    patches: dict[str, Any]
+    resent: tuple[Resent, ...]
+
+
+class LaneForm(NamedTuple):
+    """How a client writes: its form, and the largest turn that is stored."""
+
+    form: Form
+    limit_bytes: int
+
+
+def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) -> Lane:
+    """The lane that leads to a place. Cost: a statement for its links and one for each chain; all its payloads."""
+    turns: list[LaneTurn] = []
+    leading: dict[str, int] = {}
+    since, behind = 0, None
+    for segment in arrange([end], read_links(connection, space, end)):
+        for stored, payload in read_range(connection, space, segment):
+            if stored.type == OVERLAY:
+                _replace(turns, stored, leading)
+                since, behind = len(turns), stored.place
+                continue
+            if stored.role in SYSTEM and len(turns) == len(leading):
+                leading[stored.digest.hex()] = len(turns)
+            whole = payload if isinstance(payload, bytes) and stored.erased is None else None
+            turns.append(_lane_turn(connection, space, client.form, stored, whole))
+    return Lane(tuple(turns), len(leading), since, behind, len(turns))
+
+
+def _replace(turns: list[LaneTurn], overlay: StoredTurn, leading: dict[str, int]) -> None:
+    """Have a turn of the system say what an overlay puts in its place."""
+    told = read_attributes(overlay).overlay
+    at = None if told is None or told.does != REPLACE or len(told.covers) != 1 else leading.get(told.covers[0])
+    if at is not None:
+        said = _said_there(turns[at].role, overlay.hash)
+        turns[at] = turns[at]._replace(said=said, overlay=overlay.id, bare=None, raw=None)
+
+
+def _said_there(role: str, hash: bytes) -> bytes:
+    return digest_turn(DigestFields(role, bytes(hash)), ())[:HASH_BYTES]
+
+
+def _lane_turn(connection: Connection, space: int, form: Form, stored: StoredTurn, payload: bytes | None) -> LaneTurn:
+    key = stored.key or b""
+    call = key.removeprefix(ANSWER_KEY).decode() if key.startswith(ANSWER_KEY) else None
+    said = digest_turn(said_by(stored), ())[:HASH_BYTES]
+    natives = None if payload is None else _natives(connection, space, form, stored, payload, call)
+    bare = None if natives is None else natives_hash(natives)
+    return LaneTurn(stored.place, stored.id, stored.role, said, bare, None, call, None, len(payload or b""))
+
+
+def _natives(
+    connection: Connection, space: int, form: Form, stored: StoredTurn, payload: bytes, call: str | None
+) -> list[Any] | None:
+    """How a turn is written in a form; of a captured answer how its client wrote it. None where that is not known."""
+    blocks = read_blocks(stored, payload)
+    if call is not None:
+        found = find_call(connection, space, call)
+        how = None if found is None else decode_facts(found.data).resent
+        return None if how is None else write_resent(form, blocks, how)
+    return write_natives(form, stored, blocks)
+
+
+def write_natives(form: Form, stored: StoredTurn, blocks: tuple[ContentBlock, ...]) -> list[Any] | None:
+    """The entries of a turn in a form; of instructions what stands beside the list. None for what it cannot say."""
+    message = Message(role=stored.role or None, content=blocks, attributes=read_attributes(stored))
+    system = {} if stored.system is None else read_mapping(stored, "system")
+    try:
+        entries, place = write_turn(form, TranscriptMessage(message, system), Losses(form.name, form.provider))
+    except HeadishError:
+        return None
+    if place is None:
+        return entries
+    return [body_of(form, FormEntries([], [(place, entry) for entry in entries]))[str(form.system_name)]]
+
+
+class _Placing:
+    """One list on its way into the database."""
+
+    def __init__(self, connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry], mint: Mint):
+        self._connection, self._space, self._client, self._mint = connection, space, client, mint
+        self._entries = entries
+        self.patches: dict[str, Any] = {}
+        self.resent: list[Resent] = []
+        self.added = 0
+
+    def matching(self, at: int, turn: LaneTurn) -> LaneTurn | None:
+        """The turn, if the message at an index says the same; with what is known then of how it is written."""
+        entry = self._entries[at]
+        if turn.raw == entry.hash:
+            return turn
+        if turn.bare is not None and turn.bare == entry.bare_hash:
+            return self._patched(at, turn, entry.marks)
+        if turn.said == said_hash(entry.draft(self._client.limit_bytes)):
+            stored = self._stored(turn)
+            natives = None if turn.bare is None else self._written(stored, turn)
+            if natives is None:
+                return turn._replace(size_bytes=entry.size_bytes) if turn.call is None else self._sent_back(entry, turn)
+            return self._patched(at, turn, entry.differs_from(natives[0] if entry.is_instruction else natives))
+        return self._sent_back(entry, turn) if turn.call is not None and turn.bare is None else None
+
+    def _patched(self, at: int, turn: LaneTurn, patch: Patch | None) -> LaneTurn:
+        if patch is not None:
+            self.patches[str(at)] = patch
+            return turn
+        return turn._replace(raw=self._entries[at].hash)
+
+    def _sent_back(self, entry: SentEntry, turn: LaneTurn) -> LaneTurn | None:
+        """The turn of an answer that is sent back for the first time."""
+        stored = self._stored(turn)
+        if stored is None or stored.erased is not None or entry.essence is None or entry.read.role != "assistant":
+            return None
+        blocks = read_blocks(stored, read_payload(self._connection, self._space, stored))
+        if essence_of(blocks) != entry.essence:
+            return None
+        how = describe_resent(self._client.form, blocks, entry.bare)
+        if how is None:
+            return None
+        self.resent.append(Resent(str(turn.call), how))
+        return turn._replace(bare=entry.bare_hash, size_bytes=entry.size_bytes)
+
+    def _stored(self, turn: LaneTurn) -> StoredTurn | None:
+        return turn_at(self._connection, self._space, turn.place)
+
+    def _written(self, stored: StoredTurn | None, turn: LaneTurn) -> list[Any] | None:
+        if stored is None or stored.erased is not None:
+            return None
+        payload = read_payload(self._connection, self._space, stored)
+        return _natives(self._connection, self._space, self._client.form, stored, payload, turn.call)
+
+    def follow(self, base: Place | None, at: int) -> tuple[list[LaneTurn], Place | None]:
+        """The turns that are stored behind a place and say what the list says from an index on."""
+        found: list[LaneTurn] = []
+        while base is not None and at + len(found) < len(self._entries):
+            turn = self._child(base, at + len(found))
+            if turn is None:
+                break
+            found.append(turn)
+            base = turn.place
+        return found, base
+
+    def _child(self, base: Place, at: int) -> LaneTurn | None:
+        for stored in children(self._connection, self._space, base, limit=CHILDREN_TRIED):
+            turn = _lane_turn(self._connection, self._space, self._client.form, stored, None)
+            entry = self._entries[at]
+            if stored.type is not None or stored.erased is not None:
+                continue
+            if turn.call is None and turn.said != said_hash(entry.draft(self._client.limit_bytes)):
+                continue
+            payload = read_payload(self._connection, self._space, stored)
+            whole = _lane_turn(self._connection, self._space, self._client.form, stored, payload)
+            matched = self.matching(at, whole)
+            if matched is not None:
+                return matched
+        return None
+
+    def add(self, base: Place | None, at: int) -> list[LaneTurn]:
+        """Store the messages from an index on."""
+        drafts = [entry.draft(self._client.limit_bytes) for entry in self._entries[at:]]
+        chained = [
+            replace(draft, continues=(index - 1,) if index else () if base is None else (base,))
+            for index, draft in enumerate(drafts)
+        ]
+        built = append(self._connection, self._space, chained, self._mint, carries_names=False) if chained else []
+        self.added += len(built)
+        return [self._as_stored(at + index, appended.turn) for index, appended in enumerate(built)]
+
+    def _as_stored(self, at: int, stored: StoredTurn) -> LaneTurn:
+        entry, draft = self._entries[at], self._entries[at].draft(self._client.limit_bytes)
+        turn = LaneTurn(
+            stored.place, stored.id, stored.role, said_hash(draft), entry.bare_hash, size_bytes=entry.size_bytes
+        )
+        return self._patched(at, turn, entry.marks)
+
+    def lay(self, covered: LaneTurn, at: int, base: Place) -> tuple[LaneTurn, Place]:
+        """Have a message of the system stand in the place of the one that a lane begins with, from ``base`` on."""
+        entry, stored = self._entries[at], self._stored(covered)
+        assert stored is not None
+        draft = entry.draft(self._client.limit_bytes)
+        overlay = _overlay_draft(entry, stored, base, self._client.limit_bytes)
+        same = next((each for each in children(self._connection, self._space, base, limit=CHILDREN_TRIED)
+                     if _is_same(each, overlay)), None)  # fmt: skip
+        if same is None:
+            [appended] = append(self._connection, self._space, [overlay], self._mint, carries_names=False)
+            same = appended.turn
+            self.added += 1
+        turn = covered._replace(said=said_hash(draft), overlay=same.id, bare=entry.bare_hash, raw=None)
+        return self._patched(at, turn, entry.marks)._replace(size_bytes=entry.size_bytes), same.place
+
+
+def _overlay_draft(entry: SentEntry, covered: StoredTurn, base: Place, limit_bytes: int) -> Draft:
+    overlay = Overlay(does=REPLACE, covers=(covered.digest.hex(),))
+    read = entry.read
+    system = None if read.form is None else {FORM: read.form}
+    return make_overlay_draft(overlay, read.blocks, limit_bytes, continues=(base,), system=system)
+
+
+def _is_same(stored: StoredTurn, overlay: Draft) -> bool:
+    return (stored.type, bytes(stored.hash), stored.attributes) == (
+        OVERLAY,
+        overlay.said.hash,
+        overlay.said.attributes,
+    )
+
+
+def place_list(
+    connection: Connection,
+    space: int,
+    client: LaneForm,
+    lane: Lane | None,
+    entries: Sequence[SentEntry],
+    lead: int,
+    mint: Mint,
+) -> PlacedList:
+    """Store what is new of a list, the first ``lead`` messages of which are of the system.
+
+    Without a ``lane`` the list continues the oldest turns that say the same and set no options (rule R4, only the new
+    tail). A system prompt that changed is laid over the old one behind the last message that is known. A message that
+    differs begins a branch; where none but the system is known, a tree.
+    Cost: a statement or two, and those of appending the tail, if the lane was remembered and the list continues it; one
+    more for each known message that is written otherwise than before.
+    Raises: InvalidContent, TooLarge, BarredContent.
+    """
+    placing = _Placing(connection, space, client, entries, mint)
+    if lane is None or lane.lead != lead or not lane.turns:
+        lane = _find_oldest(connection, space, client, entries)
+    known, turns, changed = _compare(placing, lane, lead)
+    if known <= lead:  # nothing is known but a system prompt, or what takes its place: another conversation
+        lane = _find_oldest(connection, space, client, entries)
+        known, turns, changed = _compare(placing, lane, lead)
+    if lane.behind is not None and known < lane.since:
+        # An edit from before an overlay: what stood there is seen without it.
+        lane = load_lane(connection, space, client, lane.turns[known - 1].place) if known else Lane()
+        known, turns, changed = _compare(placing, lane, lead)
+    return _continue(placing, lane, turns, changed)
+
+
+def _compare(placing: _Placing, lane: Lane, lead: int) -> tuple[int, list[LaneTurn], list[int]]:
+    """How many messages are known, their turns, and which of the system differ."""
+    placing.patches, placing.resent = {}, []
+    turns: list[LaneTurn] = []
+    changed: list[int] = []
+    for at, turn in enumerate(lane.turns[: len(placing._entries)]):
+        same = placing.matching(at, turn)
+        if same is None and (at >= lead or turn.role not in SYSTEM):
+            break
+        if same is None:
+            changed.append(at)
+        turns.append(same or turn)
+    return len(turns), turns, changed
+
+
+def _continue(placing: _Placing, lane: Lane, turns: list[LaneTurn], changed: list[int]) -> PlacedList:
+    known = len(turns)
+    base = lane.base(known)
+    since, behind = (lane.since, lane.behind) if lane.behind is not None and lane.since <= known else (0, None)
+    for at in changed:
+        assert base is not None
+        turns[at], base = placing.lay(turns[at], at, base)
+        since, behind = known, base
+    followed, base = placing.follow(base, known)
+    stored = placing.add(base, known + len(followed))
+    every = (*turns, *followed, *stored)
+    lead = next((at for at, turn in enumerate(every) if turn.role not in SYSTEM), len(every))
+    return PlacedList(
+        Lane(every, lead, since, behind, len(every)),
+        known,
+        placing.added,
+        changed[0] if changed else None,
+        placing.patches,
+        tuple(placing.resent),
+    )
+
+
+def place_behind(
+    connection: Connection, space: int, client: LaneForm, lane: Lane, entries: Sequence[SentEntry], mint: Mint
+) -> PlacedList:
+    """Store a list that goes on behind the end of a lane, because the provider keeps what was before.
+
+    Cost, Raises: as ``place_list``.
+    """
+    placing = _Placing(connection, space, client, entries, mint)
+    followed, base = placing.follow(lane.base(len(lane.turns)), 0)
+    every = (*lane.turns, *followed, *placing.add(base, len(followed)))
+    behind = lane._replace(turns=every, sent=len(every))
+    return PlacedList(behind, len(lane.turns), placing.added, None, placing.patches, ())
+
+
+def _find_oldest(connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry]) -> Lane:
+    """The oldest thread that begins as the list does, up to where it differs; empty where there is none."""
+    drafts = [entry.draft(client.limit_bytes) for entry in entries]
+    _, tip = match_recorded(connection, space, ListMatch(digests_of_list(drafts, None), None, None))
+    return Lane() if tip is None else load_lane(connection, space, client, tip.place)

@@ -1,0 +1,128 @@
+"""Rows of ``call``: what passed the gateway, a row for each request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headish.content.hashes import seal_call
+from headish.database.query import Connection, Query, Row
+from headish.rows.payloads import WANTED, in_portions
+from headish.values.ids import TurnId
+
+_COLUMNS = "id, milliseconds, client, session, lane, tip, answer, response, data"
+
+
+class StoredCall(NamedTuple):
+    """A row of ``call`` without its seal. Fields in column order."""
+
+    id: str
+    milliseconds: int
+    client: bytes
+    session: bytes | None
+    lane: bytes | None
+    tip: TurnId | None
+    answer: TurnId | None
+    response: bytes | None
+    data: bytes
+
+    @property
+    def seal(self) -> bytes:
+        """The seal that the row has to have."""
+        tip, answer = (None if each is None else each.encode() for each in (self.tip, self.answer))
+        texts = (self.client, self.session, self.lane, tip, answer, self.response)
+        return seal_call(self.id, self.milliseconds, texts, self.data)
+
+
+ADD = Query(
+    "add call",
+    f"INSERT INTO call (space, {_COLUMNS}, seal) VALUES (:space, :id, :milliseconds, :client, :session, :lane, :tip, "
+    ":answer, :response, :data, :seal)",
+)
+
+
+def add_call(connection: Connection, space: int, call: StoredCall) -> None:
+    """Store a call."""
+    connection.run(ADD, space=space, **call._asdict(), seal=call.seal)
+
+
+FIND = Query("call by id", f"SELECT {_COLUMNS} FROM call WHERE space = :space AND id = :id")
+
+
+def find_call(connection: Connection, space: int, id: str) -> StoredCall | None:
+    """The call with this id."""
+    return _read(connection.row(FIND, space=space, id=id))
+
+
+BY_RESPONSE = Query(
+    "calls by the id of the response",
+    f"SELECT {_COLUMNS} FROM call WHERE space = :space AND response = :response ORDER BY id",
+)
+
+
+def call_of_response(connection: Connection, space: int, response: bytes) -> StoredCall | None:
+    """The last call whose answer the provider gave this id."""
+    rows = connection.rows(BY_RESPONSE, space=space, response=response)
+    return _read(rows[-1]) if rows else None
+
+
+LIST = Query(
+    "calls, the newest first",
+    f"SELECT {_COLUMNS} FROM call WHERE space = :space AND id < :before ORDER BY id DESC LIMIT :limit",
+)
+
+
+def list_calls(connection: Connection, space: int, before: str, limit: int) -> list[StoredCall]:
+    """The calls before an id, the newest first."""
+    return [StoredCall(*row) for row in connection.rows(LIST, space=space, before=before, limit=limit)]
+
+
+LIST_OF_LANE = Query(
+    "calls of a lane, the newest first",
+    f"SELECT {_COLUMNS} FROM call WHERE space = :space AND lane = :lane AND id < :before ORDER BY id DESC LIMIT :limit",
+)
+
+
+def list_calls_of_lane(connection: Connection, space: int, lane: bytes, before: str, limit: int) -> list[StoredCall]:
+    """As ``list_calls``, those of one lane."""
+    rows = connection.rows(LIST_OF_LANE, space=space, lane=lane, before=before, limit=limit)
+    return [StoredCall(*row) for row in rows]
+
+
+PAGE = Query(
+    "calls, a page",
+    f"SELECT {_COLUMNS}, seal FROM call WHERE space = :space AND id > :after ORDER BY id LIMIT :limit",
+)
+
+
+def calls_page(connection: Connection, space: int, after: str, limit: int) -> Sequence[Row]:
+    """The rows behind an id with their seals, in the order of the ids."""
+    return connection.rows(PAGE, space=space, after=after, limit=limit)
+
+
+SAY = Query(
+    "say something else of a call", "UPDATE call SET data = :data, seal = :seal WHERE space = :space AND id = :id"
+)
+
+
+def say_of_call(connection: Connection, space: int, call: StoredCall, data: bytes) -> None:
+    """Replace the facts of a call."""
+    changed = call._replace(data=data)
+    connection.run(SAY, space=space, id=call.id, data=data, seal=changed.seal)
+
+
+FORGET_TIPS = Query("forget calls by their tips", f"DELETE FROM call WHERE space = :space AND tip IN ({WANTED})")
+FORGET_ANSWERS = Query(
+    "forget calls by their answers", f"DELETE FROM call WHERE space = :space AND answer IN ({WANTED})"
+)
+
+
+def forget_calls(connection: Connection, space: int, turns: Iterable[TurnId]) -> None:
+    """Remove the calls that sent or answered with one of these turns. Cost: two statements for each 64 turns."""
+    for portion in in_portions(list(turns)):
+        connection.run(FORGET_TIPS, space=space, **portion)
+        connection.run(FORGET_ANSWERS, space=space, **portion)
+
+
+def _read(row: Row | None) -> StoredCall | None:
+    return None if row is None else StoredCall(*row)

@@ -1,0 +1,139 @@
+"""Who sent a call, and in which session: tables of what clients say of themselves.
+
+A client that nobody knows is called by the first word of its ``user-agent``, and has a session only where it sends
+``x-headish-conversation``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from blake3 import blake3
+
+CONVERSATION = "x-headish-conversation"
+"""The header by which any client names its conversation."""
+_SESSION_LIMIT = 200
+_WORD = re.compile(r"[^a-z0-9.-]+")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+class KnownClient(NamedTuple):
+    """A client, by the beginning of its ``user-agent``.
+
+    ``is_agent``: it works with tools, and what it asks without them (titles, probes) stands beside its conversation.
+    ``sessions`` are tried in order: what they give of headers and body. ``preambles`` begin texts that it puts before
+    what a person says; ``compactions`` begin the first text of a lane that sums up the one before it.
+    """
+
+    name: str
+    begins: tuple[str, ...]
+    is_agent: bool
+    sessions: tuple[Callable[[Mapping[str, str], Mapping[str, Any]], Any], ...] = ()
+    preambles: tuple[str, ...] = ()
+    compactions: tuple[str, ...] = ()
+
+
+def _header(name: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
+    return lambda headers, _body: headers.get(name)
+
+
+def _value(name: str) -> Callable[[Mapping[str, str], Mapping[str, Any]], Any]:
+    return lambda _headers, body: body.get(name)
+
+
+def _anthropic_user(_headers: Mapping[str, str], body: Mapping[str, Any]) -> Any:
+    """``metadata.user_id``: JSON with ``session_id``, or ``user_…_session_UUID`` in older versions."""
+    metadata = body.get("metadata")
+    told = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    if not isinstance(told, str):
+        return None
+    try:
+        user = msgspec.json.decode(told)
+    except msgspec.MsgspecError:
+        return told.rpartition("_session_")[2] if "_session_" in told else None
+    return user.get("session_id") if isinstance(user, Mapping) else None
+
+
+CLIENTS = (
+    # @anthropic-ai/claude-code 2.1.197, seen on 2026-11-25.
+    KnownClient(
+        "claude-code",
+        ("claude-cli/",),
+        True,
+        (_header("x-claude-code-session-id"), _anthropic_user),
+        ("<system-reminder>",),
+        ("This session is being continued from a previous conversation",),
+    ),
+    # @openai/codex 0.169.0, seen on 2026-11-25; `session_id` and `conversation_id` are of versions before 0.130.
+    KnownClient(
+        "codex",
+        ("codex_", "codex-", "Codex"),
+        True,
+        (_header("session-id"), _header("session_id"), _header("conversation_id"), _value("prompt_cache_key")),
+        ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>"),
+        ("Another language model started to solve this problem",),
+    ),
+    # @google/gemini-cli 0.61.0, seen on 2026-11-25: it says nothing of its session.
+    KnownClient(
+        "gemini-cli",
+        ("GeminiCLI",),
+        True,
+        (),
+        ("<session_context>", "This is the Gemini CLI."),
+        ("<state_snapshot>",),
+    ),
+    # opencode's provider code, read on 2026-11-22.
+    KnownClient("opencode", ("opencode/",), True, (_header("x-opencode-session"), _header("x-session-affinity"))),
+)
+"""The clients whose sessions are known, each with the version that says so and the date."""
+VOLATILE = ("x-anthropic-billing-header:",)
+"""What begins a block of a system prompt that changes with every request. Claude Code 2.1.x puts it first:
+``x-anthropic-billing-header: cc_version=…; cc_entrypoint=…; cch=…`` (seen on 2026-11-25)."""
+
+
+class Session(NamedTuple):
+    """Whose call it is. ``id`` is None where nobody says which session; ``shorts`` are shorter names for it."""
+
+    client: str
+    id: str | None
+    known: KnownClient | None
+
+    @property
+    def shorts(self) -> tuple[str, ...]:
+        """Names for the session, the shortest first."""
+        if self.id is None:
+            return ()
+        uuid = _UUID.fullmatch(self.id)
+        if uuid is None:
+            return (_as_word(self.id),)
+        # The first digits of a time-ordered UUID are the same for hours.
+        short = self.id.replace("-", "")[-6:] if uuid[1] == "7" else self.id[:6]
+        return short, self.id[-12:], self.id
+
+
+def find_session(headers: Mapping[str, str], body: Mapping[str, Any]) -> Session:
+    """The client of a call and its session."""
+    agent = headers.get("user-agent", "")
+    known = next((each for each in CLIENTS if agent.startswith(each.begins)), None)
+    named = headers.get(CONVERSATION)
+    told = [named, *(read(headers, body) for read in (known.sessions if known else ()))]
+    session = next((each for each in told if isinstance(each, str) and each), None)
+    return Session(known.name if known else _name_of(agent), None if session is None else _bounded(session), known)
+
+
+def _bounded(session: str) -> str:
+    plain = session.isprintable() and len(session) <= _SESSION_LIMIT
+    return session if plain else blake3(session.encode(errors="replace")).hexdigest(length=16)
+
+
+def _name_of(agent: str) -> str:
+    return _as_word(agent.partition("/")[0].partition(" ")[0]) or "client"
+
+
+def _as_word(text: str) -> str:
+    """A text as a part of a bookmark's name."""
+    word = _WORD.sub("-", text.lower().replace("..", ".")).strip("-.")[:40]
+    return word or blake3(text.encode(errors="replace")).hexdigest(length=3)

@@ -1,0 +1,217 @@
+"""Store a call: which lane it belongs to, what it sent, what came back."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from headish.content.excerpts import one_line
+from headish.content.secrecy import hide_shapes
+from headish.errors import BarredContent, HeadishError, InputError, KeyTaken
+from headish.gateway.spool import SpooledCall
+from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
+from headish.history.writing.lanes import LaneForm
+from headish.rows.objects import Put
+from headish.serve.recorder.clients import Session, find_session
+from headish.serve.recorder.replies import ReadAnswer, read_answer
+from headish.serve.recorder.requests import Envelopes, SentRequest, beginning_of, read_request
+from headish.serve.recorder.surfaces import Surface, find_surface, model_of
+from headish.store.store import Store
+from headish.values.results.calls import UNREAD, CallFacts
+
+MESSAGES_REMEMBERED = 200_000
+"""So many messages of lanes are remembered; of others the oldest lanes are read again when they go on."""
+UNREAD_BYTES = 1024 * 1024
+"""A larger body that nobody could read is not kept."""
+UNREAD_SECONDS = 7 * 24 * 60 * 60
+TITLE_CHARACTERS = 80
+LATE_MILLISECONDS = 10_000
+"""What is stored so much later says when it was said."""
+
+
+class CallRecorder:
+    """Stores calls, each once, in the spaces that ``open_store`` opens by name. For one thread.
+
+    It remembers the lanes that it saw last, so that a request costs what is new of it. ``space`` is that of calls
+    whose token opens no other.
+    """
+
+    def __init__(self, open_store: Callable[[str], Store], space: str = "default") -> None:
+        self._open_store, self._space = open_store, space
+        self._stores: dict[str, Store] = {}
+        self._memories: OrderedDict[tuple[str, str], LaneMemory] = OrderedDict()
+        self._remembered = 0
+        self._envelopes = Envelopes()
+        self._kept: set[tuple[str, bytes]] = set()
+
+    def record(self, call: SpooledCall) -> RecordedCall | None:
+        """Store a call that has ended; None where it is stored already.
+
+        Cost: that of its new messages and of its answer.
+        Raises: DatabaseError where the database fails: nothing is stored then.
+        """
+        store = self._store_of(call.begin.space or self._space)
+        surface = find_surface(call.begin.method, call.begin.path)
+        request, problem = self._read(surface, call)
+        if surface is None or request is None:
+            return self._record_unread(store, call, problem)
+        try:
+            return self._record(store, surface, call, request)
+        except (InputError, KeyTaken) as error:
+            return self._record_unread(store, call, error)
+
+    def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
+        if surface is None:
+            return None, None
+        late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
+        try:
+            return read_request(surface, call.request, {"said_at": call.begin.at} if late else {}), None
+        except HeadishError as error:
+            return None, error
+
+    def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
+        session = find_session(call.begin.headers, request.rest)
+        limit_bytes = store.payload_limit_bytes
+        model = request.rest.get("model") if isinstance(request.rest.get("model"), str) else model_of(call.begin.path)
+        late = call.end is not None and time.time_ns() // 1_000_000 - call.end.at > LATE_MILLISECONDS
+        said_at = call.end.at if late and call.end is not None else None
+        answer = read_answer(surface, call, model, limit_bytes, said_at)
+        lane, beginning = _lane_of(session, request)
+        plan = self._plan(store, surface, call, request, session, lane, answer, model)
+        key = store.space, beginning
+        memory = self._memories.pop(key, None)
+        self._remembered -= 0 if memory is None else len(memory.lane.turns)
+        space = store._number
+        recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
+        self._kept.update((store.space, put.key) for put in plan.objects)
+        if recorded is not None and recorded.memory is not None:
+            self._remember(key, recorded.memory)
+        return recorded
+
+    def _plan(
+        self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest, session: Session,
+        lane: LaneName | None, answer: ReadAnswer, model: str | None,
+    ) -> CallPlan:  # fmt: skip
+        envelope = self._envelopes.make(request)
+        usage = {} if answer.reply is None or answer.reply.usage is None else answer.reply.usage.to_dict()
+        facts = msgspec.structs.replace(
+            _facts_of(call),
+            model=(answer.reply.model if answer.reply else None) or model,
+            form=surface.form.name,
+            envelope=envelope.key,
+            tools=envelope.tools,
+            tools_bytes=envelope.tools_bytes,
+            usage=usage,
+            volatile=request.volatile,
+            is_text=request.is_text,
+            has_system=bool(request.entries) and request.entries[0].is_instruction,
+            error=answer.error,
+        )
+        previous = request.rest.get("previous_response_id")
+        return CallPlan(
+            id=call.id,
+            milliseconds=call.begin.at,
+            client=session.client,
+            session=session.id,
+            facts=facts,
+            writes=LaneForm(surface.form, store.payload_limit_bytes),
+            entries=request.entries,
+            lead=request.lead,
+            lane=lane,
+            previous=previous if isinstance(previous, str) else None,
+            is_kept=_kept_conversation(request) is not None,
+            answer=answer.draft,
+            response=None if answer.reply is None else answer.reply.id,
+            objects=tuple(put for put in envelope.puts if (store.space, put.key) not in self._kept),
+        )
+
+    def _record_unread(self, store: Store, call: SpooledCall, problem: HeadishError | None) -> RecordedCall | None:
+        """Count a call that holds no conversation, or whose body nobody could read. That is kept for a week."""
+        facts = msgspec.structs.replace(_facts_of(call), error=None if problem is None else str(problem)[:500])
+        keeps = problem is not None and not isinstance(problem, BarredContent) and 0 < len(call.request) <= UNREAD_BYTES
+        puts = (Put(UNREAD, call.id.encode(), _hidden(call.request)),) if keeps else ()
+        session = find_session(call.begin.headers, {})
+        plan = CallPlan(call.id, call.begin.at, session.client, session.id, facts, objects=puts)
+        space = store._number
+        return store._store(lambda connection, mint: record_call(connection, space, plan, None, mint))
+
+    def forget_unread(self) -> int:
+        """Remove the bodies that nobody could read and that are older than a week; how many there were."""
+        before = time.time() - UNREAD_SECONDS
+        removed = 0
+        for store in self._stores.values():
+            old = [each.key for each in store.objects.list(UNREAD, limit=1000) if each.time.timestamp() < before]
+            for key in old:
+                store.objects.remove(UNREAD, key)
+            removed += len(old)
+        return removed
+
+    def _store_of(self, space: str) -> Store:
+        if space not in self._stores:
+            self._stores[space] = self._open_store(space)
+        return self._stores[space]
+
+    def _remember(self, key: tuple[str, str], memory: LaneMemory) -> None:
+        self._memories[key] = memory
+        self._remembered += len(memory.lane.turns)
+        while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
+            _, oldest = self._memories.popitem(last=False)
+            self._remembered -= len(oldest.lane.turns)
+
+
+def _facts_of(call: SpooledCall) -> CallFacts:
+    end, head, begin = call.end, call.head, call.begin
+    return CallFacts(
+        api=begin.api,
+        method=begin.method,
+        path=begin.path,
+        outcome=end.outcome if end is not None else "broken",
+        status=None if head is None else head.status,
+        first_byte=None if end is None or end.first_byte_at is None else max(0, end.first_byte_at - begin.at),
+        end=None if end is None else max(0, end.at - begin.at),
+        sizes=(end.request_bytes, end.response_bytes) if end else (len(call.request), len(call.response)),
+        error=None if end is None else end.error,
+        note=None if end is None else end.left_out,
+    )
+
+
+def _hidden(body: bytes) -> bytes:
+    """A body that nobody could read, in which nothing looks like a key."""
+    text: str = hide_shapes(body.decode(errors="surrogateescape"))
+    return text.encode(errors="surrogateescape")
+
+
+def _kept_conversation(request: SentRequest) -> str | None:
+    """The conversation that the provider keeps, where the request names one (Responses)."""
+    given = request.rest.get("conversation")
+    named = given.get("id") if isinstance(given, Mapping) else given
+    return named if isinstance(named, str) and named else None
+
+
+def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, str]:
+    """The lane of a request, and what it is remembered by. None without a session, unless the client is known."""
+    known, kept = session.known, _kept_conversation(request)
+    digest, words = beginning_of(request.entries[request.lead :], known.preambles if known else ())
+    if session.id is None and known is None and kept is None:
+        return None, digest
+    begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
+    if kept is not None:
+        begins, shorts, digest = kept, (kept,), "kept"
+    is_beside = known is not None and known.is_agent and not request.has_tools
+    session_key = f"lane:{session.client}:{begins}"
+    app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})
+    lane = LaneName(
+        key=f"{session_key}:{digest}",
+        session_key=session_key,
+        names=tuple(f"{session.client}/{each}" for each in shorts),
+        reserves=is_beside,
+        folds=is_beside and len(request.entries) - request.lead <= 2,
+        follows=known is not None and words.startswith(known.compactions or ("\0",)),
+        title="" if known is None else one_line(words)[:TITLE_CHARACTERS],
+        app=app,
+    )
+    return lane, lane.key

@@ -1,0 +1,195 @@
+"""A request's body, taken apart: messages, and the envelope around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from blake3 import blake3
+from msgspec import Raw
+
+from headish.content.forms.parts import Form
+from headish.content.resending.entries import SentEntry, natives_hash, role_of_raw, split_items
+from headish.content.secrecy import hide_secrets
+from headish.errors import InvalidContent
+from headish.history.writing.lanes import SYSTEM
+from headish.rows.objects import Put
+from headish.serve.recorder.clients import VOLATILE
+from headish.serve.recorder.surfaces import Surface
+from headish.values.results.calls import ENVELOPE
+
+PART_BYTES = 256
+"""A value of an envelope that is as large stands apart, so that it is stored once however often the others change."""
+_SYSTEM_NAMES = {"systemInstruction": ("systemInstruction", "system_instruction")}
+KEPT = frozenset(("previous_response_id", "conversation"))
+"""What says that the provider keeps the messages before those that a request sends (Responses)."""
+_read_body = msgspec.json.Decoder(dict[str, Raw])
+
+
+class Envelope(NamedTuple):
+    """What a request says beside its messages, as the objects that keep it. ``key`` is that of the whole."""
+
+    key: str
+    tools: str | None
+    tools_bytes: int
+    puts: tuple[Put, ...]
+
+
+class SentRequest(NamedTuple):
+    """A body: its messages, the first ``lead`` of the system; the blocks of its system prompt that change each time, by
+    position; and everything else."""
+
+    entries: tuple[SentEntry, ...]
+    lead: int
+    volatile: tuple[tuple[int, Any], ...]
+    rest: dict[str, Any]
+    raw_rest: dict[str, bytes]
+    is_text: bool
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether the model is offered tools. Codex 0.169 names those of some models in the first item of its list."""
+        return bool(self.rest.get("tools")) or any(each.holds(b'"additional_tools"') for each in self.entries[:1])
+
+
+def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> SentRequest:
+    """Take a body apart. ``options`` are those of its turns.
+
+    Cost: reads the body once, and decodes what is no message.
+    Raises: InvalidContent for a body that is none of the API.
+    """
+    form = surface.form
+    try:
+        values = _read_body.decode(body)
+        listed = values.pop(form.list_name, None)
+        items, is_text = _items(listed)
+        runs = split_items(form, items)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidContent("a request", f"it is no body of the API {surface.name} ({error})") from None
+    system, volatile = _take_system(form, values)
+    entries = [SentEntry(form, run, options=options) for run in runs]
+    lead = next((at for at, run in enumerate(runs) if role_of_raw(form, run[0]) not in SYSTEM), len(runs))
+    if system is not None:
+        entries.insert(0, SentEntry(form, [system], is_instruction=True, options=options))
+        lead += 1
+    rest = {name: msgspec.json.decode(raw) for name, raw in values.items()}
+    return SentRequest(
+        tuple(entries), lead, volatile, rest, {name: bytes(raw) for name, raw in values.items()}, is_text
+    )
+
+
+def _items(listed: Raw | None) -> tuple[list[Raw], bool]:
+    """The list of a body; a text stands for the one message that says it."""
+    if listed is None:
+        raise msgspec.ValidationError("it holds no list of messages")
+    if bytes(listed).lstrip()[:1] == b'"':
+        return [Raw(b'{"role":"user","content":' + bytes(listed) + b"}")], True
+    return msgspec.json.decode(listed, type=list[Raw]), False
+
+
+def _take_system(form: Form, values: dict[str, Raw]) -> tuple[bytes | None, tuple[tuple[int, Any], ...]]:
+    """The instructions beside a list, without what changes with each request; and that."""
+    # Where the provider keeps what was said, its instructions hold for this request alone.
+    if form.system_name is None or values.keys() & KEPT:
+        return None, ()
+    name = next((each for each in _SYSTEM_NAMES.get(form.system_name, (form.system_name,)) if each in values), None)
+    if name is None or name != form.system_name:
+        return None, ()
+    given = msgspec.json.decode(values[name])
+    if not given:
+        return None, ()  # an empty one is kept with the envelope
+    raw = bytes(values.pop(name))
+    if not isinstance(given, list):
+        return raw, ()
+    volatile = tuple((at, part) for at, part in enumerate(given) if _is_volatile(part))
+    if not volatile:
+        return raw, ()
+    kept = [part for part in given if not _is_volatile(part)]
+    return (msgspec.json.encode(kept) if kept else None), volatile
+
+
+def _is_volatile(part: Any) -> bool:
+    text = part.get("text") if isinstance(part, Mapping) else None
+    return isinstance(text, str) and text.startswith(VOLATILE)
+
+
+class Envelopes:
+    """Makes objects of envelopes, and remembers those of the last ones."""
+
+    def __init__(self) -> None:
+        self._parts: dict[bytes, Put] = {}
+
+    def make(self, request: SentRequest) -> Envelope:
+        """The objects of an envelope, in which nothing looks like a key.
+
+        Cost: a hash of each value; only one that was not seen lately is looked through.
+        """
+        inline: dict[str, Any] = {}
+        parts: dict[str, str] = {}
+        puts: list[Put] = []
+        for name, raw in request.raw_rest.items():
+            if len(raw) < PART_BYTES:
+                inline[name] = hide_secrets(request.rest[name], name)
+                continue
+            put = self._part(name, raw, request.rest[name])
+            parts[name] = put.key.decode()
+            puts.append(put)
+        whole = _put({"body": inline, "parts": parts})
+        tools = next((put for put in puts if put.key.decode() == parts.get("tools")), None)
+        size = len(request.raw_rest.get("tools", b""))
+        named = (
+            tools.key.decode() if tools else blake3(request.raw_rest.get("tools", b"")).hexdigest() if size else None
+        )
+        return Envelope(whole.key.decode(), named, size, (whole, *puts))
+
+    def _part(self, name: str, raw: bytes, value: Any) -> Put:
+        seen = blake3(name.encode() + b"\0" + raw).digest()
+        if seen not in self._parts:
+            if len(self._parts) >= _PARTS_REMEMBERED:
+                self._parts.clear()
+            self._parts[seen] = _put(hide_secrets(value, name))
+        return self._parts[seen]
+
+
+_PARTS_REMEMBERED = 256
+
+
+def _put(value: Any) -> Put:
+    data = msgspec.json.encode(value, order="deterministic")  # some clients write their keys in another order each time
+    return Put(ENVELOPE, blake3(data).hexdigest().encode(), data)
+
+
+def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tuple[str, str]:
+    """What tells the conversations of a session apart: a hash of the first message that a person or program said, and
+    the first words of it. Texts that a client puts before that are passed over, where anything is left."""
+    for entry in entries:
+        if any(_is_set_up(native) for native in entry.bare):
+            continue
+        said = [each for native in entry.bare for each in _words(native) if not each.startswith(preambles or ("\0",))]
+        if said:
+            return natives_hash(said).hex()[:12], said[0]
+    return (natives_hash(entries[0].bare).hex()[:12], "") if entries else ("empty", "")
+
+
+def _is_set_up(native: Any) -> bool:
+    """Whether an entry says how to go about it: it stands before the conversation."""
+    return isinstance(native, Mapping) and (native.get("role") in SYSTEM or native.get("type") == "additional_tools")
+
+
+def _words(native: Any) -> list[str]:
+    """The texts of a message; what else it holds, as JSON."""
+    if not isinstance(native, Mapping):
+        return []
+    parts = native.get("content", native.get("parts"))
+    if isinstance(parts, str):
+        return [parts]
+    listed = parts if isinstance(parts, list) else [native]
+    return [
+        part["text"]
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+        else part
+        if isinstance(part, str)
+        else msgspec.json.encode(part, order="deterministic").decode()
+        for part in listed
+    ]

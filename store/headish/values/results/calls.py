@@ -1,0 +1,104 @@
+"""Calls: what passed the gateway, a row for each request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
+
+ENVELOPE = "headish/envelope"
+"""The kind of the objects that hold what requests say beside their messages, under the BLAKE3 of their bytes."""
+UNREAD = "headish/unread-call"
+"""The kind of the objects that hold bodies which nobody could read, under the id of their call, for a week."""
+
+
+class PrefixBreak(Struct, frozen=True, omit_defaults=True):
+    """Where a request stopped being what the one before it in its lane had sent: a provider's prompt cache ends there.
+
+    ``what`` is ``message``, ``system`` or ``tools``. ``index`` is that of the first message that differs, from 0, those
+    of the system counted; ``turn`` is the turn that stood there before. ``tokens`` estimates how many tokens the
+    request before had from there on, from its usage and the sizes of its messages.
+    """
+
+    what: str
+    index: int | None = None
+    turn: TurnId | None = None
+    tokens: int | None = None
+
+
+class CallFacts(Struct, frozen=True, omit_defaults=True):
+    """What the row of a call says beside its columns. It holds nothing that was said.
+
+    ``entries`` is how many messages the request had, ``begins`` how many turns of its thread stand before them (where
+    the provider kept those), ``added`` how many turns were new. ``is_text`` says that the list was the text of its only
+    message, ``has_system`` that the first message stood beside the list. ``system`` names turns that stand in the place
+    of the first ones. ``patches`` say by index, ``volatile`` by position in the system prompt, ``resent`` for the
+    answer to this very call, how the client wrote what its turns do not say. ``envelope`` and ``tools`` are addresses
+    of objects; ``tools_bytes`` is how large the tools are. ``sizes`` are the bytes of request and answer that passed,
+    ``first_byte`` and ``end`` milliseconds since the call came.
+    """
+
+    api: str
+    method: str
+    path: str
+    outcome: str = "ok"
+    status: int | None = None
+    model: str | None = None
+    form: str | None = None
+    envelope: str | None = None
+    tools: str | None = None
+    tools_bytes: int = 0
+    usage: Mapping[str, int] = {}
+    first_byte: int | None = None
+    end: int | None = None
+    sizes: tuple[int, int] = (0, 0)
+    entries: int = 0
+    begins: int = 0
+    added: int = 0
+    is_text: bool = False
+    has_system: bool = False
+    system: Mapping[str, TurnId] = {}
+    patches: Mapping[str, Any] = {}
+    volatile: tuple[tuple[int, Any], ...] = ()
+    resent: Mapping[str, Any] | None = None
+    broke: PrefixBreak | None = None
+    error: str | None = None
+    note: str | None = None
+
+
+class PassedCall(PlainResult, frozen=True):
+    """A call that passed the gateway.
+
+    ``lane`` is the key of its conversation, ``tip`` the last turn that the request sent, ``answer`` the turn of its
+    answer, ``response`` the id that the provider gave that. Each is None where there is none.
+    """
+
+    id: str
+    time: datetime
+    client: str
+    session: str | None
+    lane: str | None
+    tip: TurnId | None
+    answer: TurnId | None
+    response: str | None
+    facts: CallFacts
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: the columns, and ``facts`` as they are stored."""
+        columns = {name: getattr(self, name) for name in ("client", "session", "lane", "tip", "answer", "response")}
+        return {"id": self.id, "time": self.time.isoformat(), **columns, "facts": msgspec.to_builtins(self.facts)}
+
+
+decode_facts = msgspec.json.Decoder(CallFacts).decode
+"""The facts of a row. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
+
+
+def time_of(milliseconds: int) -> datetime:
+    """A moment of a row."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

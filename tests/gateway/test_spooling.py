@@ -1,0 +1,102 @@
+"""The thread that writes calls down: nothing waits for it, and what it cannot write is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from headish.gateway.recording import spooling
+from headish.gateway.recording.spooling import Recording, Spooler
+from headish.gateway.spool import CallEnd, SpooledCall, SpoolFrame, SpoolKind, SpoolReader, SpoolWriter
+from support.spools import BEGUN, new_id
+
+
+def begin(spooler: Spooler) -> Recording:
+    recording = Recording(spooler, new_id(), [])
+    recording.start(recording.begin(BEGUN))
+    recording.expect(SpoolKind.RESPONSE, "text/event-stream", "")
+    return recording
+
+
+async def wait_for(found: Callable[[], object]) -> None:
+    until = time.monotonic() + 60
+    while not found():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.01)
+
+
+def complete(reader: SpoolReader) -> list[SpooledCall]:
+    return [call for call in reader.read() if call.is_complete]
+
+
+class HangingWriter(SpoolWriter):
+    """A writer whose disk hangs until it is told to go on."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.goes_on = threading.Event()
+
+    def write(self, frames: Iterable[SpoolFrame]) -> None:
+        self.goes_on.wait(60)
+        super().write(frames)
+
+
+def test_a_segment_is_sealed_when_no_call_comes_and_can_be_removed_then(tmp_path: Path) -> None:
+    async def run() -> None:
+        spooler, reader = Spooler(SpoolWriter(tmp_path)), SpoolReader(tmp_path)
+        for _ in range(2):
+            recording = begin(spooler)
+            recording.chunk(SpoolKind.RESPONSE, b"said")
+            recording.end(CallEnd(outcome="ok", at=1))
+            found: list[SpooledCall] = []
+            await wait_for(lambda found=found: found.extend(complete(reader)) or found)
+            assert [call.response for call in found] == [b"said"]
+            reader.forget(found[0].id)
+            await wait_for(lambda: list(reader.read()) == [] and not list(tmp_path.glob("*.spool")))
+        await spooler.close(60)
+
+    asyncio.run(run())
+
+
+def test_a_disk_that_hangs_delays_no_call_and_calls_beyond_the_bound_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spooling, "CONFIRMED_SECONDS", 0.05)
+
+    async def run() -> None:
+        writer = HangingWriter(tmp_path)
+        spooler = Spooler(writer)
+        recordings = [begin(spooler) for _ in range(3)]
+        await asyncio.sleep(5 * spooling.GATHERED_SECONDS)  # the thread hangs in its first write
+        part = b"a" * (spooling.WAITING_LIMIT_BYTES // 4)
+        for recording in recordings:
+            for _ in range(2):
+                recording.chunk(SpoolKind.RESPONSE, part)
+        assert spooler.unrecorded == 1
+        for recording in recordings:
+            recording.end(CallEnd(outcome="ok", at=1))
+        assert not await spooler.confirm(begin(spooler).begin(BEGUN)), "it cannot be promised"
+        writer.goes_on.set()
+        await spooler.close(60)
+
+    asyncio.run(run())
+    outcomes = [call.end.outcome for call in SpoolReader(tmp_path).read() if call.end]
+    assert outcomes == ["ok", "ok", "unrecorded"]
+
+
+def test_what_waits_is_written_when_the_gateway_ends(tmp_path: Path) -> None:
+    async def run() -> None:
+        spooler = Spooler(SpoolWriter(tmp_path))
+        recording = begin(spooler)
+        recording.chunk(SpoolKind.RESPONSE, b"said")
+        recording.end(CallEnd(outcome="ok", at=1))
+        await spooler.close(60)
+
+    asyncio.run(run())
+    [call] = SpoolReader(tmp_path).read()
+    assert (call.response, call.is_complete) == (b"said", True)

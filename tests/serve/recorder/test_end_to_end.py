@@ -1,0 +1,85 @@
+"""From a client through the gateway into the history: real processes, and a provider that follows a script."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headish import Store
+from headish.serve.recorder.following import read_state
+from support.command import Command
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
+from support.served import PATIENCE_SECONDS, Served, served
+from support.upstream import LAST, Asked, Step, Upstream, chunked, head
+
+pytestmark = pytest.mark.slow
+KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(answer_by_turns) as made:
+        yield made
+
+
+def answer_by_turns(asked: Asked) -> Iterator[Step]:
+    """The number of messages, in pieces of seven bytes."""
+    text = f"Answer to {len(json.loads(asked.body)['messages'])}"
+    body = anthropic_answer(text)
+    yield head(200, "text/event-stream")
+    yield from chunked([body[at : at + 7] for at in range(0, len(body), 7)])
+    yield LAST
+
+
+def wait_for(server: Served, calls: int) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with Store.open(server.database, read_only=True) as store:
+            if len(store.calls.list()) >= calls:
+                return
+        assert time.monotonic() < until, (read_state(server.spool.parent), server.told())
+        time.sleep(0.1)
+
+
+def test_a_conversation_through_the_gateway_is_in_the_list_and_goes_on(tmp_path: Path, upstream: Upstream) -> None:
+    headers = {**CLAUDE_CODE, "x-api-key": KEY, "content-type": "application/json"}
+    messages = [user("Hi")]
+    with served(tmp_path, upstream) as server:
+        for number in range(4):
+            body = json.dumps(anthropic_body(messages, nonce=number)).encode()
+            status, came = server.ask("/anthropic/v1/messages", body, headers)
+            assert (status, came) == (200, anthropic_answer(f"Answer to {len(messages)}"))
+            wait_for(server, number + 1)
+            if number == 1:
+                server.kill("recorder")
+            messages = [*messages, assistant(f"Answer to {len(messages)}"), user(f"and {number}")]
+        command = Command(str(server.database))
+        printed = command.run("serve", "--env", "claude").out
+        assert f"export ANTHROPIC_BASE_URL={server.gateway}/anthropic" in printed
+        assert server.end() == 0
+    listed = command.run("list").out
+    assert "claude-code/097ac8" in listed
+    with Store.open(server.database) as store:
+        assert store.stats().turns == 1 + 2 * 4
+        assert [call.facts.added for call in store.calls.list()] == [1, 1, 1, 2]
+        body = store.calls.body(store.calls.list()[0].id)
+        assert body == anthropic_body(messages[:-2], nonce=3)
+        assert store.verify().problems == ()
+        id = store.calls.list()[0].id
+    assert id in command.run("call", "list", "claude-code/097ac8").out
+    assert "7 output" in command.run("call", "show", id).out
+    assert json.loads(command.run("call", "show", id, "--body").out) == body
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_tool_is_started_only_where_a_gateway_runs(tmp_path: Path) -> None:
+    command = Command(str(tmp_path / "history.db"))
+    Store.open(tmp_path / "history.db").close()
+    assert "start it with 'headish serve'" in command.run("run", "claude", "--", "-p", "Hi").err
+    assert command.run("run", "vim").code == 2
+    assert command.run("serve", "--env", "vim").code == 2

@@ -1,0 +1,115 @@
+"""Claude Code, Codex and Gemini CLI themselves, started by ``headish run``, with a whole tool loop each.
+
+HEADISH_TEST_CLIENTS names the folder of their commands (``npm install @anthropic-ai/claude-code @openai/codex
+@google/gemini-cli`` makes ``node_modules/.bin``); without it, those on the path are taken. What is missing is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headish import Store
+from headish.content.forms.layout import is_same
+from headish.values.blocks import kind_of
+from support.scripted_models import answer_tools
+from support.served import Served, served
+from support.upstream import Upstream
+
+pytestmark = pytest.mark.slow
+PATIENCE_SECONDS = 300.0
+KEYS = {
+    "ANTHROPIC_API_KEY": "sk-ant-api03-abcdefghijklmnop0123456789",
+    "OPENAI_API_KEY": "sk-proj-abcdefghijklmnop0123456789",
+    "GEMINI_API_KEY": "AIzaabcdefghijklmnopqrstuvwxyz0123456789",
+}
+FOLDER = os.environ.get("HEADISH_TEST_CLIENTS")
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(answer_tools) as made:
+        yield made
+
+
+def run(server: Served, tool: str, *words: str) -> str:
+    """What the tool prints. It has a home of its own, and nothing of ours in its environment."""
+    found = shutil.which(tool, path=FOLDER)
+    if found is None:
+        pytest.skip(f"{tool} is not installed: HEADISH_TEST_CLIENTS names the folder of its command")
+    home = server.folder / "home"
+    (home / "work").mkdir(parents=True, exist_ok=True)
+    for name in (".gemini", ".codex"):
+        (home / name).mkdir(exist_ok=True)
+    (home / ".gemini" / "settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+    path = os.pathsep.join((str(Path(found).parent), os.environ["PATH"]))
+    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "NODE_OPTIONS"}
+    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "HEADISH_CONFIG": os.devnull}
+    done = subprocess.run(
+        [sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", tool, "--", *words],
+        env={**kept, **KEYS, **quiet, "HOME": str(home), "CODEX_HOME": str(home / ".codex"), "PATH": path},
+        cwd=home / "work",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check(folder: Path, upstream: Upstream, path: str, prefix: str) -> None:
+    """Each request that was asked comes back equal; the thread holds the call, its result and the answers, once."""
+    asked = [json.loads(each.body) for each in upstream.asked if each.method == "POST" and path in each.target]
+    with Store.open(folder / "history.db") as store:
+        calls = [call for call in reversed(store.calls.list()) if path in call.facts.path]
+        assert [is_same(store.calls.body(call.id), sent) for call, sent in zip(calls, asked, strict=True)] == [
+            True for _ in asked
+        ]
+        named = [name for name in store.bookmarks if name.startswith(prefix) and name.count("/") == 1]
+        assert len(named) == 1, list(store.bookmarks)
+        kinds = [kind_of(block) for turn in store.thread(named[0]) for block in store.blocks(turn.id)]
+        assert kinds.count("tool_use") == kinds.count("tool_result") == 1
+        answers = [turn for turn in store.log(named[0]) if turn.meta.role == "assistant"]
+        assert len(answers) == 3
+        assert all(turn.meta.reply for turn in answers), "each is the answer that came, and not a copy"
+        assert store.verify().problems == ()
+    for file in folder.rglob("history.db*"):
+        for key in KEYS.values():
+            assert not file.is_file() or key.encode() not in file.read_bytes(), file
+
+
+def test_claude_code_lists_and_goes_on(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        assert "Answer to" in run(server, "claude", "-p", "listing please", "--allowedTools", "Bash")
+        assert "Answer to" in run(server, "claude", "-p", "and more", "--continue")
+        assert server.end() == 0
+    check(tmp_path, upstream, "/messages", "claude-code/")
+
+
+def test_codex_lists_and_goes_on(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        options = ("exec", "--skip-git-repo-check", "-s", "danger-full-access")
+        assert "Answer to" in run(server, "codex", *options, "listing please")
+        assert "Answer to" in run(server, "codex", *options, "resume", "--last", "and more")
+        assert server.end() == 0
+    check(tmp_path, upstream, "/responses", "codex/")
+
+
+def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        assert "Answer to" in run(server, "gemini", "--skip-trust", "-y", "-p", "listing please")
+        assert server.end() == 0
+    with Store.open(tmp_path / "history.db") as store:
+        kinds = [kind_of(block) for turn in store.turns() for block in store.blocks(turn.id)]
+        assert kinds.count("tool_use") == kinds.count("tool_result") == 1
+        assert all(call.facts.form == "gemini" for call in store.calls.list() if "generateContent" in call.facts.path)
+        assert store.verify().problems == ()

@@ -1,0 +1,413 @@
+"""What becomes of calls that passed the gateway: threads, lanes, answers, rows, and requests built again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.content.forms.layout import is_same
+from headish.errors import UnknownCall
+from headish.gateway.spool import SpooledCall
+from headish.history.writing.calls import RecordedCall
+from headish.serve.recorder.recording import CallRecorder
+from headish.values.results.calls import UNREAD
+from support.counting import calls
+from support.passed import (
+    CLAUDE_CODE,
+    anthropic_answer,
+    anthropic_body,
+    assistant,
+    chat_answer,
+    message_item,
+    passed,
+    responses_answer,
+    user,
+)
+
+KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
+LANE = "claude-code/097ac8"
+
+
+def recorder_of(store: Store) -> CallRecorder:
+    return CallRecorder(lambda _space: store)
+
+
+def record(recorder: CallRecorder, call: SpooledCall) -> RecordedCall:
+    recorded = recorder.record(call)
+    assert recorded is not None
+    return recorded
+
+
+def texts(store: Store, name: str) -> list[str]:
+    return [store.text(turn.id) for turn in reversed(list(store.log(name)))]
+
+
+class Talk:
+    """A client of Messages that sends all of its list each time."""
+
+    def __init__(self, store: Store, recorder: CallRecorder | None = None) -> None:
+        self.store, self.recorder = store, recorder or recorder_of(store)
+        self.messages: list[dict[str, Any]] = []
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def say(self, text: str, answer: str | None = None, **body: Any) -> RecordedCall:
+        self.messages.append(user(text))
+        return self.send(answer or f"On {text}", **body)
+
+    def send(self, *answer: Any, **body: Any) -> RecordedCall:
+        number = len(self.sent)
+        sent = anthropic_body(self.messages, nonce=number, **body)
+        call = passed("anthropic", sent, anthropic_answer(*answer, id=f"msg_{number}"), headers=CLAUDE_CODE)
+        self.sent.append((call.id, sent))
+        recorded = record(self.recorder, call)
+        self.messages.append(assistant(*answer))
+        return recorded
+
+    def check_bodies(self) -> None:
+        for id, sent in self.sent:
+            assert is_same(self.store.calls.body(id), sent), id
+
+
+class TestAThread:
+    def test_the_next_request_of_a_client_continues_it(self, store: Store) -> None:
+        talk = Talk(store)
+        assert talk.say("Hi").name == LANE
+        assert [talk.say(text).call.tip is not None for text in ("and", "so")] == [True, True]
+        assert texts(store, LANE) == ["Be brief.", "Hi", "On Hi", "and", "On and", "so", "On so"]
+        assert [entry.conversation.name for entry in store.conversations.list().entries] == [LANE]
+        assert store.conversations.list().entries[0].title == "Hi"
+        assert len(list(store.heads())) == 1
+        talk.check_bodies()
+        assert store.verify().problems == ()
+
+    def test_a_restart_between_two_requests_changes_nothing(self, store: Store) -> None:
+        talk = Talk(store)
+        for number in range(4):
+            talk.recorder = recorder_of(store)
+            talk.say(f"{number}")
+        assert store.stats().turns == 1 + 2 * 4
+        assert [call.facts.added for call in store.calls.list()] == [1, 1, 1, 2]
+        talk.check_bodies()
+
+    def test_a_replay_stores_nothing_twice(self, store: Store) -> None:
+        body = anthropic_body([user("Hi")])
+        call = passed("anthropic", body, anthropic_answer("Hello"), headers=CLAUDE_CODE)
+        recorder = recorder_of(store)
+        record(recorder, call)
+        before = store.stats()
+        assert recorder.record(call) is None
+        assert recorder_of(store).record(call) is None
+        assert store.stats() == before
+
+    def test_a_changed_system_prompt_is_laid_over_the_old_one(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.say("Hi", system="Today is Monday. " * 200)
+        talk.say("and", system="Today is Tuesday. " * 200)
+        talk.recorder = recorder_of(store)
+        talk.say("so", system="Today is Wednesday. " * 200)
+        talk.say("then", system="Today is Wednesday. " * 200)
+        assert store.stats().turns == 1 + 2 * 4 + 2
+        window = store.resolve(LANE).messages
+        assert [message.role for message in window] == ["system", *["user", "assistant"] * 4]
+        assert window[0].text.startswith("Today is Wednesday.")
+        broke = [call.facts.broke for call in reversed(store.calls.list())]
+        assert [each and (each.what, each.index) for each in broke] == [None, ("system", 0), ("system", 0), None]
+        assert [each and bool(each.tokens) for each in broke] == [None, True, True, None]
+        talk.check_bodies()
+
+    def test_an_edit_is_a_branch_and_the_row_says_where_the_prefix_broke(self, store: Store) -> None:
+        talk = Talk(store)
+        for text in ("one", "two", "three"):
+            talk.say(text)
+        talk.messages = [*talk.messages[:2], user("zwei"), *talk.messages[3:], user("four")]
+        broke = talk.send("On four")
+        facts = store.calls.get(broke.call.id).facts
+        assert facts.broke is not None
+        assert (facts.broke.what, facts.broke.index) == ("message", 3)
+        assert store.text(str(facts.broke.turn)) == "two"
+        assert facts.added == 5
+        assert len(list(store.heads())) == 2
+        talk.check_bodies()
+
+    def test_a_retry_and_another_answer_share_the_question(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.say("Hi")
+        talk.messages.pop()
+        again = talk.send("Another")
+        facts = store.calls.get(again.call.id).facts
+        assert (facts.added, facts.broke) == (0, None)
+        assert store.stats().turns == 4
+        assert store.text(LANE) == "Another"
+        usage = [call.facts.usage["output_tokens"] for call in store.calls.list()]
+        assert sum(usage) == sum(each.usage.output_tokens or 0 for each in store.usage(None)) == 14
+
+    def test_tools_that_changed_break_the_whole_prefix(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.say("Hi")
+        changed = talk.say("and", tools=[{"name": "Read", "input_schema": {"type": "object"}}])
+        broke = store.calls.get(changed.call.id).facts.broke
+        assert broke is not None
+        assert (broke.what, broke.tokens) == ("tools", 100)
+        talk.check_bodies()
+
+
+class TestAnswers:
+    def test_a_whole_tool_loop_is_one_thread(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.messages.append(user("List"))
+        call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+        thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+        talk.send(thinking, "Let me look.", call)
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.txt"}
+        talk.messages.append({"role": "user", "content": [result]})
+        talk.send("One file.")
+        assert len(list(store.heads())) == 1
+        assert store.stats().turns == 5
+        talk.check_bodies()
+
+    def test_one_that_broke_off_is_incomplete_and_says_why(self, store: Store) -> None:
+        answer = anthropic_answer("Half", whole=False)
+        call = passed(
+            "anthropic",
+            anthropic_body([user("Hi")]),
+            answer,
+            headers=CLAUDE_CODE,
+            outcome="broken",
+            error="it broke off",
+        )
+        recorded = record(recorder_of(store), call)
+        turn = store.get(str(recorded.call.answer))
+        assert store.text(turn.id) == "Half"
+        assert turn.meta.reply["incomplete"] is True
+        assert "broke off" in str(turn.meta.reply["error"])
+        assert store.calls.get(call.id).facts.outcome == "broken"
+
+    def test_a_refusal_is_no_answer_and_the_row_keeps_its_words(self, store: Store) -> None:
+        refusal = json.dumps({"type": "error", "error": {"type": "rate_limit_error", "message": f"Slow down, {KEY}"}})
+        call = passed("anthropic", anthropic_body([user("Hi")]), refusal.encode(), headers=CLAUDE_CODE, status=429)
+        record(recorder_of(store), call)
+        facts = store.calls.get(call.id).facts
+        assert (facts.status, store.text(LANE)) == (429, "Hi")
+        assert str(facts.error).startswith("Slow down")
+        assert KEY not in str(facts.error)
+
+    def test_one_that_chat_clients_send_back_without_its_reasoning_is_the_same(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        session = {"x-headish-conversation": "trip", "user-agent": "OpenAI/Python 1.0"}
+        asked: list[dict[str, Any]] = [{"role": "user", "content": "2+3?"}]
+        calls = [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2, "b": 3}'}}]
+        answer = chat_answer(None, reasoning_content="A sum.", tool_calls=calls)
+        first = passed("chat", {"model": "m", "messages": asked}, answer, headers=session)
+        record(recorder, first)
+        back = {"role": "assistant", "content": None, "tool_calls": calls}
+        asked = [*asked, back, {"role": "tool", "tool_call_id": "c1", "content": "5"}]
+        second = passed("chat", {"model": "m", "messages": asked}, chat_answer("Five."), headers=session)
+        record(recorder, second)
+        third_list = [*asked, {"role": "assistant", "content": "Five."}, {"role": "user", "content": "Sure?"}]
+        third = passed("chat", {"model": "m", "messages": third_list}, chat_answer("Yes."), headers=session)
+        record(recorder_of(store), third)
+        assert store.stats().turns == 6
+        assert len(list(store.heads())) == 1
+        assert is_same(store.calls.body(second.id)["messages"], asked)
+        assert is_same(store.calls.body(third.id)["messages"], third_list)
+        assert store.bookmarks["openai/trip"] == store.calls.get(third.id).answer
+
+    def test_items_of_responses_come_back_with_nulls_and_ids(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        headers = {"user-agent": "codex_exec/0.169.0", "session-id": "01a214e8-dc19-7711-b3c4-b36065cd2102"}
+        reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}],
+                     "encrypted_content": "gAAA"}  # fmt: skip
+        call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "ls", "arguments": "{}"}
+        items: list[Any] = [
+            {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be."}]},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List"}]},
+        ]
+        body = {"model": "m", "tools": [{"type": "function", "name": "ls"}]}
+        one = passed("responses", {**body, "input": items}, responses_answer(reasoning, call), headers=headers)
+        record(recorder, one)
+        items = [*items, {**reasoning, "content": None}, {**call, "status": "completed"},
+                 {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "a.txt"}]  # fmt: skip
+        two = passed("responses", {**body, "input": items}, responses_answer(message_item("One.")), headers=headers)
+        assert record(recorder, two).name == "codex/cd2102"
+        assert store.stats().turns == 5
+        assert is_same(store.calls.body(two.id)["input"], items)
+
+    def test_a_response_is_continued_by_its_id(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        one = passed("responses", {"model": "m", "input": "Hi"}, responses_answer(message_item("Hello"), id="resp_a"))
+        answer = record(recorder, one).call.answer
+        body = {"model": "m", "input": "and?", "previous_response_id": "resp_a", "instructions": "Be brief."}
+        two = passed("responses", body, responses_answer(message_item("So"), id="resp_b"))
+        tip = record(recorder, two).call.tip
+        assert store.get(str(tip)).meta.continues == (answer,)
+        assert (store.calls.body(one.id)["input"], store.calls.body(two.id)) == ("Hi", body)
+        unknown = {"model": "m", "input": "what?", "previous_response_id": "resp_of_another"}
+        three = passed("responses", unknown, responses_answer(message_item("No"), id="resp_c"))
+        record(recorder, three)
+        assert "not stored here" in str(store.calls.get(three.id).facts.note)
+
+    def test_gemini_and_ollama_go_on_too(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        contents: list[Any] = [{"role": "user", "parts": [{"text": "Hi"}]}]
+        body = {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "contents": contents}
+        call = {"functionCall": {"name": "ls", "args": {"at": "."}}, "thoughtSignature": "c2ln"}
+        answer = [{"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0,
+                                   **({"finishReason": "STOP"} if last else {})}], "responseId": "r1"}
+                  for part, last in (({"text": "Look."}, False), (call, True))]  # fmt: skip
+        record(recorder, passed("gemini", body, answer))
+        result = {"functionResponse": {"name": "ls", "response": {"output": "a.txt"}}}
+        more = [*contents, {"role": "model", "parts": [{"text": "Look."}, call]}, {"role": "user", "parts": [result]}]
+        two = passed("gemini", {**body, "contents": more}, answer[:1])
+        record(recorder, two)
+        assert (store.stats().turns, is_same(store.calls.body(two.id), {**body, "contents": more})) == (5, True)
+        lines = [
+            {"model": "q", "message": {"role": "assistant", "content": each}, "done": False} for each in ("He", "y")
+        ]
+        lines.append({"model": "q", "message": {"role": "assistant", "content": ""}, "done": True,
+                      "done_reason": "stop", "prompt_eval_count": 4, "eval_count": 2})  # fmt: skip
+        asked = [{"role": "user", "content": "Hi", "images": ["aGk="]}]
+        native = b"".join(json.dumps(each).encode() + b"\n" for each in lines)
+        first = record(recorder, passed("ollama", {"model": "q", "messages": asked}, native))
+        assert store.text(str(first.call.answer)) == "Hey"
+        assert store.calls.get(first.call.id).facts.usage == {"input_tokens": 4, "output_tokens": 2}
+        asked = [*asked, {"role": "assistant", "content": "Hey"}, {"role": "user", "content": "and?"}]
+        record(recorder, passed("ollama", {"model": "q", "messages": asked}, native))
+        assert store.stats().turns == 5 + 4
+
+
+class TestLanes:
+    def test_titles_and_probes_stand_beside_the_conversation_and_out_of_lists(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        probe: dict[str, Any] = {
+            "model": "claude-x",
+            "max_tokens": 1,
+            "messages": [{"role": "user", "content": "quota"}],
+        }
+        assert (
+            record(recorder, passed("anthropic", probe, anthropic_answer("x"), headers=CLAUDE_CODE)).name == f"{LANE}/2"
+        )
+        assert Talk(store, recorder).say("Hi").name == LANE
+        tags = {each.conversation.name: each.conversation.record.tags for each in store.conversations.list().entries}
+        assert tags == {LANE: (), f"{LANE}/2": ("sub-agent",)}
+        probe["messages"] = [*probe["messages"], {"role": "assistant", "content": "x"}, user("and on")]
+        record(recorder, passed("anthropic", probe, anthropic_answer("y"), headers=CLAUDE_CODE))
+        assert store.conversations.get(f"{LANE}/2").record.tags == ()
+        again = Talk(store, recorder)
+        assert again.say("Another task").name == f"{LANE}/3"
+
+    def test_a_compaction_names_the_lane_before(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        Talk(store, recorder).say("Hi")
+        summary = "This session is being continued from a previous conversation that ran out of context."
+        assert Talk(store, recorder).say(summary).name == f"{LANE}/2"
+        assert store.conversations.get(f"{LANE}/2").record.app["before"] == LANE
+
+    def test_a_lane_that_was_renamed_goes_on_under_its_new_name(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.say("Hi")
+        store.bookmarks.rename(LANE, "mine")
+        talk.recorder = recorder_of(store)
+        assert talk.say("and").name == "mine"
+        assert [call.id for call in store.calls.list("mine")] == [each for each, _ in reversed(talk.sent)]
+
+    def test_without_a_session_the_oldest_equal_thread_goes_on(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        messages: list[Any] = [{"role": "user", "content": "Hi"}]
+        record(recorder, passed("chat", {"model": "m", "messages": messages}, chat_answer("Hello")))
+        messages = [*messages, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "and"}]
+        record(recorder_of(store), passed("chat", {"model": "m", "messages": messages}, chat_answer("so")))
+        assert (store.stats().turns, list(store.bookmarks)) == (4, [])
+
+    def test_a_call_goes_to_the_space_of_its_token(self, store: Store) -> None:
+        asked: list[str] = []
+        recorder = CallRecorder(lambda space: asked.append(space) or store, "home")  # type: ignore[func-returns-value]
+        record(
+            recorder, passed("chat", {"messages": [{"role": "user", "content": "a"}]}, chat_answer("b"), space="mine")
+        )
+        record(recorder, passed("chat", {"messages": [{"role": "user", "content": "c"}]}, chat_answer("d")))
+        assert asked == ["mine", "home"]
+
+
+class TestWhatIsKept:
+    def test_no_key_is_stored_whatever_it_stood_in(self, file_place: Any) -> None:
+        store = file_place.open()
+        body = anthropic_body(
+            [user(f"My key is {KEY}")], mcp_servers=[{"url": "https://x", "authorization_token": KEY}]
+        )
+        call = passed("anthropic", body, anthropic_answer(f"You said {KEY}"), headers=CLAUDE_CODE)
+        recorder = recorder_of(store)
+        record(recorder, call)
+        broken = passed("anthropic", b'{"messages": "' + KEY.encode(), headers=CLAUDE_CODE)
+        record(recorder, broken)
+        store.close()
+        for path in file_place.path.parent.glob(f"{file_place.path.name}*"):
+            assert KEY.encode() not in path.read_bytes(), path
+
+    def test_a_body_that_nobody_can_read_is_kept_for_a_week(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        for body in (b"\xff{", b"[1]", b'{"messages": 3}', b'{"messages": [{"role": "wizard", "content": "x"}]}'):
+            call = passed("anthropic", body, headers=CLAUDE_CODE)
+            record(recorder, call)
+            assert store.calls.get(call.id).facts.error
+            assert store.objects.get(UNREAD, call.id).data == body
+        record(recorder, passed("anthropic", b"x" * 1024 * 1024 + b"x", headers=CLAUDE_CODE))
+        assert len(store.objects.list(UNREAD)) == 4
+        assert recorder.forget_unread() == 0
+        assert store.stats().turns == 0
+
+    def test_other_paths_are_counted(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        for path in ("/v1/messages/count_tokens", "/v1/models", "/v1/embeddings", "/v1/messages/batches"):
+            record(recorder, passed("anthropic", b'{"messages": []}', b"{}", path=path))
+        assert [call.facts.path for call in store.calls.list(limit=2)] == ["/v1/messages/batches", "/v1/embeddings"]
+        assert (store.stats().turns, len(store.objects.list(UNREAD))) == (0, 0)
+
+    def test_an_erasure_takes_the_rows_of_its_calls(self, store: Store) -> None:
+        talk = Talk(store)
+        first, second = talk.say("Hi"), talk.say("and")
+        store.erase(str(second.call.answer), reason="asked")
+        with pytest.raises(UnknownCall):
+            store.calls.get(second.call.id)
+        assert store.calls.get(first.call.id).tip == first.call.tip
+        talk.say("so")
+        assert store.text(LANE) == "On so"
+        assert store.verify().problems == ()
+
+    def test_a_row_that_was_altered_is_reported(self, file_place: Any) -> None:
+        store = file_place.open()
+        Talk(store).say("Hi")
+        store.close()
+        with sqlite3.connect(file_place.path) as database:
+            database.execute("UPDATE call SET client = x'61'")
+        store = file_place.open()
+        assert [each.what for each in store.verify().problems] == ["it was altered: its seal disagrees"]
+
+
+class TestCost:
+    def test_a_request_costs_its_tail(self, file_place: Any) -> None:
+        talk = Talk(file_place.open())
+        statements: list[int] = []
+
+        def say(number: int) -> None:
+            talk.say(f"Question {number}", system="Today is " + ("Monday" if number < 30 else "Tuesday"))
+
+        for number in range(60):
+            count = calls if number % 2 else lambda work, _: work() or 0
+            statements.append(count(lambda at=number: say(at), "execute"))
+        drafts = [calls(lambda at=number: say(at), "make_read_draft") for number in range(60, 64)]
+        # Behind the first ones, and behind the one that changed the system prompt, all cost the same.
+        assert len(set(statements[3:29:2])) == len(set(statements[33::2])) == 1
+        assert statements[59] == statements[29] > 5
+        assert set(drafts) == {2}
+
+    def test_a_growing_thread_stores_what_was_said_once(self, store: Store) -> None:
+        talk = Talk(store)
+        for number in range(100):
+            talk.say(f"Question {number} " + "x" * 300, "Answer " + "y" * 300)
+        said = sum(len(json.dumps(each["content"])) for each in talk.messages)
+        stored = sum(len(store.payload(turn.id)) for turn in store.turns())
+        assert stored <= 1.01 * said
