@@ -44,6 +44,7 @@ from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
+from headish.store.keeping.access_tokens import AccessTokens
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
@@ -78,6 +79,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from compared import write_compared
 from dialect_pages import write_dialect, write_dialects, write_refusals
+from http_pages import write_http_api, write_openapi
 from import_pages import write_frameworks_and_services, write_imports
 from provider_pages import write_overview, write_provider
 
@@ -219,6 +221,8 @@ def write_library() -> str:
         parts += [f"\n## {kind.__name__}\n\n", _text(kind), "\n", *_members(kind)]
     parts += ["\n## Database\n\n", _text(headish.Database), "\n", *_members(headish.Database)]
     parts += ["\n## database.spaces\n\n", _text(Spaces), "\n", *_members(Spaces, "database.spaces")]
+    parts += ["\n## database.access_tokens\n\n", _text(AccessTokens), "\n"]
+    parts += _members(AccessTokens, "database.access_tokens")
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
     parts += ["\n## Restoring\n", _function("restore", headish.restore)]
     from headish import providers, tools, transcripts
@@ -464,6 +468,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "erasing.md": write_erasing,
     "errors.md": write_errors,
     "damage.md": write_damage,
+    "http-api.md": write_http_api,
+    "openapi.json": write_openapi,
     "formats/carrying.md": write_carrying,
     "imports.md": partial(write_imports, NOTE),
     "providers/README.md": write_overview,

@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Shape": ("summarize", "hide", "replace", "keep", "unhide", "original", "compact", "tokens"),
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
     "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
-    "Serve": ("serve", "run", "call"),
+    "Serve": ("serve", "run", "call", "token", "mcp"),
     "Follow": ("follow", "position", "audit"),
     "Begin": ("demo", "completion"),
 }

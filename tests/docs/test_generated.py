@@ -29,6 +29,8 @@ def generate() -> ModuleType:
     [
         "cli.md",
         "damage.md",
+        "http-api.md",
+        "openapi.json",
         "library.md",
         "schema.md",
         "erasing.md",
@@ -47,6 +49,8 @@ def test_every_generated_page_is_checked(generate: ModuleType) -> None:
     pages = {
         "cli.md",
         "damage.md",
+        "http-api.md",
+        "openapi.json",
         "errors.md",
         "formats/carrying.md",
         "imports/frameworks-and-services.md",

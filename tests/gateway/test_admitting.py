@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from headish.gateway.passing.access import Access, PointerPlace, write_access
+from headish.gateway.passing.access import ACCESS_FILE, Access, PointerPlace, write_access
 from headish.gateway.passing.gate import _find_key
 from headish.gateway.passing.upstreams import UPSTREAMS, CallTarget, read_target
-from headish.gateway.running import ACCESS_FILE
 from headish.values.access.tokens import Right, Token, make_token, token_hash
 from support.gateways import Running, running
 from support.upstream import Asked, Step, Upstream, answer, byte_by_byte, stream

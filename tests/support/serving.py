@@ -36,9 +36,10 @@ class Served:
         """A client that is logged in as a browser, or shows a token."""
         if token is not None:
             return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
-        client = self.stranger(headers={"Sec-Fetch-Site": "same-origin"}, **further)
-        assert client.get("/login", params={"code": self.logins.make_code()}).status_code == 200
-        return client
+        with self.stranger() as browser:
+            assert browser.get("/login", params={"code": self.logins.make_code()}).status_code == 200
+            cookies = browser.cookies
+        return self.stranger(headers={"Sec-Fetch-Site": "same-origin"}, cookies=cookies, **further)
 
     def stranger(self, **further: Any) -> httpx.Client:
         """A client that nobody knows."""

@@ -24,6 +24,7 @@ from headish.store.asking.pointers import Pointers
 from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
 from headish.store.database import Database
+from headish.store.keeping.access_tokens import AccessTokens
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.calls import Calls
 from headish.store.keeping.conversations import Conversations
@@ -33,7 +34,7 @@ from headish.store.keeping.spaces import Spaces
 from headish.store.store import Store
 
 FOLDER = Path(__file__).parent / "verbs"
-PARTS = (Batches, Bookmarks, Calls, Conversations, Erasures, Objects, Pointers, Spaces, Streams, Tools)
+PARTS = (AccessTokens, Batches, Bookmarks, Calls, Conversations, Erasures, Objects, Pointers, Spaces, Streams, Tools)
 MODULES: dict[str, tuple[type, ...]] = {"parts": PARTS, "store": (Store,), "database": (Database,)}
 BY_HAND = {"open", "close", "store", "sync"}
 """What ``AsyncStore`` and ``AsyncDatabase`` do in their own way."""

@@ -30,6 +30,7 @@ _SHAPES = re.compile(
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
     r"|AIza[0-9A-Za-z_-]{30,}"
     r"|AKIA[0-9A-Z]{16}"
+    r"|hdsh_[A-Za-z0-9_-]{49}"  # a server of headish
     r")"
     r"|\b[Bb]earer +(?=[^ ]*[0-9])[A-Za-z0-9._~+/-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
@@ -37,7 +38,7 @@ _SHAPES = re.compile(
 """What keys look like, by the prefixes that their makers give them."""
 _BEGINNINGS = (
     "sk-", "zk-", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AIza", "AKIA",
-    "earer ", "-----BEGIN ",
+    "hdsh_",    "earer ", "-----BEGIN ",
 )  # fmt: skip
 """One of them stands in every text that has a shape."""
 _ENDINGS = (

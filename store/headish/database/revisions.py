@@ -12,6 +12,7 @@ REVISIONS = (
     "headish_0005_search",
     "headish_0006_seals",
     "headish_0007_calls",
+    "headish_0008_tokens",
 )
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
@@ -33,6 +34,7 @@ _TABLES = {
     "search": "seq version emptied",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",
+    "token": "label*:blob hash:blob rights:text milliseconds expires?",
     "turn": "chain* pos* seq id:text role:text type?:text content_type?:text cache? attributes?:blob inherited?:blob "
     "system?:blob digest:blob hash:blob data?:blob seal:blob head?:blob app?:blob erased? key?:blob supersedes?:text",
     "bookmark": "name*:blob chain pos move recent own running:blob",
@@ -44,6 +46,8 @@ hold, if no integers. Each table stands after those that it refers to. A test ke
 ALL_TABLES = tuple(_TABLES)
 TABLES = ALL_TABLES[1:]
 """The tables of every space."""
+NEVER_COPIED = ("token",)
+"""Those of them that no backup has: they say who may come in here."""
 
 
 class Column(NamedTuple):

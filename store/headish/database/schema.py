@@ -359,3 +359,19 @@ search = Table(
 """How far the search index of a space is: it holds the words of every turn up to the commit number ``seq``, as the
 ``version`` of their rules makes them. ``emptied`` counts how often words were taken out again, so that whoever read a
 turn before that does not bring them back. A row of the space 0 says that the database keeps no index."""
+
+token = Table(
+    "token",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("label", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("rights", String, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    Column("expires", Number),
+    PrimaryKeyConstraint("space", "label"),
+    sqlite_with_rowid=False,
+)
+"""What opens the space to programs that ask a server of headish: the hash of a token, and its rights, with commas
+between them. ``milliseconds`` is when it was made; ``expires``, in Unix milliseconds, is null where it does not. No
+backup has these rows: what was put back lets nobody in."""

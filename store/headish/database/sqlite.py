@@ -27,6 +27,7 @@ from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
 from headish.database.query import SQLITE, Connection, Query
+from headish.database.revisions import NEVER_COPIED
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseError,
@@ -358,13 +359,16 @@ class SQLiteBackend:
         return False
 
     def copy_into(self, path: str) -> bool:
-        """Copy by VACUUM INTO: deleted content is not in the copy, and writers go on."""
+        """Copy by VACUUM INTO, without deleted content and what is never copied; writers go on."""
         with self._reading, FORKS.transaction():
             driver = self._take_connection()
             try:
                 self._wait(lambda: driver.execute("VACUUM INTO ?", [path]))
             finally:
                 self._give_back(driver)
+        from headish.database.file.upkeep import leave_out
+
+        leave_out(path, NEVER_COPIED)
         return True
 
     def check_integrity(self) -> list[str]:

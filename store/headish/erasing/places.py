@@ -55,7 +55,7 @@ OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a 
 OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
 DEFINED = "stays in the history of pointers and tools, also when it is removed; it goes with its space"
 ANSWERS = "stays until the answer that is arriving is stored; the preview names it"
-NAMED = "a name; its own command takes it (`spaces rm --erase`), or it goes with its space"
+NAMED = "a name; its own command takes it (`spaces rm --erase`, `token remove`), or it goes with its space"
 WHOLE = "goes when nothing is left of the conversation (`--thread`, `--branch`), or with `erase --bookmark`"
 PROOF = "stays: a hash, an id or a word of headish"
 RECEIPTS = "stays: a receipt holds no content"
@@ -122,6 +122,9 @@ COLUMNS: dict[str, str] = {
     "stream.turn": PROOF,
     "stream_chunk.stream": PROOF,
     "stream_chunk.data": ANSWERS,
+    "token.label": NAMED,
+    "token.hash": PROOF,
+    "token.rights": PROOF,
 }
 """What becomes of each column that holds bytes or text when a turn is erased. All of them go with their space."""
 

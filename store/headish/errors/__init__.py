@@ -15,6 +15,7 @@
     │   ├── UnknownCall           no call of that id (a KeyError too)
     │   ├── UnknownObject         no object of that kind and key
     │   ├── UnknownBatch          no batch of that name
+    │   ├── UnknownToken          no token of that label in the space
     │   ├── UnknownErasure        no erasure of that number
     │   ├── UnknownConversation   no conversation of that key, or a turn that is in none
     │   ├── TurnTaken             a turn that another space holds otherwise, so it cannot be copied there
@@ -43,6 +44,7 @@
     ├── Closed                the store or its database was closed before
     │   └── AdapterClosed     an adapter's object was closed before (a RuntimeError too)
     ├── RemovedSpace          the space was removed while a store had it open
+    ├── TokenTaken            a token of the space has that label
     ├── RightMissing          a server's caller has other rights in the space, and not this one
     ├── QuotaExceeded         the space may not hold more turns or bytes
     ├── CursorLost            the space no longer holds what a reader has read: read it anew

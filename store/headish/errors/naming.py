@@ -124,6 +124,14 @@ class UnknownErasure(InputError, KeyError):
         super().__init__(f"no erasure of this space has the number {shown(number)}")
 
 
+class UnknownToken(InputError, KeyError):
+    """No token of this space has this label."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        super().__init__(f"no token of this space is called {shown(label)}")
+
+
 class UnknownConversation(InputError, KeyError):
     """No conversation has this key, or a turn is in none: only system turns lead to it."""
 

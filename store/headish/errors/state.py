@@ -37,6 +37,14 @@ class RemovedSpace(HeadishError):
         super().__init__("the space of this store was removed; nothing was stored")
 
 
+class TokenTaken(HeadishError):
+    """A token of the space has that label."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        super().__init__(f"there is a token {label!r} in this space: remove it first, or choose another label")
+
+
 class RightMissing(HeadishError):
     """Whoever asked a server has other rights in the space, and not this one."""
 

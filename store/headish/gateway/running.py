@@ -19,7 +19,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from headish.gateway.passing.access import AccessFile
+from headish.gateway.passing.access import ACCESS_FILE, AccessFile
 from headish.gateway.passing.gate import Gate, Refused
 from headish.gateway.passing.proxy import Proxy, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
@@ -39,7 +39,7 @@ ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
 
-SPOOL_FOLDER, ACCESS_FILE = "spool", "access.json"
+SPOOL_FOLDER = "spool"
 
 
 class GatewaySettings(Struct, frozen=True):

@@ -7,6 +7,7 @@ import time
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.rows.counters import add_counter, retire_counter
+from headish.rows.tokens import remove_tokens
 
 # Every name that can be looked up sorts behind the rows of removed spaces.
 _FIRST_NAME = b"\1"
@@ -83,6 +84,7 @@ def remove_space(connection: Connection, space: int) -> bool:
     """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
     if any(connection.row(HOLDS_MORE, space=space) or ()) or not retire_counter(connection, space):
         return False
+    remove_tokens(connection, space)
     connection.run(RENAME_SPACE, space=space, new=removed_name(space))
     _log(connection, space, None)
     return True
@@ -100,6 +102,15 @@ SPACE_NUMBERS = Query("numbers of spaces", "SELECT id, name FROM space WHERE nam
 def space_numbers(connection: Connection) -> list[tuple[int, bytes]]:
     """The number and name of each space but the removed ones, by number."""
     return [(int(number), bytes(name)) for number, name in connection.rows(SPACE_NUMBERS, after=_FIRST_NAME)]
+
+
+NAME_OF_SPACE = Query("name of space", "SELECT name FROM space WHERE id = :space AND name > :after")
+
+
+def name_of_space(connection: Connection, space: int) -> bytes | None:
+    """The name of a space, or None for a number that none has."""
+    row = connection.row(NAME_OF_SPACE, space=space, after=_FIRST_NAME)
+    return bytes(row[0]) if row else None
 
 
 def removed_name(space: int) -> bytes:

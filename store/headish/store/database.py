@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headish.database.isolation.securing import Secured
     from headish.database.spreading import Placed
     from headish.history.writing.copies import Copied
+    from headish.store.keeping.access_tokens import AccessTokens
     from headish.values.results.backups import Backup
     from headish.values.results.erasures import Collected
     from headish.values.results.reports import Report
@@ -92,6 +93,13 @@ class Database:
     def spaces(self) -> Spaces:
         """The spaces of the database."""
         return Spaces(self._connections)
+
+    @property
+    def access_tokens(self) -> AccessTokens:
+        """What lets programs in that ask a server of headish."""
+        from headish.store.keeping.access_tokens import AccessTokens  # late: most programs serve nothing
+
+        return AccessTokens(self._connections)
 
     def store(self, space: str = "default", *, create: bool = True, author: str | None = None) -> Store:
         """The store of a space, made where it is missing if ``create``. Cheap: call it whenever a store is needed.

@@ -1,1 +1,1 @@
-"""Commands around the server: ``serve``."""
+"""Commands around the server: ``serve``, the tokens that it takes, and ``mcp``."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headish.aio.fronts import Front
-from headish.aio.verbs.parts import AsyncSpaces
+from headish.aio.verbs.parts import AsyncAccessTokens, AsyncSpaces
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 class DatabaseVerbs(Front["Database"]):
     """For asyncio: a database of conversations, kept apart in spaces. Safe to share between threads; a context manager."""
+
+    @property
+    def access_tokens(self) -> AsyncAccessTokens:
+        """What lets programs in that ask a server of headish."""
+        return AsyncAccessTokens(self.sync.access_tokens)
 
     async def backup(
         self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Progress |

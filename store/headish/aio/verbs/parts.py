@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from headish.store.asking.streams import Streams
     from headish.store.asking.tools import Tools
     from headish.store.asking.unfinished import Fetched
+    from headish.store.keeping.access_tokens import AccessTokens
     from headish.store.keeping.bookmarks import Bookmarks
     from headish.store.keeping.calls import Calls
     from headish.store.keeping.conversations import Conversations
     from headish.store.keeping.erase import Erasures
     from headish.store.keeping.objects import Objects
     from headish.store.keeping.spaces import Spaces
+    from headish.values.access.tokens import Right, Token
     from headish.values.ids import TurnId
     from headish.values.names import Absent
     from headish.values.results.batches import Batch, BatchStatus, CollectedBatch
@@ -39,6 +41,27 @@ if TYPE_CHECKING:
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
+
+
+class AsyncAccessTokens(Front["AccessTokens"]):
+    """For asyncio: the tokens of a database: each opens one space to whoever shows it, for some rights. No backup has them."""
+
+    async def add(
+        self, label: str, *, space: str = 'default', rights: Sequence[Right], expires_seconds: float | None =
+        None
+    ) -> str:
+        """A new token for a space that is there. This is the only time that it is seen: its hash alone is stored."""
+        return await self._finish(
+            self.sync.add, label=label, space=space, rights=rights, expires_seconds=expires_seconds
+        )
+
+    async def list(self) -> builtins.list[Token]:
+        """Those of every space, by the number of the space and their labels, the expired ones too."""
+        return await self._finish(self.sync.list)
+
+    async def remove(self, label: str, *, space: str = 'default') -> None:
+        """Shut out whoever has the token. Servers notice within seconds."""
+        return await self._finish(self.sync.remove, label=label, space=space)
 
 
 class AsyncBatches(Front["Batches"]):

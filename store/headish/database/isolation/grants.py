@@ -24,7 +24,8 @@ EVERYWHERE = (*TABLES, TEXT)
 VERSION, MEMBER = "alembic_version", "member"
 """Beside them: the revision of the tables, and which login may enter which space."""
 
-_INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table != "erasure"), ERASER: ("erasure",)}
+# Who may write a token gives himself every right in the space: the owner alone does.
+_INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "stream", "stream_chunk", TEXT),
     ERASER: ("payload", "call"),

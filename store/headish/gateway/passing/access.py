@@ -20,6 +20,8 @@ from headish.gateway.passing.upstreams import SHAPES, UPSTREAMS, CallTarget, Sha
 from headish.values.access.tokens import PREFIX, Token, find_token
 
 RIGHT = "gateway"
+ACCESS_FILE = "access.json"
+"""The name of the file in the server's folder."""
 
 
 class PointerPlace(Struct, frozen=True, omit_defaults=True):

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.database.revisions import TABLES, columns_of
+from headish.database.revisions import NEVER_COPIED, TABLES, columns_of
 from headish.rows.counters import ERASED, state_of
 from headish.rows.upkeep import searches
 
-APART = ("counter", "search", "space_log")
-"""Tables that a restore does not fill: it makes the space, which has its own name and counter, and the next search
-makes its index from the turns."""
+APART = ("counter", "search", "space_log", *NEVER_COPIED)
+"""Tables that a restore does not fill: it makes the space, which has its own name and counter, the next search makes
+its index from the turns, and who may come in is said anew."""
 
 BACKED_UP = tuple(table for table in TABLES if table not in APART)
 """The tables of a backup, each after those that it refers to."""

@@ -79,6 +79,8 @@ _STATUSES: dict[type, int] = {
     errors.UnknownStream: 404,
     errors.UnknownObject: 404,
     errors.UnknownBatch: 404,
+    errors.UnknownCall: 404,
+    errors.UnknownToken: 404,
     errors.UnknownErasure: 404,
     errors.UnknownConversation: 404,
     errors.UnknownFormat: 404,
@@ -89,6 +91,7 @@ _STATUSES: dict[type, int] = {
     errors.SpaceNotEmpty: 409,
     errors.BookmarkTaken: 409,
     errors.KeyTaken: 409,
+    errors.TokenTaken: 409,
     errors.TurnErased: 410,
     errors.BarredContent: 410,
     errors.RemovedSpace: 410,
@@ -111,3 +114,11 @@ _STATUSES: dict[type, int] = {
 }
 """The status of each class: input 400, right 403, unknown 404, taken 409, erased 410, moved 412, large 413, quota 429,
 provider 502, busy 503."""
+
+
+def statuses() -> list[tuple[int, list[str]]]:
+    """Each status, and the classes that have it."""
+    found: dict[int, list[str]] = {}
+    for kind, status in sorted(_STATUSES.items(), key=lambda each: (each[1], each[0].__name__)):
+        found.setdefault(status, []).append(kind.__name__)
+    return list(found.items())

@@ -11,6 +11,7 @@ from headish.aio import AsyncDatabase, AsyncStore
 from headish.serve.access.callers import Caller
 from headish.serve.access.logins import Logins
 from headish.serve.access.settings import WebSettings
+from headish.serve.access.token_book import TokenBook
 from headish.values.access.tokens import Right
 from headish.values.access.trying import WrongTries
 
@@ -21,6 +22,7 @@ class WebState(Struct, frozen=True):
     database: AsyncDatabase
     settings: WebSettings
     logins: Logins
+    tokens: TokenBook
     tries: WrongTries
 
 

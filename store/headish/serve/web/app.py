@@ -12,8 +12,11 @@ Layers, from the outside: ``Guard`` (host, target, peer, headers of answers), ``
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -31,30 +34,51 @@ from headish.serve.access.logins import Logins
 from headish.serve.access.problems import answer_error
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import WebState
+from headish.serve.access.token_book import TokenBook
+from headish.serve.api.routes import LARGE, api_routes
+from headish.serve.mcp.server import McpEndpoint
 from headish.serve.pages.routes import page_routes
-from headish.values.access.tokens import Token
+from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, page_routes)
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, api_routes, page_routes)
 """Where the routes come from, in the order in which they are tried."""
 
 
 def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
     """The application that serves an open database. Raises: InvalidArgument, InvalidAddress for bad settings."""
     settings.check()
-    logins, tries = Logins(Path(settings.folder), time.time), WrongTries()
+    mcp = McpEndpoint(settings)
+    logins, tokens, tries = Logins(Path(settings.folder), time.time), TokenBook(database), WrongTries()
     app = Starlette(
-        routes=[route for mounted in MOUNTED for route in mounted(settings)],
+        routes=[*(route for mounted in MOUNTED for route in mounted(settings)), *mcp.routes()],
+        lifespan=partial(_running, mcp),
         exception_handlers={HeadishError: answer_error, HTTPException: answer_error, Exception: answer_error},
         middleware=[
-            Middleware(Admission, settings=settings, logins=logins, find=_no_token, tries=tries),
-            Middleware(BodyLimit, limit_of=lambda path: BODY_LIMIT_BYTES),
+            Middleware(Admission, settings=settings, logins=logins, find=tokens.find, tries=tries),
+            Middleware(BodyLimit, limit_of=_limit_of),
         ],
     )
-    app.state.web = WebState(database, settings, logins, tries)
+    app.state.web = WebState(database, settings, logins, tokens, tries)
     # Outside of all that Starlette adds itself: an answer to a failure has its headers, too.
     return Guard(app, settings)
 
 
-async def _no_token(text: str) -> Token | None:
-    return None
+@asynccontextmanager
+async def _running(mcp: McpEndpoint, app: Starlette) -> AsyncIterator[None]:
+    """What goes on as long as the application does."""
+    web: WebState = app.state.web
+    async with mcp.running(app):
+        telling = None if web.settings.read_only else asyncio.ensure_future(keep_telling(web))
+        try:
+            yield
+        finally:
+            if telling is not None:
+                telling.cancel()
+                await asyncio.gather(telling, return_exceptions=True)
+
+
+def _limit_of(path: str) -> int:
+    """How large the body of a request to a path may be."""
+    return PAYLOAD_LIMIT_BYTES if path in LARGE else BODY_LIMIT_BYTES

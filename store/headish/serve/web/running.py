@@ -50,7 +50,7 @@ def make_server(settings: WebSettings, database: AsyncDatabase) -> uvicorn.Serve
             build_app(settings, database),
             http=PunctualProtocol,
             ws="none",
-            lifespan="off",
+            lifespan="on",
             # A proxy's words about the client are read by Admission, from the proxy alone.
             proxy_headers=False,
             server_header=False,

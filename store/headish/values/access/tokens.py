@@ -11,10 +11,12 @@ import re
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from blake3 import blake3
 from msgspec import Struct
+
+from headish.values.times import from_milliseconds
 
 Right = Literal["read", "write", "gateway", "sync", "erase"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
@@ -64,6 +66,12 @@ class Token(Struct, frozen=True):
     def is_valid(self, now: int) -> bool:
         """Whether it has not expired, in Unix milliseconds."""
         return self.expires is None or now < self.expires
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data: ``{label, space, rights, created, expires?}``, times in RFC 3339."""
+        expires = {} if self.expires is None else {"expires": from_milliseconds(self.expires).isoformat()}
+        created = from_milliseconds(self.created).isoformat()
+        return {"label": self.label, "space": self.space, "rights": list(self.rights), "created": created, **expires}
 
 
 def find_token(tokens: Iterable[Token], text: str, now: int) -> Token | None:

@@ -1,0 +1,73 @@
+"""The page of the HTTP API, and its OpenAPI document: both from the table of verbs."""
+
+from __future__ import annotations
+
+from msgspec import NODEFAULT
+from msgspec.structs import fields
+
+from headish.serve.access.problems import statuses
+from headish.serve.api.openapi import document
+from headish.serve.api.table import NOT_SERVED, VERBS, Verb
+
+HEAD = """# The HTTP API
+
+<!-- Written by docs/generate.py. -->
+
+`headish serve` offers the verbs of a store under `/api/v1`. A verb takes the arguments of its namesake in
+[the library](library.md) and gives what its `to_dict()` gives. [openapi.json](openapi.json) describes all of it in
+OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`.
+
+```sh
+headish token add laptop --right read --right write
+curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish=main
+```
+
+- **Who.** A program shows a token: `Authorization: Bearer hdsh_…`. `headish token add` makes one for a space, with the
+  rights that you name. Without a right in a space, the space is unknown. `?space=` names one; without it, the token's.
+- **Arguments.** `GET` takes them in the query, a list as the same name several times. `POST` takes a JSON object with
+  `Content-Type: application/json`. `add_document` and `import_file` take the file as the body, up to the payload limit,
+  and their arguments in the query. Any other body has at most 1 MB. An unknown argument is refused.
+- **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` goes on behind what you have; take it
+  from the last entry (its id or name) or from the answer's own `after`, and do not look into it.
+- **ETag.** A turn's is its seal, that of an object or conversation its revision, any other a hash of the answer.
+  `If-None-Match` gets status 304 where nothing has changed. `If-Match` is the argument `expect`, and
+  `If-None-Match: *` says that there must be nothing yet; otherwise status 412. `Idempotency-Key` is the argument `key`:
+  a request that is sent again stores nothing twice.
+- **Changes.** `GET /api/v1/follow` is a stream of server-sent events. The `id` of an event is the cursor behind it;
+  `Last-Event-ID` goes on there.
+- **Answers.** `ask` and `retry` give the turn. With `Accept: text/event-stream` they give `delta` for each piece as it
+  arrives, then `turn`, or `problem`. If you close the connection, the call ends and what arrived is stored.
+- **Errors** are `application/problem+json` (RFC 9457); `code` is the class of the error.
+
+"""
+
+
+def write_http_api() -> str:
+    """The page."""
+    served = "\n".join(_row(verb) for verb in VERBS)
+    apart = "\n".join(f"| `{name}` | {why} |" for name, why in NOT_SERVED.items())
+    errors = "\n".join(f"| {status} | {', '.join(f'`{name}`' for name in names)} |" for status, names in statuses())
+    return (
+        f"{HEAD}## Errors\n\n| status | class, and those below it |\n|---|---|\n{errors}\n\n"
+        f"## Verbs\n\n| verb | right | arguments |\n|---|---|---|\n{served}\n\n"
+        f"## Not served\n\n| verb | why: it |\n|---|---|\n{apart}\n"
+    )
+
+
+def _row(verb: Verb) -> str:
+    needed = set(verb.arguments.__struct_fields__) - set(_optional(verb))
+    names = [f"**{name}**" if name in needed else name for name in verb.arguments.__struct_fields__]
+    return f"| `{verb.method} {verb.path}` | {verb.right} | {', '.join(names)} |"
+
+
+def _optional(verb: Verb) -> list[str]:
+    return [
+        field.name
+        for field in fields(verb.arguments)
+        if field.default is not NODEFAULT or field.default_factory is not NODEFAULT
+    ]
+
+
+def write_openapi() -> str:
+    """The document."""
+    return document().decode()

@@ -1,0 +1,40 @@
+"""The tokens as a server knows them: read from the database again once they are a second old."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from headish.aio import AsyncDatabase
+from headish.values.access.tokens import Token, find_token, is_token
+
+FRESH_SECONDS = 1.0
+"""How old what is known may be: a removed token is good for so long."""
+
+
+class TokenBook:
+    """Looks tokens up. For one event loop."""
+
+    def __init__(self, database: AsyncDatabase) -> None:
+        self._database = database
+        self._known: tuple[Token, ...] = ()
+        self._read_at = -FRESH_SECONDS
+        self._reading = asyncio.Lock()
+
+    async def find(self, text: str) -> Token | None:
+        """What is known of a token, or None; one that was made just now is looked for again. Text that is no token
+        asks no database. Raises: DatabaseError."""
+        if not is_token(text):
+            return None
+        now = time.time_ns() // 1_000_000
+        return find_token(await self.list(), text, now) or find_token(await self.list(fresh=True), text, now)
+
+    async def list(self, *, fresh: bool = False) -> tuple[Token, ...]:
+        """Every token, as it was within the last second, or as it is. Raises: DatabaseError."""
+        asked_at = time.monotonic()
+        async with self._reading:  # many who ask at once read once
+            if self._read_at < (asked_at if fresh else asked_at - FRESH_SECONDS):
+                read_at = time.monotonic()
+                self._known = tuple(await self._database.access_tokens.list())
+                self._read_at = read_at
+        return self._known

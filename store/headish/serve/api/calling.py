@@ -1,0 +1,160 @@
+"""From a request to the call of a verb, and from its result to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from io import BytesIO
+from typing import Any
+
+import msgspec
+from blake3 import blake3
+from msgspec import UNSET, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headish.aio import AsyncStore
+from headish.aio.fronts import Turns
+from headish.errors import InvalidArgument
+from headish.serve.access.state import enter
+from headish.serve.api.table import Form, Verb
+from headish.values.blocks import Block, to_mapping
+from headish.values.names import ABSENT
+from headish.values.results.conversations import Conversation
+from headish.values.results.objects import Object
+from headish.values.results.plain import as_plain
+from headish.values.turns import Turn
+
+SPACE = "space"
+"""The query's own name for the space; no verb has an argument of that name."""
+
+
+async def call(request: Request, verb: Verb) -> Response:
+    """Run a verb for a request, and answer with what it gives."""
+    store = await enter(request, verb.right)
+    given = await read_arguments(request, verb)
+    result: Any = getattr(part_of(store, verb), verb.function)(**given)
+    if verb.form is Form.PAGE:
+        return answer(request, verb, [each async for each in _first(result, request)])
+    given_back = await result
+    if isinstance(given_back, Turns):
+        given_back = [each async for each in given_back]
+    return answer(request, verb, given_back)
+
+
+def part_of(store: AsyncStore, verb: Verb) -> Any:
+    """What has the verb."""
+    return getattr(store, verb.part) if verb.part else store
+
+
+async def read_arguments(request: Request, verb: Verb) -> dict[str, Any]:
+    """The arguments of a verb, checked. Raises: InvalidArgument; TooLarge for the body."""
+    in_query = verb.method == "GET" or verb.form is Form.BODY
+    source = _query(request, verb) if in_query else await _body(request)
+    try:
+        made = msgspec.convert(source, verb.arguments, strict=not in_query)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"the arguments of {verb.name}: {error}") from None
+    given = _given(made)
+    if verb.form is Form.PAGE:
+        del given["limit"]
+    if verb.form is Form.BODY:
+        body = await request.body()
+        given["source" if verb.function == "import_file" else "document"] = (
+            BytesIO(body) if verb.function == "import_file" else body
+        )
+    return _with_headers(request, verb, given)
+
+
+def _query(request: Request, verb: Verb) -> dict[str, Any]:
+    """The query, with a list where the argument is one. What is given twice is refused by its type."""
+    listed = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
+    found: dict[str, Any] = {}
+    for name in request.query_params:
+        values = request.query_params.getlist(name)
+        found[name] = values if name in listed or len(values) > 1 else values[0]
+    found.pop(SPACE, None)
+    return found
+
+
+async def _body(request: Request) -> Any:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise InvalidArgument("the arguments are a JSON object: send it with Content-Type: application/json")
+    body = await request.body()
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"the body is not JSON: {error}") from None
+
+
+def _given(made: Struct) -> dict[str, Any]:
+    found = ((field, getattr(made, field)) for field in made.__struct_fields__)
+    return {name: value for name, value in found if value is not UNSET}
+
+
+def _with_headers(request: Request, verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+    """``If-Match`` is ``expect``, ``If-None-Match: *`` that there is nothing yet, ``Idempotency-Key`` the key."""
+    names = set(verb.arguments.__struct_fields__)
+    if "expect" in names and (match := request.headers.get("if-match")) is not None:
+        tag = match.strip().strip('"')
+        given["expect"] = int(tag) if tag.isdecimal() and len(tag) < 19 else tag
+    elif "expect" in names and request.headers.get("if-none-match") == "*":
+        given["expect"] = ABSENT
+    if "key" in names and verb.right == "write" and (key := request.headers.get("idempotency-key")) is not None:
+        given.setdefault("key", key)
+    return given
+
+
+async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
+    """The first items of a stream: as many as the checked ``limit`` says."""
+    left = int(request.query_params.get("limit", 100))
+    async with stream:
+        async for each in stream:
+            yield each
+            left -= 1
+            if left == 0:
+                return
+
+
+def answer(request: Request, verb: Verb, result: Any) -> Response:
+    """What a verb gave, with its ETag; status 304 for whoever has that already."""
+    if verb.form is Form.RAW:
+        sandboxed = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
+        return _tagged(request, Response(result, media_type="application/octet-stream", headers=sandboxed), result)
+    return _tagged(request, Response(msgspec.json.encode(plain(result)), media_type="application/json"), result)
+
+
+def plain(result: Any) -> Any:
+    """A result as JSON says it."""
+    if isinstance(result, Block):
+        return to_mapping(result)
+    if hasattr(result, "to_dict"):
+        return result.to_dict()
+    if isinstance(result, Struct):
+        return {name: plain(getattr(result, name)) for name in result.__struct_fields__}
+    if isinstance(result, list | tuple):
+        return [plain(each) for each in result]
+    if isinstance(result, Mapping):
+        return {str(key): plain(each) for key, each in result.items()}
+    return as_plain(result)
+
+
+def _tagged(request: Request, made: Response, result: Any) -> Response:
+    if request.method != "GET":
+        return made
+    tag = f'"{etag_of(result, made.body)}"'
+    made.headers["ETag"] = tag
+    asked = request.headers.get("if-none-match", "")
+    if tag in {each.strip().removeprefix("W/") for each in asked.split(",")}:
+        return Response(status_code=304, headers={"ETag": tag})
+    return made
+
+
+def etag_of(result: Any, body: bytes | memoryview) -> str:
+    """What changes when a result does: a turn's seal, with its erasure; the revision of a record; else a hash of the
+    answer, since an erasure or an overlay changes a thread and not the digest of its last turn."""
+    if isinstance(result, Turn):
+        return result.seal if result.erased is None else f"{result.seal}-e{result.erased}"
+    if isinstance(result, Object | Conversation):
+        return str(result.revision)
+    return blake3(bytes(body)).hexdigest()

@@ -1,0 +1,69 @@
+"""What an argument of a verb may be, over HTTP: a type that msgspec checks, and a default.
+
+An argument that is left out is not passed on, so that a verb's own default holds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from headish.values.limits import HEADISH_LIMIT
+
+LIST_LIMIT = 500
+"""The longest list that one request gets."""
+LIST_DEFAULT = 100
+
+_Headish = Annotated[str, Meta(max_length=HEADISH_LIMIT, description="An id, a bookmark, @, each with suffixes.")]
+_Limit = Annotated[int, Meta(ge=1, le=LIST_LIMIT)]
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class Field(NamedTuple):
+    """The type of an argument and, unless it has to be given, its default."""
+
+    type: Any
+    default: Any = msgspec.NODEFAULT
+
+
+HEADISH = Field(_Headish)
+NEWEST = Field(_Headish, "@")
+OTHER = Field(_Headish | UnsetType, UNSET)
+HEADISHES = Field(list[_Headish], msgspec.field(default_factory=lambda: ["@"]))
+NEEDED = Field(str)
+TEXT = Field(str | UnsetType, UNSET)
+OR_NONE = Field(str | None | UnsetType, UNSET)
+FLAG = Field(bool | UnsetType, UNSET)
+NUMBER = Field(_Number | UnsetType, UNSET)
+LIMIT = Field(_Limit, LIST_DEFAULT)
+LENGTH = Field(_Limit | UnsetType, UNSET)
+WORDS = Field(list[str] | UnsetType, UNSET)
+LISTED = Field(list[str])
+RECORD = Field(dict[str, Any] | UnsetType, UNSET)
+PRICES = Field(dict[str, Any])
+RECORD_OR_NONE = Field(dict[str, Any] | None | UnsetType, UNSET)
+RECORDS = Field(list[dict[str, Any]] | UnsetType, UNSET)
+CONTENT = Field(str | list[Any])
+MAYBE_CONTENT = Field(str | list[Any] | UnsetType, UNSET)
+ITEMS = Field(list[str | dict[str, Any]])
+MESSAGES = Field(list[dict[str, Any]])
+CONTINUES = Field(_Headish | list[_Headish] | UnsetType, UNSET)
+ANYTHING = Field(Any)
+TIME = Field(str | UnsetType, UNSET)
+SAID_AT = Field(_Number | UnsetType, UNSET)
+SHARE = Field(Annotated[float, Meta(gt=0, le=1)] | _Number | UnsetType, UNSET)
+BYTES = Field(bytes)
+CACHE = Field(bool | Literal["5m", "1h"] | UnsetType, UNSET)
+
+
+def one_of(*words: str) -> Field:
+    """One of some words; each verb says which is its default."""
+    return Field(Literal[words] | UnsetType, UNSET)
+
+
+def make_arguments(name: str, fields: dict[str, Field]) -> type[Struct]:
+    """A struct of the arguments of a verb; an unknown one is refused."""
+    listed = [(key, each.type) if each.default is msgspec.NODEFAULT else (key, *each) for key, each in fields.items()]
+    return msgspec.defstruct(name, listed, kw_only=True, forbid_unknown_fields=True, frozen=True)

@@ -1,0 +1,100 @@
+"""Server-sent events: the changes of a space, and an answer while it arrives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from headish.errors import CallCancelled, HeadishError
+from headish.serve.access.problems import detail_of, status_of
+from headish.serve.access.state import enter
+from headish.serve.api.calling import answer, plain, read_arguments
+from headish.serve.api.table import Verb
+from headish.values.results.changes import Live, Pulse
+
+PULSE_SECONDS = 15.0
+"""After how long a silent stream gets a comment, so that nothing between takes it for dead."""
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+EVENTS = "text/event-stream"
+
+
+def event(kind: str, data: Any, id: str | None = None) -> bytes:
+    """One event. JSON has no line breaks of its own, so its data is one line."""
+    named = "" if id is None else f"id: {id}\n"
+    return f"{named}event: {kind}\n".encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+async def follow(request: Request, verb: Verb) -> Response:
+    """Every change from a cursor on: ``id`` is the cursor behind it, ``event`` its kind. ``Last-Event-ID`` goes before
+    ``after``, so that a browser goes on where it was.
+
+    Raises: CursorLost, InvalidArgument for a cursor that is none, before the stream begins.
+    """
+    store = await enter(request, verb.right)
+    given = await read_arguments(request, verb)
+    if last := request.headers.get("last-event-id"):
+        given["after"] = last
+    # The first look, without waiting: a bad cursor is an answer with a status.
+    async with store.follow(**given, wait=False) as looked:
+        async for _ in looked:
+            break
+    return StreamingResponse(_changes(store.follow(**given, pulse=PULSE_SECONDS)), 200, _HEADERS, EVENTS)
+
+
+async def _changes(stream: Any) -> AsyncIterator[bytes]:
+    try:
+        async with stream:
+            async for change in stream:
+                if isinstance(change, Pulse):
+                    yield f": still there\nid: {change.cursor}\n\n".encode()
+                elif isinstance(change, Live):
+                    yield event("live", plain(change), change.cursor)
+                else:
+                    yield event(change.kind, plain(change), change.cursor)
+    except HeadishError as error:
+        yield event("problem", _problem(error))
+
+
+async def ask(request: Request, verb: Verb) -> Response:
+    """Ask a model. Who accepts events gets ``delta`` with each piece of text, then ``turn`` or ``problem``; who does
+    not, the turn. Whoever goes away ends the call; what arrived is stored."""
+    store = await enter(request, verb.right)
+    given = await read_arguments(request, verb)
+    function = getattr(store, verb.function)
+    if EVENTS not in request.headers.get("accept", ""):
+        return answer(request, verb, await function(**given))
+    return StreamingResponse(_answering(function, given), 200, _HEADERS, EVENTS)
+
+
+async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[bytes]:
+    pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def tell(delta: Any) -> None:
+        await pieces.put(event("delta", plain(delta)))
+
+    async def run() -> None:
+        try:
+            turn = await function(**given, on_delta=tell)
+            await pieces.put(event("turn", plain(turn)))
+        except HeadishError as error:
+            await pieces.put(event("problem", _problem(error)))
+        finally:
+            await pieces.put(None)
+
+    asking = asyncio.ensure_future(run())
+    try:
+        while (piece := await pieces.get()) is not None:
+            yield piece
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+
+def _problem(error: HeadishError) -> dict[str, Any]:
+    status = 499 if isinstance(error, CallCancelled) else status_of(error)
+    return {"status": status, "code": type(error).__name__, "detail": detail_of(error)}

@@ -1,0 +1,224 @@
+"""The routes of ``/api/v1``, as a table: each verb of a store, the right that it takes, and its arguments.
+
+``GET`` reads, with the arguments in the query; ``POST`` takes them as a JSON object. A verb of a part has the part's
+name before its own: ``/api/v1/bookmarks/list``. The store's own page says what each does.
+
+What is not here is in ``NOT_SERVED``. No argument names a file of the server, an address, a header or the variable of a
+key: whoever may ask a model here must not be able to send a key elsewhere.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from headish.serve.api import fields as of
+from headish.serve.api.fields import Field, make_arguments
+from headish.values.access.tokens import Right
+
+
+class Form(Enum):
+    """How a verb takes its content and what it gives."""
+
+    JSON = "application/json"
+    RAW = "application/octet-stream"
+    """Gives bytes."""
+    BODY = "body"
+    """Takes the body as it is; its arguments stand in the query."""
+    PAGE = "page"
+    """Gives the first items of a stream."""
+    EVENTS = "text/event-stream"
+    ANSWER = "answer"
+    """An answer of a model: JSON, or events for who accepts them."""
+
+
+class Verb(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    right: Right
+    method: Literal["GET", "POST"]
+    arguments: type[Struct]
+    form: Form = Form.JSON
+
+    @property
+    def path(self) -> str:
+        """Below ``/api/v1``."""
+        return "/" + self.name.replace(".", "/")
+
+    @property
+    def part(self) -> str | None:
+        """The part of the store that has it."""
+        return self.name.rpartition(".")[0] or None
+
+    @property
+    def function(self) -> str:
+        """Its name there."""
+        return self.name.rpartition(".")[2]
+
+
+def _named(name: str) -> str:
+    return "".join(word.title() for word in name.replace(".", "_").split("_")) + "Arguments"
+
+
+def _reads(name: str, form: Form = Form.JSON, /, **fields: Field) -> Verb:
+    return Verb(name, "read", "GET", make_arguments(_named(name), fields), form)
+
+
+def _computes(name: str, /, **fields: Field) -> Verb:
+    """Reads, with arguments that no query holds."""
+    return Verb(name, "read", "POST", make_arguments(_named(name), fields))
+
+
+def _writes(name: str, form: Form = Form.JSON, /, **fields: Field) -> Verb:
+    return Verb(name, "write", "POST", make_arguments(_named(name), fields), form)
+
+
+def _erases(name: str, /, **fields: Field) -> Verb:
+    return Verb(name, "erase", "POST", make_arguments(_named(name), fields))
+
+
+_PLACED = {"continues": of.CONTINUES, "bookmark": of.TEXT, "force": of.FLAG}
+_DOCUMENT = {
+    **_PLACED, "role": of.TEXT, "respond": of.FLAG, "moves": of.FLAG, "expect": of.TEXT, "provider_ptr": of.TEXT,
+    "said_at": of.SAID_AT, "key": of.TEXT, "supersedes": of.TEXT, "copy_of": of.TEXT,
+}  # fmt: skip
+_TURN = {
+    **_DOCUMENT, "inherited": of.RECORD, "cache": of.CACHE, "form": of.TEXT, "attributes": of.RECORD, "meta": of.RECORD,
+}  # fmt: skip
+_COVERED = {"first": of.HEADISH, "last": of.OTHER, "continues": of.OTHER, "expect": of.TEXT}
+_ASKED = {"ptr": of.TEXT, "to": of.TEXT, "model": of.TEXT}
+_ERASED = {"reason": of.NEEDED, "by": of.TEXT, "dry_run": of.FLAG}
+
+VERBS: tuple[Verb, ...] = (
+    # Read
+    _reads("get", headish=of.HEADISH),
+    _reads("find", key=of.NEEDED),
+    _reads("payload", Form.RAW, headish=of.HEADISH),
+    _reads("blocks", headish=of.HEADISH),
+    _reads("text", headish=of.HEADISH),
+    _reads("abbreviate", ids=of.LISTED),
+    _reads("children", headish=of.HEADISH, limit=of.LIMIT, after=of.TEXT),
+    _reads("heads", limit=of.LIMIT, after=of.TEXT, by=of.one_of("start", "tip"), erased=of.FLAG, versions=of.FLAG),
+    _reads("log", headish=of.NEWEST, limit=of.LIMIT, since=of.TIME, until=of.TIME, role=of.TEXT, grep=of.TEXT),
+    _reads("messages", headish=of.NEWEST, limit=of.LENGTH, form=of.TEXT, drop=of.WORDS),
+    _reads("turns", Form.PAGE, after=of.TEXT, limit=of.LIMIT),
+    _reads("thread", headish=of.HEADISHES),
+    _reads("tree", headish=of.NEWEST, limit=of.LIMIT, versions=of.FLAG),
+    _reads("stretch", headish=of.NEWEST, around=of.OTHER, start=of.NUMBER, limit=of.LIMIT, onward=of.FLAG),
+    _reads("resolve", headish=of.HEADISHES, raw=of.FLAG, budget=of.NUMBER),
+    _reads("options", headish=of.HEADISHES),
+    _reads("render", headish=of.NEWEST, format=of.TEXT, branches=of.FLAG, title=of.TEXT),
+    _reads("export", headish=of.HEADISHES, format=of.TEXT, drop=of.WORDS, as_user=of.FLAG, with_reasoning=of.FLAG,
+           policy=of.TEXT, raw=of.FLAG),
+    _reads("search", query=of.TEXT, role=of.TEXT, model=of.TEXT, name=of.TEXT, tag=of.TEXT, tool=of.TEXT,
+           fields=of.WORDS, order=of.TEXT, limit=of.LIMIT, versions=of.FLAG),
+    _reads("siblings", headish=of.HEADISH, versions=of.FLAG),
+    _reads("versions", ids=of.LISTED),
+    _reads("diff", first=of.HEADISH, second=of.OTHER),
+    _reads("open_calls", headish=of.NEWEST),
+    _reads("original", **_COVERED),
+    _reads("tokens", headish=of.HEADISHES, model=of.TEXT, ptr=of.TEXT),
+    _reads("usage", headish=of.HEADISHES, by=of.TEXT),
+    _reads("stats"),
+    _reads("verify"),
+    _reads("position"),
+    _reads("audit", Form.PAGE, after=of.TEXT, author=of.TEXT, kinds=of.WORDS, limit=of.LIMIT),
+    _reads("follow", Form.EVENTS, after=of.TEXT, kinds=of.WORDS, bookmark=of.TEXT),
+    _reads("lint", headish=of.HEADISHES, ptr=of.TEXT, to=of.TEXT),
+    _computes("request", headish=of.HEADISHES, **_ASKED, params=of.RECORD, tools=of.RECORDS, budget=of.NUMBER),
+    _computes("cost", headish=of.HEADISHES, prices=of.PRICES, by=of.TEXT, since=of.TIME, until=of.TIME),
+    _reads("bookmarks.list", prefix=of.TEXT, limit=of.LIMIT, by=of.one_of("name", "recency"), after=of.TEXT),
+    _reads("bookmarks.history", name=of.NEEDED),
+    _reads("bookmarks.at", ids=of.LISTED),
+    _reads("conversations.list", limit=of.LIMIT, after=of.TEXT, archived=of.FLAG, pinned=of.FLAG, since=of.TIME,
+           until=of.TIME, names=of.TEXT, tag=of.TEXT, model=of.TEXT, role=of.TEXT, tool=of.TEXT, erased=of.FLAG),
+    _reads("conversations.get", subject=of.NEEDED),
+    _reads("conversations.find", key=of.NEEDED),
+    _reads("conversations.parts", key=of.NEEDED, limit=of.LIMIT),
+    _reads("objects.get", kind=of.NEEDED, key=of.NEEDED),
+    _reads("objects.list", kind=of.NEEDED, prefix=of.TEXT, after=of.TEXT, limit=of.LIMIT),
+    _reads("pointers.list"),
+    _reads("pointers.default"),
+    _reads("pointers.history", name=of.NEEDED),
+    _reads("streams.list"),
+    _reads("streams.count"),
+    _reads("tools.list"),
+    _reads("calls.list", name=of.TEXT, before=of.TEXT, limit=of.LIMIT),
+    _reads("calls.get", id=of.NEEDED),
+    _reads("calls.body", id=of.NEEDED),
+    _reads("erasures.list"),
+    _reads("erasures.count"),
+    _reads("erasures.is_scrubbed"),
+    # Write
+    _writes("add_turn", content=of.CONTENT, **_TURN),
+    _writes("add_turns", items=of.ITEMS, moves=of.FLAG),
+    _writes("add_document", Form.BODY, name=of.TEXT, content_type=of.TEXT, **_DOCUMENT),
+    _writes("record", messages=of.MESSAGES, continues=of.OTHER, bookmark=of.TEXT, form=of.TEXT),
+    _writes("import_file", Form.BODY, format=of.TEXT, bookmark=of.TEXT, force=of.FLAG, continues=of.OTHER,
+            partial=of.FLAG, strict=of.FLAG, dry_run=of.FLAG),
+    _writes("edit", headish=of.HEADISH, content=of.CONTENT, keep=of.FLAG, expect=of.TEXT),
+    _writes("hide", **_COVERED, viewer=of.one_of("model", "people", "both")),
+    _writes("keep", **_COVERED),
+    _writes("unhide", **_COVERED),
+    _writes("summarize", **_COVERED, content=of.MAYBE_CONTENT, ptr=of.TEXT),
+    _writes("replace", headish=of.HEADISH, content=of.CONTENT, continues=of.OTHER, expect=of.TEXT),
+    _writes("compact", headish=of.NEWEST, to=of.SHARE, over=of.SHARE, ptr=of.TEXT, expect=of.TEXT),
+    _writes("reply", headish=of.HEADISH, provider=of.NEEDED, response=of.ANYTHING),
+    _writes("ask", Form.ANSWER, content=of.MAYBE_CONTENT, **_PLACED, **_ASKED, servers=of.WORDS, system=of.TEXT,
+            inherited=of.RECORD, compact=of.one_of("auto")),
+    _writes("retry", Form.ANSWER, headish=of.NEWEST, **_ASKED),
+    _writes("ask_title", headish=of.NEWEST, ptr=of.NEEDED),
+    _writes("reindex"),
+    _writes("bookmarks.set", name=of.NEEDED, headish=of.HEADISH, expect=of.TEXT),
+    _writes("bookmarks.remove", name=of.NEEDED, expect=of.TEXT),
+    _writes("bookmarks.rename", old=of.NEEDED, new=of.NEEDED, expect=of.TEXT),
+    _writes("bookmarks.undo", name=of.NEEDED, n=of.NUMBER, expect=of.TEXT),
+    _writes("conversations.set", subject=of.NEEDED, title=of.OR_NONE, tags=of.WORDS, archived=of.FLAG, pinned=of.FLAG,
+            key=of.OR_NONE, app=of.RECORD_OR_NONE, expect=of.NUMBER),
+    _writes("objects.put", kind=of.NEEDED, key=of.NEEDED, data=of.BYTES, expect=of.NUMBER),
+    _writes("objects.remove", kind=of.NEEDED, key=of.NEEDED, expect=of.NUMBER),
+    _writes("streams.recover", force=of.FLAG),
+    _writes("streams.drop", stream=of.NEEDED),
+    _writes("tools.set", server=of.NEEDED, tools=of.ANYTHING),
+    _writes("tools.remove", server=of.NEEDED),
+    # Erase
+    _erases("erase", headish=Field(list[str]), scope=of.one_of("turn", "thread", "branch"), meta=of.FLAG,
+            content=of.FLAG, repeats=of.FLAG, keep_name=of.FLAG, **_ERASED),
+    _erases("bookmarks.erase", name=of.NEEDED, **_ERASED),
+)  # fmt: skip
+
+_FILES = "names a file of the server"
+_HERE = "takes a function of the program"
+_KEYS = "names an address, a header or the variable of a key"
+NOT_SERVED: dict[str, str] = {
+    "backup": _FILES,
+    "export_folder": _FILES,
+    "import_changed": _FILES,
+    "export_each": "is export, once for each thread",
+    "render_pieces": "is render",
+    "read": _HERE,
+    "write": _HERE,
+    "run_tools": _HERE,
+    "at_least": "gives another view of the store",
+    "say": "is the half of ask that stores a question: add_turn does that",
+    "open_answer": "is ask with events",
+    "open_retry": "is retry with events",
+    "capture": "is reply, for an answer that arrives in the program itself",
+    "copy_to": "crosses into another space",
+    "pointers.set": _KEYS,
+    "pointers.remove": _KEYS,
+    "pointers.set_default": _KEYS,
+    "pointers.url": _KEYS,
+    "batches.create": _KEYS,
+    "batches.collect": "waits for a provider",
+    "batches.status": "waits for a provider",
+    "batches.drop": "belongs to who made the batch",
+    "batches.get": "belongs to who made the batch",
+    "batches.list": "belongs to who made the batch",
+    "streams.recover_remote": "waits for a provider",
+    "streams.recover_quietly": "is streams.recover as opening a store does it",
+}
+"""The verbs of a store that have no route, and why."""

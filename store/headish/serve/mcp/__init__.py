@@ -1,0 +1,5 @@
+"""MCP over one's own history: what agents look up there, quoted as data.
+
+``scope`` and ``seeing`` say what may be shown at all, ``quoting`` how, ``budgets`` how much; ``lookups`` are the tools
+and ``server`` offers them, over stdio and at ``/mcp``.
+"""

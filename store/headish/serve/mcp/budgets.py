@@ -1,0 +1,104 @@
+"""Keep a result within what clients take: ≤ 24,000 characters as sent, and a cursor for the rest, never a silent cut.
+
+Claude Code refuses a result of 25,000 tokens as a whole. The text of a result is a JSON string inside the answer, so
+its quotes and backslashes count twice: it is measured as it is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headish.errors import InvalidArgument
+from headish.serve.mcp.quoting import NOTE
+
+BUDGET = 24_000
+"""Characters of a result, as sent."""
+_CURSOR_ROOM = 200
+_LEAST = 200
+"""A text is not begun where less than this many characters of it would fit."""
+
+
+class Cursor(Struct, frozen=True, array_like=True):
+    """Where a result goes on: the number of an item, and of a character in its text."""
+
+    item: int = 0
+    character: int = 0
+
+
+def read_cursor(text: str | None) -> Cursor:
+    """A cursor that a result gave. Raises: InvalidArgument."""
+    if not text:
+        return Cursor()
+    try:
+        found = msgspec.json.decode(urlsafe_b64decode(text.encode() + b"=="), type=Cursor)
+    except (ValueError, msgspec.MsgspecError):
+        raise InvalidArgument("cursor is what the result before it gave") from None
+    if found.item < 0 or found.character < 0:
+        raise InvalidArgument("cursor is what the result before it gave")
+    return found
+
+
+def write_cursor(cursor: Cursor) -> str:
+    """A cursor as a result gives it."""
+    return urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
+
+
+def fit(
+    items: Sequence[dict[str, Any]], start: Cursor, *, more: bool = False, name: str = "items", **further: Any
+) -> str:
+    """The JSON text of a result with as many items as fit, from ``start`` on. ``more``: there are others behind them.
+
+    A text that does not fit whole is cut at its end and says so; the cursor then leads into it.
+    """
+    kept: list[dict[str, Any]] = []
+    left = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM
+    following: Cursor | None = None
+    for number in range(start.item, len(items)):
+        item = _from(items[number], start.character if number == start.item else 0)
+        size = _sent(item) + 2
+        if size > left:
+            cut = _cut(item, left)
+            begun = start.character if number == start.item else 0
+            if cut is None and kept:
+                following = Cursor(number, begun)
+            else:
+                shown = cut or {**item, "text": "", "cut": True}
+                kept.append(shown)
+                following = Cursor(number, begun + len(shown.get("text", "")))
+                if cut is None:  # nothing of it can be shown
+                    following = Cursor(number + 1)
+            break
+        kept.append(item)
+        left -= size
+    if following is None and more:
+        following = Cursor(len(items))
+    told = {"truncated": True, "cursor": write_cursor(following)} if following else {"truncated": False}
+    return json.dumps({"note": NOTE, **further, name: kept, **told}, ensure_ascii=False)
+
+
+def _from(item: dict[str, Any], character: int) -> dict[str, Any]:
+    if not character or "text" not in item:
+        return item
+    return {**item, "text": item["text"][character:], "continued": True}
+
+
+def _cut(item: dict[str, Any], room: int) -> dict[str, Any] | None:
+    """An item whose text is cut so that it fits; None where hardly any of it would."""
+    text = item.get("text", "")
+    bare = _sent({**item, "text": "", "cut": True}) + 2
+    low, high = 0, min(len(text), max(0, room - bare))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if bare + _sent(text[:middle]) <= room else (low, middle - 1)
+    return {**item, "text": text[:low], "cut": True} if low >= _LEAST else None
+
+
+def _sent(value: Any) -> int:
+    """How many characters a value takes inside the string of a text that is sent."""
+    return len(json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)) - 2

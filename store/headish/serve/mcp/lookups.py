@@ -1,0 +1,177 @@
+"""The tools: functions of a space, a scope and what a client asks. Each gives the text of its result."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import takewhile
+from typing import Any
+
+from headish.aio import AsyncStore
+from headish.errors import InvalidArgument, TooLarge, UnknownTurn
+from headish.serve.mcp.budgets import Cursor, fit, read_cursor
+from headish.serve.mcp.quoting import about, mask, quote
+from headish.serve.mcp.scope import Scope
+from headish.serve.mcp.seeing import SEEN_ROLES, Eyes, Place, Seen
+from headish.values.ids import TurnId
+from headish.values.names import ABSENT
+from headish.values.results.searches import Hit
+from headish.values.times import read_moment
+
+NOTE_LIMIT_BYTES = 16 * 1024
+"""The longest note. Error: ``TooLarge``."""
+HITS_LIMIT = 50
+LOOKED_AT = 200
+"""How many hits are looked at for those that may be shown."""
+AROUND = 5
+"""How many messages before the one that is asked for are shown with it."""
+
+
+class Lookups:
+    """The tools over one space."""
+
+    def __init__(
+        self, store: AsyncStore, scope: Scope, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]
+    ) -> None:
+        """``remembered`` may be shared by all who look."""
+        self._store, self._scope, self._eyes = store, scope, Eyes(store, remembered)
+
+    async def search_history(
+        self,
+        query: str,
+        *,
+        since: str | None = None,
+        tool: str | None = None,
+        name: str | None = None,
+        limit: int = 8,
+        cursor: str | None = None,
+        exclude_session: str | None = None,
+    ) -> str:
+        """Hits with their snippets, the best first."""
+        start, wanted = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
+        hits = await self._store.search(
+            query, since=self._later(since), tool=tool, name=name, limit=LOOKED_AT, fields=("text", "calls")
+        )
+        without = self._scope.without(exclude_session)
+        shown: list[dict[str, Any]] = []
+        for hit in hits:
+            if len(shown) > start.item + wanted:
+                break
+            if await self._takes(hit, without):
+                shown.append(_quote_hit(hit))
+        more = len(shown) > start.item + wanted
+        return fit(shown[: start.item + wanted], start, more=more, name="hits", **_limited(hits))
+
+    async def list_conversations(
+        self, *, since: str | None = None, name: str | None = None, tag: str | None = None, limit: int = 20,
+        cursor: str | None = None, exclude_session: str | None = None,
+    ) -> str:  # fmt: skip
+        """Conversations, the newest first, each by its name or the id of its last turn."""
+        start, wanted = read_cursor(cursor), max(1, min(limit, HITS_LIMIT))
+        page = await self._store.conversations.list(limit=LOOKED_AT, since=self._later(since), names=name, tag=tag)
+        without = self._scope.without(exclude_session)
+        shown: list[dict[str, Any]] = []
+        for entry in page.entries:
+            if len(shown) > start.item + wanted:
+                break
+            found = entry.conversation
+            names = (found.name,) if found.name else ()
+            if not await self._scope.takes_names(self._store, names, without):
+                continue
+            facts = {"headish": found.name or found.turn, "last": entry.time.isoformat(timespec="seconds")}
+            said = {"title": mask(found.record.title)} if found.record.title else {}
+            shown.append({**facts, **said, "tags": list(found.record.tags), "turns": entry.turns, "model": entry.model})
+        more = len(shown) > start.item + wanted
+        return fit(shown[: start.item + wanted], start, more=more, name="conversations", **_limited(page.entries))
+
+    async def read_thread(
+        self, headish: str, *, around: str | None = None, cursor: str | None = None, with_results: bool = False
+    ) -> str:
+        """The messages of a thread, oldest first; from a few before ``around``, or from the cursor on."""
+        seen = await self._thread(headish)
+        start = read_cursor(cursor)
+        if around is not None and cursor is None:
+            turn = (await self._store.get(around)).id
+            at = next((number for number, each in enumerate(seen) if each.turn.id == turn), None)
+            if at is None:
+                raise UnknownTurn(around)
+            start = Cursor(max(0, at - AROUND))
+        quoted = [quote(each, with_results=with_results) for each in seen]
+        return fit(quoted, start, name="messages", messages_in_all=len(quoted))
+
+    async def read_turn(self, headish: str, *, cursor: str | None = None) -> str:
+        """One turn, with what tools gave in it."""
+        seen, place = await self._eyes.turn(headish)
+        await self._check(seen, place, headish)
+        return fit([quote(seen, with_results=True)], read_cursor(cursor), name="messages")
+
+    async def compare(self, a: str, b: str, *, cursor: str | None = None) -> str:
+        """What two threads say behind the last turn that they share."""
+        first, second = await self._thread(a), await self._thread(b)
+        shared = sum(
+            1 for _ in takewhile(lambda pair: pair[0].turn.id == pair[1].turn.id, zip(first, second, strict=False))
+        )
+        quoted = [
+            {"in": side, **quote(each, with_results=False)}
+            for side, seen in (("a", first), ("b", second))
+            for each in seen[shared:]
+        ]
+        return fit(quoted, read_cursor(cursor), name="messages", shared=shared)
+
+    async def save_note(self, text: str, tags: Sequence[str] = ()) -> str:
+        """Store a note as a user turn under a name of its own below ``notes/``."""
+        size = len(text.encode(errors="surrogatepass"))
+        if size > NOTE_LIMIT_BYTES:
+            raise TooLarge("a note", size, NOTE_LIMIT_BYTES)
+        if not text.strip():
+            raise InvalidArgument("a note says something")
+        turn = await self._store.add_turn(text)
+        name = f"notes/{turn.time:%Y-%m-%d}/{turn.id[-8:]}"
+        await self._store.bookmarks.set(name, turn.id, expect=ABSENT)
+        if tags:
+            await self._store.conversations.set(name, tags=list(tags))
+        return fit([{"turn": turn.id, "name": name}], read_cursor(None), name="saved")
+
+    async def fork(self, headish: str, name: str) -> str:
+        """Give a turn a new name; what is continued there leaves all else where it is."""
+        seen, place = await self._eyes.turn(headish)
+        await self._check(seen, place, headish)
+        made = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
+        return fit([{"turn": made.turn, "name": made.name}], read_cursor(None), name="saved")
+
+    async def _thread(self, headish: str) -> list[Seen]:
+        seen, place = await self._eyes.thread(headish)
+        if not await self._scope.takes_names(self._store, place.names, self._scope.without(None)):
+            raise UnknownTurn(headish)
+        return [each for each in seen if self._scope.takes_time(each.turn)]
+
+    async def _check(self, seen: Seen, place: Place, headish: str) -> None:
+        takes = await self._scope.takes_names(self._store, place.names, self._scope.without(None))
+        if not takes or not self._scope.takes_time(seen.turn):
+            raise UnknownTurn(headish)
+
+    async def _takes(self, hit: Hit, without: tuple[str, ...]) -> bool:
+        if hit.turn.meta.role not in SEEN_ROLES or not self._scope.takes_time(hit.turn):
+            return False
+        if not await self._scope.takes_names(self._store, hit.names, without):
+            return False
+        return await self._eyes.may_be_seen(hit.turn.id, hit.heads)
+
+    def _later(self, since: str | None) -> datetime | None:
+        """The later of two beginnings: a call narrows the scope."""
+        asked = read_moment(since or None, "since")
+        times = [each for each in (asked, self._scope.since) if each is not None]
+        return max(times) if times else None
+
+
+def _quote_hit(hit: Hit) -> dict[str, Any]:
+    """A hit with its snippet. The words of a call stand apart from their names there, so a key would not be known."""
+    named = {"names": list(hit.names[:5])} if hit.names else {}
+    text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
+    return {**about(hit.turn), **named, "role": hit.turn.meta.role, "text": text}
+
+
+def _limited(found: Sequence[object]) -> dict[str, int]:
+    """Says that no more than the first were looked at, where there may be others."""
+    return {"looked_at_the_first": LOOKED_AT} if len(found) == LOOKED_AT else {}

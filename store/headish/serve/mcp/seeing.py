@@ -1,0 +1,125 @@
+"""Which turns may be seen: those that nobody hid, from the model or from people, on any branch that goes on from them.
+
+System prompts are instructions, reasoning is nobody's words, and what was erased is gone: none of them is seen.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headish.aio import AsyncStore
+from headish.errors import UnknownTurn
+from headish.values.blocks import Erased
+from headish.values.ids import TurnId
+from headish.values.messages import Message
+from headish.values.turns import TreeTurn, Turn
+
+SEEN_ROLES = frozenset(("user", "assistant", "tool"))
+REMEMBERED = 64
+"""Of how many threads what is seen is remembered. A thread never changes; an erasure is looked at each time."""
+HEADS = 16
+"""At so many ends of branches it is looked whether a turn is hidden there; one that leads to more is not shown."""
+
+
+class Place(NamedTuple):
+    """Where a turn stands: what it leads to."""
+
+    heads: tuple[TurnId, ...]
+    names: tuple[str, ...]
+
+
+class Seen(NamedTuple):
+    """A message that may be seen, and the turn whose words it has."""
+
+    message: Message
+    turn: Turn
+
+
+class Eyes:
+    """What may be seen of one space. It remembers what threads hide."""
+
+    def __init__(self, store: AsyncStore, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]) -> None:
+        self.store, self._remembered = store, remembered
+
+    async def place_of(self, turn: Turn) -> Place:
+        """What a turn leads to. Cost: reads its tree."""
+        tree = {each.id: each for each in await self.store.tree(turn.id)}
+        heads: list[TurnId] = []
+        names: list[str] = []
+        waiting, met = [turn.id], {turn.id}
+        while waiting:
+            found: TreeTurn = tree[waiting.pop()]
+            names += found.bookmarks
+            heads += [] if found.children else [found.id]
+            waiting += [child for child in found.children if child not in met]
+            met.update(found.children)
+        return Place(tuple(heads), tuple(names))
+
+    async def may_be_seen(self, turn: TurnId, heads: tuple[TurnId, ...]) -> bool:
+        """Whether a turn's own words are seen at every one of these ends."""
+        if len(heads) > HEADS:
+            return False
+        return all([turn in await self._seen_at(head) for head in heads])
+
+    async def thread(self, headish: str) -> tuple[list[Seen], Place]:
+        """The messages of a thread that may be seen, oldest first, and what it leads to.
+
+        Raises: UnknownTurn, Ambiguous, InvalidHeadish.
+        """
+        turns = {turn.id: turn for turn in await self.store.log(headish)}
+        tip = await self.store.get(headish)
+        place = await self.place_of(tip)
+        window = await self.store.resolve(headish)
+        seen = [Seen(message, turns[message.turn]) for message in window.messages if message.turn in turns]
+        return [each for each in seen if _is_quotable(each.message) and await self._is_seen(each, place)], place
+
+    async def turn(self, headish: str) -> tuple[Seen, Place]:
+        """One turn. Raises: UnknownTurn where it may not be seen, as for one that is not there."""
+        turn = await self.store.get(headish)
+        place = await self.place_of(turn)
+        seen, _ = await self.thread(turn.id)
+        found = next((each for each in seen if each.turn.id == turn.id), None)
+        if found is None:
+            raise UnknownTurn(headish)
+        return found, place
+
+    async def _is_seen(self, seen: Seen, place: Place) -> bool:
+        return await self.may_be_seen(seen.turn.id, place.heads)
+
+    async def _seen_at(self, head: TurnId) -> frozenset[TurnId]:
+        key = self.store.space, head
+        if key not in self._remembered:
+            self._remembered[key] = await self._look(head)
+            while len(self._remembered) > REMEMBERED:
+                self._remembered.popitem(last=False)
+        self._remembered.move_to_end(key)
+        return self._remembered[key]
+
+    async def _look(self, head: TurnId) -> frozenset[TurnId]:
+        window = await self.store.resolve(head)
+        shown = {message.turn for message in window.messages if message.turn is not None}
+        return frozenset(shown - _hidden_from_people(reversed(await self.store.log(head))))
+
+
+def _hidden_from_people(walked: Iterable[Turn]) -> set[TurnId]:
+    """The turns that people do not see at the end of a walk: stored so, or covered by an overlay that hides."""
+    hidden: set[TurnId] = set()
+    by_digest: dict[str, TurnId] = {}
+    for turn in walked:
+        attributes = turn.meta.attributes
+        by_digest[turn.digest] = turn.id
+        if attributes.hidden is not None:
+            hidden.add(turn.id)
+        overlay = attributes.overlay
+        covered = {by_digest[each] for each in overlay.covers if each in by_digest} if overlay else set()
+        if overlay and overlay.does == "hide":
+            hidden |= covered
+        elif overlay and overlay.does in ("unhide", "original"):
+            hidden -= covered
+    return hidden
+
+
+def _is_quotable(message: Message) -> bool:
+    return message.role in SEEN_ROLES and not any(isinstance(block, Erased) for block in message.content)

@@ -1,0 +1,58 @@
+"""Tell the gateway who may send calls: it opens no database, and reads a file that stands here anew within a second.
+
+The file holds hashes of tokens and the names of variables, never a token or a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from headish.calls.endpoints import find_endpoint
+from headish.errors import HeadishError
+from headish.gateway.passing.access import ACCESS_FILE, RIGHT, Access, PointerPlace, write_access
+from headish.providers.pointers import Pointer
+from headish.serve.access.state import WebState
+from headish.values.access.tokens import Token
+
+LOG = logging.getLogger("headish.serve")
+TELL_SECONDS = 1.0
+"""How often it is looked at whether something has changed."""
+
+
+async def keep_telling(web: WebState) -> None:
+    """Write the file, and again whenever a token or a pointer has changed, until it is cancelled."""
+    told: Access | None = None
+    while True:
+        try:
+            access = await read_access(web)
+            if access != told:
+                write_access(Path(web.settings.folder) / ACCESS_FILE, access)
+                told = access
+        except (HeadishError, OSError) as error:  # what the gateway was told before holds until it can be told more
+            LOG.warning("the gateway cannot be told who may send calls: %s", error)
+        await asyncio.sleep(TELL_SECONDS)
+
+
+async def read_access(web: WebState) -> Access:
+    """What the gateway needs to know now. Raises: DatabaseError."""
+    tokens = tuple(each for each in await web.tokens.list(fresh=True) if RIGHT in each.rights)
+    space = web.settings.space
+    pointers = {name: await _pointers(web, name) for name in sorted({space, *_spaces(tokens)})}
+    return Access(tokens, pointers, space)
+
+
+def _spaces(tokens: tuple[Token, ...]) -> set[str]:
+    return {each.space for each in tokens}
+
+
+async def _pointers(web: WebState, space: str) -> dict[str, PointerPlace]:
+    store = await web.database.store(space, create=False)
+    listed = [(each.name, each.pointer) for each in await store.pointers.list()]
+    return {name: _place(each) for name, each in listed if each is not None and each.cloud is None}
+
+
+def _place(pointer: Pointer) -> PointerPlace:
+    base_url = pointer.base_url or find_endpoint(pointer.provider).base_url
+    return PointerPlace(pointer.provider, base_url, pointer.base_url is None, pointer.key_env)
