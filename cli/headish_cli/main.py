@@ -1,8 +1,9 @@
 """The ``headish`` command: its options, and the one place where errors become a line on stderr and an exit code.
 
-Exit codes: 0 done, 1 an error in one line or findings, 2 wrong usage, 130 Ctrl-C, 141 a closed pipe (in silence). A
-command's module is imported when the command is named, and headish itself only when a command runs: ``headish
---version`` and ``headish --help`` load neither SQLAlchemy nor Alembic.
+Exit codes: 0 done, 1 an error in one line or findings, 2 a line that cannot be right, 130 Ctrl-C, 141 a closed pipe
+(in silence); ``docs/reference/exit-codes.md`` has the rule. A command's module is imported when the command is named,
+and headish itself only when a command runs: ``headish --version`` and ``headish --help`` load neither SQLAlchemy nor
+Alembic.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
 from headish_cli.printing.hints import hint, told_by_system
-from headish_cli.printing.output import Told, sentence
+from headish_cli.printing.output import Misspelled, Told, sentence
 
 COMMANDS = {
     "add": "commands.writing",
@@ -145,12 +146,21 @@ class HeadishCommand(LazyGroup):
         except OSError as error:
             raise Told(told_by_system(error)) from None
         except Exception as error:
-            from headish.errors import Ambiguous, HeadishError
+            from headish.errors import (
+                Ambiguous,
+                HeadishError,
+                InvalidHeadish,
+                InvalidName,
+                InvalidRole,
+                UnknownFormat,
+            )  # fmt: skip
 
             if isinstance(error, Ambiguous) and error.described:
                 raise Told(
                     f"several turns have the handle {error.prefix!r}; take one of these:", error.described
                 ) from None
+            if isinstance(error, (InvalidHeadish, InvalidName, InvalidRole, UnknownFormat)):
+                raise Misspelled(sentence(error) + hint(error, ctx.obj)) from None
             if isinstance(error, HeadishError):
                 raise Told(sentence(error) + hint(error, ctx.obj)) from None
             raise
@@ -263,7 +273,8 @@ def main(
     \b
     Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a
     broken file of an import, an answer that was cut off or does not follow
-    its schema); 2 wrong usage; 130 Ctrl-C; 141 a closed pipe.
+    its schema); 2 a line that cannot be right, whatever the database holds;
+    130 Ctrl-C; 141 a closed pipe.
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")

@@ -149,7 +149,19 @@ def _read_cache(_context: click.Context, _option: click.Parameter, given: str | 
 
 cache_option = click.option("--cache", metavar=f"[{'|'.join(TTLS)}]", callback=_read_cache,
                             help="Ask providers to cache up to here; for how long, if you say so.")  # fmt: skip
-expect_option = click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+
+
+def _check_expect(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    from headish.values.handles import as_handle
+    from headish.values.ids import as_turn_id
+
+    if given is not None and not as_handle(given) and as_turn_id(given) is None:
+        raise click.BadParameter(f"{given!r} is neither an id of 25 digits nor a handle.")
+    return given
+
+
+expect_option = click.option("--expect", metavar="ID", callback=_check_expect,
+                             help="Refuse unless the bookmark still names this turn.")  # fmt: skip
 
 
 def expect_options(command: F) -> F:

@@ -59,6 +59,12 @@ def sentence(error: HeadishError) -> str:
     return str(error)
 
 
+class Misspelled(Told):
+    """Words of the command line that cannot be right, whatever the database holds; click's own errors end alike."""
+
+    exit_code = 2
+
+
 class Stopped(Told):
     """Ctrl-C, and what there is to say about it."""
 

@@ -60,6 +60,7 @@ def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) ->
         found |= (new := {id: kind for id, kind in related.items() if id not in known})
         asked = {id: stored for id in new if (stored := turn_by_id(connection, space, id)) is not None}
         reached += asked.values()
+    # Titles first: in a space without any, no text has to be read.
     titled = _all_titles(connection, space)
     repeating = _titles(connection, space, reached, titled) if titled else []
     titles = [Repeat(TITLE, stored_name(subject)) for subject in repeating]
@@ -115,6 +116,7 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
     for id, system in copies(connection, space):
         if _decode(system).get("copy_of") in ids:
             yield id, COPY
+    # An overlay names what it covers by digest: in its bytes they are found without decoding every overlay.
     digests = {stored.digest.hex().encode() for stored in turns}
     for id, attributes in overlays(connection, space):
         if not digests.isdisjoint(_DIGEST.findall(attributes or b"")):

@@ -44,6 +44,7 @@ def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: 
     seq, change = take_change(connection, space)
     number, before, _ = last_receipt(connection, space)
     forget_space(connection, space)
+    # With a new epoch: the numbers begin again, and a cursor from before must not fit what comes.
     empty_space(connection, space, secrets.token_bytes(16))
     name = _free_name(connection, space)
     name_space(connection, space, name.encode())

@@ -91,6 +91,7 @@ def check_reached(at: Cursor | Position, reached: SpacePosition) -> None:
     """Refuse a space that is another one, or that is not as far. Raises: CursorLost."""
     now = (reached.seq, reached.change)
     told = str(at) if isinstance(at, Cursor) else str(at.cursor)
+    # First: the numbers of a restored space may reach as far as before, over other rows.
     if at.epoch != reached.epoch:
         raise CursorLost(told, "it is of another space, or the space was restored since", now)
     if at.seq > reached.seq or at.change > reached.change:

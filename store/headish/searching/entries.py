@@ -82,6 +82,7 @@ def entry_of(space: int, said: SearchableTurn) -> str:
         if words:
             parts.append(words)
     entry = " ".join(parts)
+    # A character has four bytes at most: nearly every entry is known to fit without being encoded.
     if len(entry) < ENTRY_BYTES // 4 or len(" ".join(set(entry.split())).encode()) < ENTRY_BYTES:
         return entry
     return f"{facts} {unread_fact(space)}"
@@ -159,6 +160,8 @@ def _usual_facts(space: int, role: str, fields: tuple[str, ...]) -> str:
 
 
 def _code(name: str) -> str:
+    # A name holds any character, and a word of the index letters and digits alone. Two names with one sum cost a look
+    # at most: each turn that the index names is checked.
     return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
 
 

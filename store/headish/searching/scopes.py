@@ -70,6 +70,7 @@ def leading_to(connection: Connection, space: int, ends: Iterable[Place]) -> Ran
         place = listed.pop()
         if place.pos <= top.get(place.chain, -1):
             continue
+        # What leads to the start of a chain leads to all of it: its links are followed once.
         if place.chain not in top:
             listed += links.get(place.chain, ())
         top[place.chain] = place.pos

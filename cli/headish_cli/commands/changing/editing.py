@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, read_stdin, versions_option
+from headish_cli.options import (
+    GlobalOptions,
+    expect_option,
+    headish_argument,
+    json_option,
+    pass_settings,
+    read_stdin,
+    versions_option,
+)
 from headish_cli.printing.output import (
     Told,
     content_of,
@@ -47,7 +55,7 @@ class Edit(NamedTuple):
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("--keep", is_flag=True, help="Lay the rest of the branch behind the edited turn.")
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of all content blocks of the turn.")
-@click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn.")
+@expect_option
 @json_option
 @pass_settings
 def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_json: bool, **options: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings, read_text
+from headish_cli.options import GlobalOptions, expect_option, json_option, pass_settings, read_text
 from headish_cli.printing.output import print_json, say
 from headish_cli.printing.telling import tell_continued, tell_turn
 
@@ -25,7 +25,7 @@ def _branch_options(command: F) -> F:
     for option in reversed((
         click.option("-c", "--continues", metavar="HEADISH",
                      help="The branch on which it counts, where the turns are on several."),
-        click.option("--expect", metavar="ID", help="Refuse unless the bookmark still names this turn."),
+        expect_option,
         json_option,
     )):  # fmt: skip
         command = option(command)

@@ -47,10 +47,10 @@ def cost_command(
     """
     if whole and headish:
         raise click.UsageError("--all counts the whole space: leave the HEADISH out")
+    times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
     table = prices or settings.prices
     if table is None:
         raise Told("no table of prices: --prices FILE, HEADISH_PRICES, or 'headish config set prices FILE'")
-    times = {"since": read_time(since, "--since"), "until": read_time(until, "--until")}
     with settings.open() as store:
         costs = store.cost(None if whole else list(headish) or "@", prices=table, by=by, **times)
     if as_json:

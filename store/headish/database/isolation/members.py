@@ -43,6 +43,7 @@ def grant(backend: Backend, space: bytes, login: str, role: str) -> None:
         _check_login(catalog, login)
         number = _find(backend, connection, space)
         has = _role_of(catalog, login)
+        # A role is the server's, and so the same in every space: another one here would widen what it may do elsewhere.
         if has not in (None, role):
             told = f"the login {shown(login)} is {has} of all spaces that are open to it"
             raise InvalidArgument(f"{told}: grant it role={has!r}, or revoke what it has first")

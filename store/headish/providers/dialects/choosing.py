@@ -76,7 +76,7 @@ def _described(host: str) -> str:
 
 
 def _is_at(address: Address, host: str) -> bool:
-    given = address.host.removesuffix(".")
+    given = address.host.removesuffix(".")  # a name with the dot of the root is the same host
     if host.startswith("loopback:"):
         return address.is_loopback and host == f"loopback:{address.port}"
     return given.endswith(host) if host.startswith(".") else given == host

@@ -29,6 +29,7 @@ def free_turns(
         going.pop(place, None)
     stays: set[Place] = set()
     named = _foreign_names(connection, space, going.keys(), own)
+    # From the last one on: what continues a turn was stored later, so it is decided by then.
     for place, _ in sorted(going.items(), key=lambda each: each[1].seq, reverse=True):
         after = [each.place for each in children(connection, space, place, after=0, limit=ALL)]
         others = [each for each in after if each not in going]

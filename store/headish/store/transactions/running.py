@@ -43,7 +43,7 @@ def run_write(space: Space, work: Callable[[WriteTransaction], T]) -> T:
     def run(connection: Connection) -> tuple[T, WriteTransaction]:
         mint.rewind()
         transaction = WriteTransaction(connection, space, mint)
-        tried[:] = [transaction]
+        tried[:] = [transaction]  # the last attempt alone: what an earlier one wrote was rolled back
         result = _run(transaction, work)
         if transaction._failed is not None:
             raise transaction._failed  # the function went on, but a part of what it did is missing
