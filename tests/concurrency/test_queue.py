@@ -6,9 +6,10 @@ import gc
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,10 +43,10 @@ def is_free(path: str) -> bool:
     return True
 
 
-def wait_until(is_so: object) -> None:
+def wait_until(is_so: Callable[[], bool]) -> None:
     pause = threading.Event()
     for _ in range(SECONDS * 100):
-        if is_so():  # type: ignore[operator]
+        if is_so():
             return
         pause.wait(0.01)
     raise AssertionError("it never came to be so")
@@ -95,7 +96,7 @@ class TestTheNextOne:
     def test_waits_at_the_log_that_is_there_now(self, file_place: FilePlace) -> None:
         store = file_place.open()
         store.add_turn("first")
-        backend = database_of(store)
+        backend: Any = database_of(store)
         before = os.stat(f"{file_place.target}-wal").st_ino
         backend._pool.discard_idle()  # the last connection takes the log away
         Path(file_place.path.parent, "in the way").touch()  # so that the new one may get another number
@@ -125,7 +126,7 @@ class TestAQueueThatFails:
         def refuse(*_: object) -> None:
             raise OSError(37, "No locks available")
 
-        monkeypatch.setattr(queue, "flock", refuse)
+        monkeypatch.setattr(fcntl, "flock", refuse)
         monkeypatch.setattr(queue._Descriptor, "__del__", lambda self: os.close(self.number))
         store = file_place.open()
         store.add_turn("first", bookmark="main")
@@ -135,7 +136,7 @@ class TestAQueueThatFails:
     def test_who_gave_up_leaves_no_place_behind(self, file_place: FilePlace) -> None:
         with Store.open(file_place.target) as store:
             store.add_turn("first")
-            backend = database_of(store)
+            backend: Any = database_of(store)
             backend._wait_seconds = 0.05
             with closing(sqlite3.connect(file_place.path, isolation_level=None)) as other, first_in(file_place.target):
                 other.execute("BEGIN IMMEDIATE")
@@ -168,7 +169,7 @@ class TestDescriptors:
         assert opened(file_place) == 0
 
 
-def check_none_open(place: FilePlace) -> object:
+def check_none_open(place: FilePlace) -> Callable[[], None]:
     """What a child asserts that was forked in the middle of a transaction, whose connection is its parent's."""
 
     def check() -> None:

@@ -17,6 +17,7 @@ from headish.history.writing.moves import remove_name
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import find_record
 from headish.rows.counters import take_change
+from headish.rows.elsewhere.remotes import forget_name_of_devices
 from headish.rows.moves import (
     count_moves,
     count_saying,
@@ -27,7 +28,6 @@ from headish.rows.moves import (
     renamed_from,
     replace_name,
 )
-from headish.rows.remotes import forget_name_of_devices
 from headish.rows.streams import open_streams
 from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId

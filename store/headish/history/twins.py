@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headish.database.query import Connection
-from headish.rows.arrivals import arrived, has_arrivals
+from headish.rows.elsewhere.arrivals import arrived, has_arrivals
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import LOOKED_UP
 from headish.rows.turns import At, StoredTurn, places_by_digest, tip_of

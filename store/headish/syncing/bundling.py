@@ -24,8 +24,8 @@ from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
-from headish.rows.arrivals import ArrivalOrigin
 from headish.rows.counters import begin_latest, lock_space
+from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.upkeep.receipts import all_receipts
@@ -35,8 +35,8 @@ from headish.syncing.scanning import find_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
-from headish.values.results.bundles import Applied, ArrivedName, BundleChecked
 from headish.values.results.erasures import SCRUB, SPACE, Receipt
+from headish.values.results.sharing import Applied, ArrivedName, BundleChecked
 
 T = TypeVar("T")
 Progress = Callable[[int], None]

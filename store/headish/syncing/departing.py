@@ -11,9 +11,9 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
-from headish.rows.arrivals import StoredArrival, arrivals_among
 from headish.rows.bookmarks import named_turns
 from headish.rows.conversations import records_after
+from headish.rows.elsewhere.arrivals import StoredArrival, arrivals_among
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import read_payload_at
 from headish.rows.threads.places import parents_of_turns

@@ -15,10 +15,10 @@ from headish.erasing.choosing import Wish, names_without_turns
 from headish.erasing.erase import ErasureGrounds, erase
 from headish.erasing.names import forget_name
 from headish.history.tombstones import now
-from headish.rows.arrivals import ArrivalOrigin
 from headish.rows.counters import take_change
+from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, write_notice
 from headish.rows.keys import turns_by_ids
-from headish.rows.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, write_notice
 from headish.rows.upkeep.erasures import bar, barred, count_gone
 from headish.rows.upkeep.receipts import add_receipt, all_receipts, last_receipt
 from headish.syncing.bundling import SyncTarget, write_locked

@@ -19,19 +19,19 @@ from headish.database.query import Connection
 from headish.history.conversations import write_arrived_record
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
-from headish.rows.moves import has_log, past_place
-from headish.rows.remotes import (
+from headish.rows.elsewhere.remotes import (
     RemoteBookmark,
     bookmarks_of_device,
     forget_remote_bookmarks,
     write_remote_bookmarks,
 )
+from headish.rows.moves import has_log, past_place
 from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.naming import compare, count_apart, is_erased_name, record_is_here, settle_name
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
-from headish.values.results.bundles import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
 from headish.values.results.conversations import Record, read_record
+from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
 
 FIELDS = ("title", "archived", "pinned", "key", "app")
 """The fields of a record that are met one by one; tags are met as a set."""

@@ -25,7 +25,7 @@ from headish.rows.upkeep.receipts import all_receipts
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.places import Place
-from headish.values.results.bundles import AHEAD, DIVERGED, MADE, MOVED, REFUSED, SAME, UNKNOWN, ArrivedName
+from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, SAME, UNKNOWN, ArrivedName
 
 
 def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedName:

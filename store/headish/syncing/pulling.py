@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack
-from headish.rows.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
 from headish.syncing.remotes import OpenRemote, SeenLog, store_remote
 from headish.values.names import stored_name
-from headish.values.results.remotes import Pulled
+from headish.values.results.sharing import Pulled
 
 
 class Pull(NamedTuple):
@@ -29,7 +29,7 @@ class Pull(NamedTuple):
     prune: bool
 
 
-class _Reading:
+class _LogReading:
     """What was found so far."""
 
     def __init__(self, given: Pull) -> None:
@@ -58,7 +58,7 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     Cost: where nothing is new, one request, and one for each device.
     Raises: RemoteUnavailable; RemoteRolledBack and NotADevice, after all other logs were read.
     """
-    reading = _Reading(given)
+    reading = _LogReading(given)
     devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
     for device in devices:
         if device not in reading.revoked:
@@ -79,7 +79,7 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
 
 
-def _leave_out_revoked(reading: _Reading) -> None:
+def _leave_out_revoked(reading: _LogReading) -> None:
     """A device that another one has taken out is none any more; what it said is in the log of that other one."""
     told = {each for head in reading.heads.values() for each in head.revoked} - reading.revoked
     reading.revoked |= told
@@ -90,7 +90,7 @@ def _leave_out_revoked(reading: _Reading) -> None:
         reading.save()
 
 
-def _read_head(reading: _Reading, device: str) -> None:
+def _read_head(reading: _LogReading, device: str) -> None:
     given, seen = reading.given, reading.seen.get(device)
     try:
         head = given.logs.head(device)
@@ -118,7 +118,7 @@ def _read_head(reading: _Reading, device: str) -> None:
     reading.heads[device] = head
 
 
-def _went_back(reading: _Reading, device: str, told: str) -> bool:
+def _went_back(reading: _LogReading, device: str, told: str) -> bool:
     """Note a log that is not as far as it was; whether it is taken as it is now."""
     if reading.given.accept_rollback:
         reading.seen.pop(device, None)
@@ -127,7 +127,7 @@ def _went_back(reading: _Reading, device: str, told: str) -> bool:
     return False
 
 
-def _label(reading: _Reading, device: str, wanted: str) -> str:
+def _label(reading: _LogReading, device: str, wanted: str) -> str:
     """What a device is called here: as it calls itself, unless another one is called so."""
     seen = reading.seen.get(device)
     if seen is not None and seen.label:
@@ -141,7 +141,7 @@ def _label(reading: _Reading, device: str, wanted: str) -> str:
     return label
 
 
-def _advance(reading: _Reading, device: str) -> bool:
+def _advance(reading: _LogReading, device: str) -> bool:
     """Store the bundles of a log that are new, as far as they have come; whether any was."""
     moved = False
     for number, data in _new_bundles(reading, device):
@@ -166,7 +166,7 @@ def _advance(reading: _Reading, device: str) -> bool:
     return moved
 
 
-def _new_bundles(reading: _Reading, device: str) -> Iterator[tuple[int, bytes]]:
+def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes]]:
     head, seen = reading.heads[device], reading.seen[device]
     reading.waiting.pop(device, None)
     for number in range(seen.number + 1, head.number + 1):
@@ -180,7 +180,7 @@ def _new_bundles(reading: _Reading, device: str) -> Iterator[tuple[int, bytes]]:
         yield number, data
 
 
-def _meet(reading: _Reading, device: str, head: LogHead) -> None:
+def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
     """Move names, and say of conversations what is said of them there, once all turns of a device are here."""
     given, seen = reading.given, reading.seen[device]
     now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased)

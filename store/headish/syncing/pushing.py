@@ -23,7 +23,7 @@ from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, store_remote
 from headish.syncing.scanning import find_keys
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
-from headish.values.results.remotes import Pushed
+from headish.values.results.sharing import Pushed
 
 BUNDLE_BYTES = 16 * 1024 * 1024
 """A bundle of a log is closed once its payloads have so many bytes: memory holds one."""

@@ -10,9 +10,9 @@ from msgspec import Struct
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
 from headish.remotes.keys import KeyPair, RemoteKey, load_keys, recipient_of
-from headish.rows.remotes import StoredRemote, list_remotes, write_remote
+from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
-from headish.values.results.remotes import RemotePlace
+from headish.values.results.sharing import RemotePlace
 
 
 class RemoteSettings(Struct, frozen=True, omit_defaults=True):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from headish.content.hashes import seal_arrival, seal_notice, seal_remote, seal_remote_bookmark
 from headish.database.query import Connection
-from headish.rows.arrivals import StoredArrival, all_arrivals
 from headish.rows.counters import read_counter
-from headish.rows.notices import all_notices
-from headish.rows.remotes import list_remote_bookmarks, list_remotes
+from headish.rows.elsewhere.arrivals import StoredArrival, all_arrivals
+from headish.rows.elsewhere.notices import all_notices
+from headish.rows.elsewhere.remotes import list_remote_bookmarks, list_remotes
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
 

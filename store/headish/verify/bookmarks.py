@@ -15,7 +15,7 @@ import msgspec
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.history.reading.decode import is_time
-from headish.rows.arrivals import ARRIVED_UP_TO
+from headish.rows.elsewhere.arrivals import ARRIVED_UP_TO
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
 from headish.values.turns import said_of

@@ -16,8 +16,8 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.writing.proofs import copy_problems, derive_digest, derive_seal, record_problems, shadowed_key
-from headish.rows.arrivals import NEWER_THAN_LATEST
 from headish.rows.counters import read_counter
+from headish.rows.elsewhere.arrivals import NEWER_THAN_LATEST
 from headish.rows.keys import turns_by_keys
 from headish.rows.threads.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn

@@ -13,7 +13,7 @@ from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.progress import counting_turns
 
 if TYPE_CHECKING:
-    from headish.values.results.bundles import ArrivedName
+    from headish.values.results.sharing import ArrivedName
 
 OUTCOMES = {
     "made": "new here",

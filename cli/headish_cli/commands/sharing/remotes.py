@@ -14,7 +14,7 @@ from headish_cli.printing.output import counted, one_line, print_json, print_jso
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.results.remotes import Pulled, Pushed, RemotePlace
+    from headish.values.results.sharing import Pulled, Pushed, RemotePlace
 
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")

@@ -16,15 +16,14 @@ import os
 import threading
 from collections import deque
 from contextlib import suppress
+from importlib import import_module
+from typing import Any
 from weakref import WeakSet
 
 from headish.database.pause import pause
 
-try:
-    from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
-except ImportError:  # a system without it: its writers sleep
-    flock = None  # type: ignore[assignment]
-
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+"""None on a system without such locks: its writers sleep."""
 LOOK_SECONDS = 0.1
 """How often a writer that waits for its turn looks whether SQLite's lock is free all the same."""
 
@@ -41,7 +40,7 @@ class _Descriptor:
     def __del__(self) -> None:
         if self._owner == os.getpid():
             # A child that was forked meanwhile has the same lock, which would outlive this descriptor.
-            flock(self.number, LOCK_UN)
+            fcntl.flock(self.number, fcntl.LOCK_UN)
             os.close(self.number)
 
     def is_removed(self) -> bool:
@@ -77,7 +76,7 @@ class _Turn:
     def _await(self) -> None:
         try:
             descriptor = _Descriptor(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC))
-            flock(descriptor.number, LOCK_EX)
+            fcntl.flock(descriptor.number, fcntl.LOCK_EX)
             self.granted.append(descriptor)
             del descriptor
         except OSError:
@@ -109,7 +108,7 @@ class Queue:
         if self._log is None:
             return
         try:
-            flock(self._log.number, LOCK_EX | LOCK_NB)
+            fcntl.flock(self._log.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._is_first = True
         except BlockingIOError:
             self.wait(LOOK_SECONDS)
@@ -118,7 +117,7 @@ class Queue:
 
     def __exit__(self, *_: object) -> None:
         if self._is_first and self._log is not None:
-            flock(self._log.number, LOCK_UN)
+            fcntl.flock(self._log.number, fcntl.LOCK_UN)
         elif self._turn is not None:
             self._turn.give_up()
         self._is_first = False
@@ -148,7 +147,7 @@ class Queue:
             self._log = None
 
     def _opened(self) -> _Descriptor | None:
-        if flock is None:
+        if fcntl is None:
             return None
         try:
             return _Descriptor(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC))

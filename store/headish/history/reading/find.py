@@ -6,9 +6,9 @@ from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
 from headish.history.reading.handles import describe_candidates
 from headish.rows.bookmarks import find_bookmark, recent_names
+from headish.rows.elsewhere.remotes import turns_named_there
 from headish.rows.keys import turns_by_handle
 from headish.rows.moves import has_log, past_place
-from headish.rows.remotes import turns_named_there
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM

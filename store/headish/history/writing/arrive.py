@@ -17,8 +17,8 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingParents
 from headish.history.tombstones import Tombstones
 from headish.history.writing.arriving import check_payloads, prove_record
-from headish.rows.arrivals import ArrivalOrigin, add_arrival
 from headish.rows.counters import take_arrived
+from headish.rows.elsewhere.arrivals import ArrivalOrigin, add_arrival
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of

@@ -16,8 +16,8 @@ from headish.feeds.cursors import Cursor, parse_cursor, resume
 from headish.history.reading.find import find_place
 from headish.history.reading.handles import make_handles
 from headish.history.reading.order import arrange
-from headish.rows.arrivals import ArrivalOrigin
 from headish.rows.conversations import find_first, find_records
+from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_at
@@ -37,7 +37,7 @@ from headish.values.checks.files import open_regular
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.results.bundles import Applied, BundleChecked, Bundled
+from headish.values.results.sharing import Applied, BundleChecked, Bundled
 
 _OURS_ALONE = 0o600
 

@@ -26,10 +26,10 @@ from headish.remotes.keys import (
     wrap_by_passphrase,
 )
 from headish.remotes.objects import ObjectPlace, check_url
-from headish.rows.arrivals import arrivals_among
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.counters import read_counter
-from headish.rows.remotes import forget_device, list_remote_bookmarks, remove_remote
+from headish.rows.elsewhere.arrivals import arrivals_among
+from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
 from headish.rows.turns import turn_at, turn_by_id
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
@@ -53,9 +53,8 @@ from headish.syncing.remotes import (
 )
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
-from headish.values.results.bundles import DIVERGED
 from headish.values.results.erasures import Receipt
-from headish.values.results.remotes import Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+from headish.values.results.sharing import DIVERGED, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
 from headish.values.turns import Bookmark
 
 FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"

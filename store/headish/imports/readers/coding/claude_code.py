@@ -32,7 +32,7 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "sum
 """Records that give a title, the strongest first, and the key that holds it."""
 DESCRIBED, DESCRIBED_BYTES = ".meta.json", 1024 * 1024
 """The ending of the file that says what a sub-agent was asked for, and how much of one is read."""
-PORTION_LINES = 2000
+PORTION_LINES = 1000
 """So many lines are read before what is whole of them is given out."""
 
 
