@@ -61,6 +61,22 @@ class TestTheOther:
         assert [found.turn for found in ana.search("seventy-three")] == []
         assert len(list(ben.search("seventy-three"))) == 1
 
+    def test_a_token_is_made_by_the_owner_and_seen_by_its_tenant_alone(self, logins: Logins, ana: Store) -> None:
+        with Database.open(logins.url) as owner:
+            owner.access_tokens.add("of-ben", space="ben", rights=["read"])
+            owner.access_tokens.add("of-ana", space="ana", rights=["read"])
+            assert {"of-ana", "of-ben"} <= {each.label for each in owner.access_tokens.list()}
+            with Database.open(logins.at("ana"), create=False) as tenant:
+                assert [each.label for each in tenant.access_tokens.list()] == ["of-ana"]
+                with pytest.raises(RoleMissing):
+                    tenant.access_tokens.add("more", space="ana", rights=["erase"])
+                with pytest.raises(RoleMissing):
+                    tenant.access_tokens.remove("of-ana", space="ana")
+                with pytest.raises(UnknownSpace):
+                    tenant.access_tokens.remove("of-ben", space="ben")
+            owner.access_tokens.remove("of-ben", space="ben")
+            owner.access_tokens.remove("of-ana", space="ana")
+
     def test_a_receipt_of_another_tenant_is_unknown(self, logins: Logins, ana: Store) -> None:
         own = {receipt.number for receipt in ana.erasures}
         with Store.open(logins.url, space="ben") as owner:

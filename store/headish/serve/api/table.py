@@ -193,10 +193,13 @@ VERBS: tuple[ApiVerb, ...] = (
 _FILES = "names a file of the server"
 _HERE = "takes a function of the program"
 _KEYS = "names an address, a header or the variable of a key"
+_SYNC = "is for the devices of the database's owner"
 NOT_SERVED: dict[str, str] = {
     "backup": _FILES,
     "export_folder": _FILES,
     "import_changed": _FILES,
+    "bundles.apply": _FILES,
+    "bundles.create": _FILES,
     "export_each": "is export, once for each thread",
     "render_pieces": "is render",
     "read": _HERE,
@@ -218,6 +221,21 @@ NOT_SERVED: dict[str, str] = {
     "batches.drop": "belongs to who made the batch",
     "batches.get": "belongs to who made the batch",
     "batches.list": "belongs to who made the batch",
+    "remotes.add": _SYNC,
+    "remotes.bookmarks": _SYNC,
+    "remotes.devices": _SYNC,
+    "remotes.erase_pending": _SYNC,
+    "remotes.exchange": _SYNC,
+    "remotes.invite": _SYNC,
+    "remotes.list": _SYNC,
+    "remotes.not_reached": _SYNC,
+    "remotes.pending_erasures": _SYNC,
+    "remotes.pull": _SYNC,
+    "remotes.push": _SYNC,
+    "remotes.remove": _SYNC,
+    "remotes.revoke": _SYNC,
+    "remotes.set": _SYNC,
+    "remotes.status": _SYNC,
     "streams.recover_remote": "waits for a provider",
     "streams.recover_quietly": "is streams.recover as opening a store does it",
 }
