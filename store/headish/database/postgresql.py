@@ -21,7 +21,7 @@ from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
 from headish.database.file.fulltext import TEXT
 from headish.database.isolation.collected import forget_collected
-from headish.database.isolation.confined import Sent, translate_refusal, why_not_held
+from headish.database.isolation.confined import SentSettings, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
 from headish.database.isolation.locating import OWN_SCHEMA, SearchPath
 from headish.database.owner import Owner
@@ -113,7 +113,7 @@ class _ServerConnection(Connection):
 
     __slots__ = ("_driver", "_sent", "_space")
 
-    def __init__(self, driver: Any, sent: Sent, words: Spelling, space: int | None = None) -> None:
+    def __init__(self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None) -> None:
         super().__init__(driver.cursor(), words)
         self._driver, self._sent, self._space = driver, sent, space
 
@@ -329,7 +329,7 @@ class PostgreSQLBackend:
         driver = self._pool.take()
         try:
             self._begin(driver, reads)
-            sent = Sent(self._settings + self._shared.path.settings, is_confined=self.is_confined)
+            sent = SentSettings(self._settings + self._shared.path.settings, is_confined=self.is_confined)
             try:
                 words = SECURED if self.is_confined else POSTGRESQL
                 result = work(_ServerConnection(driver, sent, words, self._space))

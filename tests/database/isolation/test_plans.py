@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.database.isolation.confined import Sent
+from headish.database.isolation.confined import SentSettings
 from headish.database.query import Query
 from support.growing import grow
 from support.queries import all_queries
@@ -44,14 +44,14 @@ def test_a_call_reads_no_more_rows_under_a_policy(secured: Logins, grown: str, c
 
 def test_what_is_said_otherwise_under_a_policy_finds_the_same(secured: Logins, monkeypatch: pytest.MonkeyPatch) -> None:
     run = set[str]()
-    before = Sent.before
+    before = SentSettings.before
 
-    def noting(sent: Sent, query: Query, space: int | None) -> str:
+    def noting(sent: SentSettings, query: Query, space: int | None) -> str:
         if sent.is_confined:
             run.add(query.name)
         return before(sent, query, space)
 
-    monkeypatch.setattr(Sent, "before", noting)
+    monkeypatch.setattr(SentSettings, "before", noting)
     with Store.open(secured.url, space="drawn") as plain, Store.open(secured.at("app"), space="drawn") as held:
         grow(plain, "q? <- a <- r? <- c, q? <- b <- s?, q? <- t?, z? <- y <- x?")
         for name, text in (("main", "c"), ("side", "s?")):

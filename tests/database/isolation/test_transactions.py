@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headish import Database, Store
-from headish.database.isolation.confined import Sent
+from headish.database.isolation.confined import SentSettings
 from headish.database.query import Connection, Query
 from headish.database.urls import parse_url, server_arguments
 from support.growing import texts
@@ -46,7 +46,7 @@ def test_a_transaction_that_fails_leaves_no_space_behind(logins: Logins) -> None
 
 
 def test_the_space_goes_in_the_message_that_begins_the_transaction() -> None:
-    sent = Sent("SELECT set_config('a', 'b', true)", is_confined=True)
+    sent = SentSettings("SELECT set_config('a', 'b', true)", is_confined=True)
     assert (
         sent.before(SPACE, 7) == "SELECT set_config('a', 'b', true), pg_catalog.set_config('headish.space', '7', true)"
     )
@@ -57,7 +57,7 @@ def test_the_space_goes_in_the_message_that_begins_the_transaction() -> None:
 
 
 def test_a_database_that_is_not_secured_sends_what_it_always_sent(new_postgresql: str) -> None:
-    sent = Sent("SELECT 1", is_confined=False)
+    sent = SentSettings("SELECT 1", is_confined=False)
     assert [sent.before(SPACE, 7), sent.before(SPACE, 8)] == ["SELECT 1", ""]
     with Database.open(new_postgresql) as database:
         store = database.store()

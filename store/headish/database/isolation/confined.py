@@ -23,7 +23,7 @@ _BY_A_POLICY = "ExecWithCheckOptions"
 """Where the server refuses a row, and not a statement: its words are those of its language."""
 
 
-class Sent:
+class SentSettings:
     """What a transaction has sent: its settings, and the space that it is in now."""
 
     __slots__ = ("_settings", "_space", "is_confined", "latest")
@@ -50,7 +50,7 @@ class Sent:
         return settings
 
 
-def translate_refusal(target: str, error: Any, sent: Sent) -> DatabaseError | None:
+def translate_refusal(target: str, error: Any, sent: SentSettings) -> DatabaseError | None:
     """What the server's refusal means; None for any other error."""
     state = error.sqlstate
     if state == NO_SPACE:

@@ -1,0 +1,236 @@
+"""The page in a browser: read, search, write, live in two tabs, by keys alone, without script, and attacked.
+
+One server and one browser serve all tests of a process: a browser takes seconds to start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from headish import Store
+from support.chrome import driving, look, needs_chromedriver, set_script
+from support.hostile import documents, texts
+from support.loopback import Loopback, event_stream
+from support.loops import failing
+from support.providers.answers import anthropic_text
+from support.serving import Served, serving
+from support.talks import Talk, fill
+
+pytestmark = [pytest.mark.slow, needs_chromedriver]
+
+WATCH = """
+window.reports = [];
+document.addEventListener("securitypolicyviolation", (event) => {
+  window.reports.push(event.violatedDirective + " " + event.blockedURI);
+});
+"""
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "best-practice"]}).then(
+  (found) => done(found.violations.map((each) => each.id + ": " + each.nodes.map((node) => node.html.slice(0, 120)))),
+  (error) => done([String(error)]));
+"""
+
+
+class Looking(NamedTuple):
+    """A browser that is logged in, and what it looks at."""
+
+    driver: Any
+    served: Served
+    store: Store
+    talk: Talk
+    model: Loopback
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.served.url + path)
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element("css selector", selector)
+
+    def text(self, selector: str) -> str:
+        """What an element says; empty without one, or while it is replaced."""
+        return str(self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
+
+    def until(self, seen: Callable[[], Any]) -> Any:
+        for _ in range(1200):
+            found = seen()
+            if found:
+                return found
+            time.sleep(0.05)
+        pytest.fail("it was not seen within a minute")
+
+    def reports(self) -> list[str]:
+        return list(self.driver.execute_script("return window.reports"))
+
+
+@pytest.fixture(scope="module")
+def looking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looking]:
+    folder = tmp_path_factory.mktemp("browser")
+    with (
+        Store.open(folder / "talk.db") as store, Loopback() as model, driving(folder / "profile") as driver,
+    ):  # fmt: skip
+        talk = fill(store)
+        store.pointers.set("milli", "anthropic/small", base_url=model.url, key_env="PATH")
+        store.pointers.set_default("milli")
+        with serving(folder / "talk.db", folder / "state") as served:
+            driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+            driver.get(f"{served.url}/login?code={served.logins.make_code()}")
+            yield Looking(driver, served, store, talk, model)
+
+
+def test_axe_finds_nothing_on_any_view_in_both_themes_and_the_policy_is_kept(looking: Looking) -> None:
+    t = looking.talk
+    axe = files("axe_selenium_python").joinpath("node_modules/axe-core/axe.min.js").read_text("utf-8")
+    views = [
+        "/",
+        "/?q=greenhouse",
+        "/?q=zeppelin",
+        "/c/garden",
+        "/c/plan",
+        "/c/trip",
+        "/c/number",
+        "/diff",
+        "/new",
+        "/keys",
+    ]
+    views += [f"/t/{t.first}/change?name=garden", f"/t/{t.call}/explain", f"/erase/{t.first}", f"/t/{t.call}/whole"]
+    views += ["/diff/garden..no", "/diff/garden..no?view=unified"]
+
+    def check(path: str, width: int, dark: bool) -> None:
+        look(looking.driver, width=width, dark=dark)
+        looking.open(path)
+        looking.driver.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
+        looking.driver.execute_script(axe)
+        assert looking.driver.execute_async_script(AXE) == []
+        wide = looking.driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"it is {wide} pixels too wide"
+        assert looking.reports() == []
+
+    assert failing([(path, 390, False) for path in views] + [(path, 1280, True) for path in views], check) == {}
+    looking.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_two_tabs_see_what_is_written_while_it_is_typed_in(looking: Looking) -> None:
+    looking.store.add_turn("First.", bookmark="live")
+    looking.open("/c/live")
+    field = looking.find("#compose textarea")
+    field.send_keys("half a sent")
+    first = looking.driver.current_window_handle
+    looking.store.add_turn("Said elsewhere.", role="assistant", continues="live")
+    looking.until(lambda: "Said elsewhere." in looking.text("#thread"))
+    assert looking.find("#compose textarea").get_attribute("value") == "half a sent"
+    assert looking.driver.switch_to.active_element == looking.find("#compose textarea")
+    looking.driver.switch_to.new_window("tab")
+    looking.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    looking.open("/c/live")
+    looking.find("#compose textarea").send_keys("From the second tab.")
+    looking.find("#compose button:not(.main)").click()
+    looking.until(lambda: "From the second tab." in looking.text("#thread"))
+    assert looking.reports() == []
+    looking.driver.close()
+    looking.driver.switch_to.window(first)
+    looking.until(lambda: "From the second tab." in looking.text("#thread"))
+    assert looking.find("#compose textarea").get_attribute("value") == "half a sent"
+
+
+def test_an_answer_is_read_while_it_arrives_and_can_be_stopped(looking: Looking) -> None:
+    looking.model.answer(chunks=event_stream(anthropic_text("one two " * 400)), delay_seconds=0.02)
+    looking.store.add_turn("Begin.", bookmark="slow")
+    looking.open("/c/slow")
+    looking.find("#compose textarea").send_keys("Go on.")
+    looking.find("#compose button.main").click()
+    looking.until(lambda: "Stop" in looking.text(".arriving") or "one two" in looking.text("#thread"))
+    stop = looking.driver.find_elements("css selector", ".arriving button")
+    if stop:
+        stop[0].click()
+    looking.until(lambda: len(looking.store.messages("slow")) == 3)
+    looking.until(lambda: not looking.text(".arriving") and "one two" in looking.text("#thread"))
+    assert looking.reports() == []
+
+
+def test_search_as_you_type_and_keys_alone(looking: Looking) -> None:
+    looking.open("/")
+    body = looking.find("body")
+    body.send_keys("/")
+    assert looking.driver.switch_to.active_element == looking.find("#search")
+    looking.find("#search").send_keys("ground")
+    looking.until(lambda: looking.driver.find_elements("css selector", ".hits mark"))
+    assert "1 hit" in looking.until(lambda: looking.text("#polite"))
+    assert looking.driver.current_url.endswith("/?q=ground")
+    looking.open("/c/garden")
+    body = looking.find("body")
+    for key, who in (
+        ("j", "user"),
+        ("j", "assistant"),
+        ("k", "user"),
+        ("J", "user"),
+        ("K", "user"),
+        ("j", "assistant"),
+    ):
+        body.send_keys(key)
+        assert looking.driver.switch_to.active_element.get_attribute("class") == f"{who} current"
+    body.send_keys("l")
+    looking.until(lambda: f"/t/{looking.talk.second}" in looking.driver.current_url)
+    looking.find("body").send_keys("?")
+    looking.until(lambda: looking.driver.current_url.endswith("/keys"))
+    looking.find("#keys-switch").click()
+    looking.open("/")
+    looking.find("body").send_keys("?")
+    assert looking.driver.current_url.endswith("/")
+    looking.driver.execute_script("localStorage.clear()")
+    assert looking.reports() == []
+
+
+def test_without_script_all_of_it_works(looking: Looking) -> None:
+    set_script(looking.driver, on=False)
+    try:
+        looking.open("/")
+        looking.find("#search").send_keys("screws\n")
+        looking.until(lambda: looking.driver.find_elements("css selector", ".hits mark"))
+        looking.open("/new")
+        looking.find("input[name=new]").send_keys("plain")
+        looking.find("textarea[name=content]").send_keys("No script here.")
+        looking.find("form.stack button:not(.main)").click()
+        looking.until(lambda: looking.driver.find_elements("css selector", "article[data-turn]"))
+        assert looking.store.text("plain") == "No script here."
+    finally:
+        set_script(looking.driver, on=True)
+
+
+def test_what_strangers_said_runs_loads_and_reads_nothing(looking: Looking) -> None:
+    with Loopback() as canary:
+        tip = ""
+        for number, text in enumerate(texts(f"{canary.url}/canary")):
+            more: dict[str, Any] = {"continues": tip} if tip else {}
+            tip = looking.store.add_turn(text, role="assistant" if number % 2 else "user", **more).id
+        tip = looking.store.add_turn(documents(), continues=tip, bookmark="hostile").id
+        looking.store.conversations.set("hostile", title="<script>document.title='owned'</script>")
+        views = [
+            "/",
+            "/c/hostile",
+            f"/t/{tip}",
+            f"/t/{tip}/change",
+            f"/erase/{tip}",
+            f"/diff/{tip}..garden",
+            "/?q=script",
+        ]
+        for path in [*views, *(f"/raw/{tip}/{number}" for number in (6, 2))]:
+            looking.open(path)
+            time.sleep(0.2)
+            assert looking.driver.title != "owned", path
+            if not path.startswith("/raw"):  # which is in a sandbox, where nobody may even ask
+                assert looking.driver.execute_script("return document.cookie") == ""
+                assert looking.reports() == []
+        assert canary.requests == []
+        page = Path(looking.served.settings.folder).parent / "frame.html"
+        page.write_text(f'<iframe src="{looking.served.url}/c/hostile"></iframe>', "utf-8")
+        looking.driver.get(page.as_uri())
+        looking.driver.switch_to.frame(0)
+        assert "data-turn" not in looking.driver.page_source
+        looking.driver.switch_to.default_content()
