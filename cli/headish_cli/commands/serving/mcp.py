@@ -21,9 +21,10 @@ def mcp_command(
 ) -> None:  # fmt: skip
     """Let an agent look things up in the history, over MCP.
 
-    An agent's program starts it, and talks to it on standard input and output: 'claude mcp add headish -- headish mcp'. It reads one space (--space) and changes
-    nothing unless you say --allow-write. System prompts, reasoning, hidden and erased turns are left out, and what
-    looks like a key is masked. Quoted text can still mislead a model.
+    An agent's program starts it, and talks to it on standard input and output: 'claude mcp add headish -- headish
+    mcp'. It reads one space (--space) and changes nothing unless you say --allow-write. System prompts, reasoning,
+    hidden and erased turns are left out, and what looks like a key is masked. Quoted text can still mislead a
+    model.
     """
     try:
         from headish.serve.mcp.scope import Scope

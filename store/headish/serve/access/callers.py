@@ -29,8 +29,8 @@ class Caller(Struct, frozen=True):
     def check(self, target: str, space: str, right: Right) -> None:
         """Refuse what the caller may not do in a space.
 
-        Raises: UnknownSpace where it has no right there at all, as for a space that does not exist (rule R6, unknown
-        elsewhere); RightMissing where it has others.
+        Raises: UnknownSpace where it has no right there at all, as for a space that does not exist (rule R6, another
+        space is unknown); RightMissing where it has others.
         """
         if not self.rights or self.space not in (None, space):
             raise UnknownSpace(target, space)
