@@ -155,12 +155,13 @@ def write_arrived_record(connection: Connection, space: int, subject: bytes, rev
     try:
         record = read_record(data)
         check_changes({name: getattr(record, name) for name in CHECKS})
+    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
+        return False
+    try:
         if record.key is not None:
             _free_key(connection, space, record.key, subject)
     except KeyTaken:
         record = msgspec.structs.replace(record, key=None)
-    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
-        return False
     _write(connection, space, subject, revision, record)
     return True
 

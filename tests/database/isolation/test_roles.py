@@ -110,6 +110,9 @@ class TestTheRoleOfAStatement:
 
 WHOLE = ("erase all rows of a space in ", "remove all rows of ")
 OWNERS = {
+    "add token",
+    "remove token",
+    "remove the tokens of a space",
     "add space",  # a function adds it for a login that may enter every space
     "begin to restore a space",
     "count what was restored",

@@ -47,7 +47,7 @@ def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHa
             above = parents.get(each.place, ())
             hidden[each.id] = HiddenHalf(each.place, not above, not continued[each.place])
             for parent in above:
-                if parent in left:
+                if parent is not None and parent in left:
                     left[parent] -= 1
     return hidden
 

@@ -72,7 +72,9 @@ class Eyes:
         tip = await self.store.get(headish)
         place = await self.place_of(tip)
         window = await self.store.resolve(headish)
-        seen = [Seen(message, turns[message.turn]) for message in window.messages if message.turn in turns]
+        seen = [
+            Seen(each, turns[each.turn]) for each in window.messages if each.turn is not None and each.turn in turns
+        ]
         return [each for each in seen if _is_quotable(each.message) and await self._is_seen(each, place)], place
 
     async def turn(self, headish: str) -> tuple[Seen, LeadsTo]:

@@ -109,5 +109,5 @@ def _tokens(connection: Connection, number: int, name: bytes) -> builtins.list[T
 
 def _as_token(row: Row, number: int, space: str) -> Token:
     label, hashed, rights, created, expires = row
-    known = tuple(each for each in RIGHTS if each in str(rights).split(","))
+    known = tuple(filter(str(rights).split(",").__contains__, RIGHTS))
     return Token(stored_name(bytes(label)), number, space, known, bytes(hashed), created, expires)
