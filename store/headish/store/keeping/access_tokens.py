@@ -110,5 +110,5 @@ def _tokens(connection: Connection, number: int, name: bytes) -> builtins.list[T
 def _as_token(row: Row, number: int, space: str) -> Token:
     label, hashed, rights, created, expires = row
     listed = str(rights).split(",")
-    known = tuple(right for right in RIGHTS if listed.count(right))
+    known: tuple[Right, ...] = tuple(right for right in RIGHTS if listed.count(right))
     return Token(stored_name(bytes(label)), number, space, known, bytes(hashed), created, expires)
