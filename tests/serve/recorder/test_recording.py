@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from headish import Store
+from headish import Database, Store
 from headish.content.forms.layout import is_same
 from headish.errors import UnknownCall
 from headish.gateway.spool import SpooledCall
@@ -448,3 +449,27 @@ class TestCost:
         said = sum(len(json.dumps(each["content"])) for each in talk.messages)
         stored = sum(len(store.payload(turn.id)) for turn in store.turns())
         assert stored <= 1.01 * said
+
+
+def test_calls_go_to_the_space_that_has_the_name_now(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "talk.db") as database:
+        recorder = CallRecorder(lambda name: database.store(name, create=True), "alice")
+        messages = [user("Hi")]
+
+        def say() -> None:
+            body = anthropic_body(messages, nonce=len(messages))
+            record(recorder, passed("anthropic", body, anthropic_answer("Yes"), headers=CLAUDE_CODE))
+            messages.extend((assistant("Yes"), user("and")))
+
+        def counted(space: str) -> int:
+            return len(database.store(space, create=False).calls.list())
+
+        say()
+        database.spaces.rename("alice", "old")
+        say()
+        assert (counted("old"), counted("alice")) == (1, 1)
+        database.spaces.erase("alice", reason="asked")
+        say()
+        assert (counted("old"), counted("alice")) == (1, 1)
+        assert recorder.forget_unread() == 0
+        assert database.store("alice").verify().problems == ()

@@ -11,7 +11,7 @@ import msgspec
 
 from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
-from headish.errors import BarredContent, HeadishError, InputError, KeyTaken
+from headish.errors import BarredContent, HeadishError, InputError, KeyTaken, RemovedSpace
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
 from headish.history.writing.lanes import LaneForm
@@ -42,11 +42,11 @@ class CallRecorder:
 
     def __init__(self, open_store: Callable[[str], Store], space: str = "default") -> None:
         self._open_store, self._space = open_store, space
-        self._stores: dict[str, Store] = {}
-        self._memories: OrderedDict[tuple[str, str], LaneMemory] = OrderedDict()
+        self._stores: dict[int, Store] = {}
+        self._memories: OrderedDict[tuple[int, str], LaneMemory] = OrderedDict()
         self._remembered = 0
         self._envelopes = Envelopes()
-        self._kept: set[tuple[str, bytes]] = set()
+        self._kept: set[tuple[int, bytes]] = set()
 
     def record(self, call: SpooledCall) -> RecordedCall | None:
         """Store a call that has ended; None where it is stored already.
@@ -82,12 +82,12 @@ class CallRecorder:
         answer = read_answer(surface, call, model, limit_bytes, said_at)
         lane, beginning = _lane_of(session, request)
         plan = self._plan(store, surface, call, request, session, lane, answer, model)
-        key = store.space, beginning
+        space = store._number
+        key = space, beginning
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
-        space = store._number
         recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
-        self._kept.update((store.space, put.key) for put in plan.objects)
+        self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
             self._remember(key, recorded.memory)
         return recorded
@@ -126,7 +126,7 @@ class CallRecorder:
             is_kept=_kept_conversation(request) is not None,
             answer=answer.draft,
             response=None if answer.reply is None else answer.reply.id,
-            objects=tuple(put for put in envelope.puts if (store.space, put.key) not in self._kept),
+            objects=tuple(put for put in envelope.puts if (store._number, put.key) not in self._kept),
         )
 
     def _record_unread(self, store: Store, call: SpooledCall, problem: HeadishError | None) -> RecordedCall | None:
@@ -143,24 +143,32 @@ class CallRecorder:
         """Remove the bodies that nobody could read and that are older than a week; how many there were."""
         before = time.time() - UNREAD_SECONDS
         removed = 0
-        for store in self._stores.values():
-            old = [each.key for each in store.objects.list(UNREAD, limit=1000) if each.time.timestamp() < before]
-            for key in old:
-                store.objects.remove(UNREAD, key)
-            removed += len(old)
+        for number, store in list(self._stores.items()):
+            try:
+                removed += _forget_old(store, before)
+            except RemovedSpace:
+                del self._stores[number]
         return removed
 
     def _store_of(self, space: str) -> Store:
-        if space not in self._stores:
-            self._stores[space] = self._open_store(space)
-        return self._stores[space]
+        """The store of the space that has the name now: names move on to other spaces."""
+        store = self._open_store(space)
+        self._stores[store._number] = store
+        return store
 
-    def _remember(self, key: tuple[str, str], memory: LaneMemory) -> None:
+    def _remember(self, key: tuple[int, str], memory: LaneMemory) -> None:
         self._memories[key] = memory
         self._remembered += len(memory.lane.turns)
         while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
             _, oldest = self._memories.popitem(last=False)
             self._remembered -= len(oldest.lane.turns)
+
+
+def _forget_old(store: Store, before: float) -> int:
+    old = [each.key for each in store.objects.list(UNREAD, limit=1000) if each.time.timestamp() < before]
+    for key in old:
+        store.objects.remove(UNREAD, key)
+    return len(old)
 
 
 def _facts_of(call: SpooledCall) -> CallFacts:
