@@ -199,6 +199,7 @@ def test_another_machine_needs_a_proxy_in_front() -> None:
     check("network", host="0.0.0.0", behind_proxy=("proxy",))
     check("--behind-proxy", user_header="x-user")
     check("template", user_space="one")
+    check("template", user_space="{user}")
     check("template", user_space="{user}{user}")
     check("template", user_space="{user}{x}")
     WebSettings("x", "y", host="0.0.0.0", behind_proxy=("10.0.0.0/8",), user_header="x-user").check()
