@@ -17,6 +17,7 @@ from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import RecordedCall
 from headish.serve.recorder import recording
 from headish.serve.recorder.recording import CallRecorder
+from headish.values.names import new_refusal
 from headish.values.results.calls import UNREAD
 from support.counting import calls
 from support.passed import (
@@ -262,6 +263,26 @@ class TestAnswers:
             tips.append(record(recorder, passed("responses", body, answer)).call)
         assert [store.get(str(tip.tip)).meta.continues for tip in tips[1:]] == [(tip.answer,) for tip in tips[:-1]]
         assert store.calls.body(tips[2].id)["input"] == "so?"
+
+    def test_what_a_client_calls_a_kept_conversation_becomes_a_name_that_is_allowed(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        hostile = ("a\nb", "a\0b", "@{0}", "~1", "..", "\u202e", "x" * 6000, "x" * 6001, "0" * 25)
+        names = []
+        for number, conversation in enumerate(hostile):
+            body = {"model": "m", "input": "Hi", "conversation": conversation}
+            answer = responses_answer(message_item("Yes"), id=f"resp_{number}")
+            names.append(str(record(recorder, passed("responses", body, answer)).name))
+        assert [name for name in names if new_refusal(name) is not None or len(name) > 60] == []
+        assert len(set(names)) == len(hostile)
+        assert {each.conversation.name for each in store.conversations.list().entries} == set(names)
+        assert max(len(each.conversation.record.key or "") for each in store.conversations.list().entries) < 300
+
+    def test_an_id_of_a_response_that_no_index_takes_is_not_kept(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        for id in ("r" * 512, "".join(f"{each:x}" for each in range(6000))):
+            body = {"model": "m", "input": "Hi", "conversation": id}
+            recorded = record(recorder, passed("responses", body, responses_answer(message_item("Yes"), id=id)))
+            assert recorded.call.response == (id.encode() if len(id) <= 512 else None)
 
     def test_gemini_and_ollama_go_on_too(self, store: Store) -> None:
         recorder = recorder_of(store)

@@ -16,7 +16,7 @@ from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
 from headish.history.writing.lanes import LaneForm
 from headish.rows.objects import Put
-from headish.serve.recorder.clients import Session, find_session
+from headish.serve.recorder.clients import Session, as_word, bounded, find_session
 from headish.serve.recorder.replies import ReadAnswer, read_answer
 from headish.serve.recorder.requests import Envelopes, SentRequest, beginning_of, read_request
 from headish.serve.recorder.surfaces import Surface, find_surface, model_of
@@ -29,6 +29,8 @@ UNREAD_BYTES = 1024 * 1024
 """A larger body that nobody could read is not kept."""
 UNREAD_SECONDS = 7 * 24 * 60 * 60
 TITLE_CHARACTERS = 80
+RESPONSE_CHARACTERS = 512
+"""An id that a provider gives an answer is kept to find it by, unless it is longer."""
 LATE_MILLISECONDS = 10_000
 """What is stored so much later says when it was said."""
 
@@ -125,7 +127,7 @@ class CallRecorder:
             previous=previous if isinstance(previous, str) else None,
             is_kept=_kept_conversation(request) is not None,
             answer=answer.draft,
-            response=None if answer.reply is None else answer.reply.id,
+            response=_response_of(answer),
             objects=tuple(put for put in envelope.puts if (store._number, put.key) not in self._kept),
         )
 
@@ -187,6 +189,12 @@ def _facts_of(call: SpooledCall) -> CallFacts:
     )
 
 
+def _response_of(answer: ReadAnswer) -> str | None:
+    """The provider's id of an answer; none that is longer than an index takes."""
+    id = None if answer.reply is None else answer.reply.id
+    return id if id is not None and len(id) <= RESPONSE_CHARACTERS else None
+
+
 def _hidden(body: bytes) -> bytes:
     """A body that nobody could read, in which nothing looks like a key."""
     text: str = hide_shapes(body.decode(errors="surrogateescape"))
@@ -208,7 +216,7 @@ def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, s
         return None, digest
     begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
     if kept is not None:
-        begins, shorts, digest = kept, (kept,), "kept"
+        begins, shorts, digest = bounded(kept), (as_word(kept),), "kept"
     is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
     app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})
