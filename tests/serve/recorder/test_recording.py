@@ -284,6 +284,25 @@ class TestAnswers:
             recorded = record(recorder, passed("responses", body, responses_answer(message_item("Yes"), id=id)))
             assert recorded.call.response == (id.encode() if len(id) <= 512 else None)
 
+    def test_what_is_nested_too_deep_is_a_call_that_is_stored(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        for deep in (400, 900, 100_000):
+            nested = b"[" * deep + b"]" * deep
+            for body in (
+                b'{"model":"m","messages":' + nested + b"}",
+                b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"tools":' + nested + b"}",
+                b'{"model":"m","messages":[{"role":"user","content":' + nested + b"}]}",
+            ):
+                call = passed("anthropic", body, anthropic_answer("Yes"), headers=CLAUDE_CODE)
+                record(recorder, call)
+                if not store.calls.get(call.id).facts.entries:
+                    assert store.objects.get(UNREAD, call.id) is not None
+            for surface, status in (("anthropic", 200), ("anthropic", 400), ("ollama", 200), ("chat", 200)):
+                answer = b'{"error":' + nested + b',"message":' + nested + b',"choices":' + nested + b"}"
+                sent = {"model": "m", "messages": [user("Hi")]}
+                stored = record(recorder, passed(surface, sent, answer, status=status)).call
+                assert stored.tip is not None, (surface, status, deep)
+
     def test_gemini_and_ollama_go_on_too(self, store: Store) -> None:
         recorder = recorder_of(store)
         contents: list[Any] = [{"role": "user", "parts": [{"text": "Hi"}]}]

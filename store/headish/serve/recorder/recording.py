@@ -11,7 +11,7 @@ import msgspec
 
 from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
-from headish.errors import BarredContent, HeadishError, InputError, KeyTaken, RemovedSpace
+from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken, RemovedSpace
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
 from headish.history.writing.lanes import LaneForm
@@ -28,6 +28,8 @@ MESSAGES_REMEMBERED = 200_000
 UNREAD_BYTES = 1024 * 1024
 """A larger body that nobody could read is not kept."""
 UNREAD_SECONDS = 7 * 24 * 60 * 60
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What JSON raises that is none, or is nested too deep."""
 TITLE_CHARACTERS = 80
 RESPONSE_CHARACTERS = 512
 """An id that a provider gives an answer is kept to find it by, unless it is longer."""
@@ -65,6 +67,8 @@ class CallRecorder:
             return self._record(store, surface, call, request)
         except (InputError, KeyTaken) as error:
             return self._record_unread(store, call, error)
+        except UNREADABLE as error:
+            return self._record_unread(store, call, _unread_because(error))
 
     def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
         if surface is None:
@@ -74,6 +78,8 @@ class CallRecorder:
             return read_request(surface, call.request, {"said_at": call.begin.at} if late else {}), None
         except HeadishError as error:
             return None, error
+        except UNREADABLE as error:
+            return None, _unread_because(error)
 
     def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
         session = find_session(call.begin.headers, request.rest)
@@ -193,6 +199,10 @@ def _response_of(answer: ReadAnswer) -> str | None:
     """The provider's id of an answer; none that is longer than an index takes."""
     id = None if answer.reply is None else answer.reply.id
     return id if id is not None and len(id) <= RESPONSE_CHARACTERS else None
+
+
+def _unread_because(error: Exception) -> InvalidContent:
+    return InvalidContent("a request", f"it cannot be read ({error})")
 
 
 def _hidden(body: bytes) -> bytes:
