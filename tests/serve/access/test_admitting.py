@@ -168,6 +168,7 @@ def test_wrong_tokens_and_codes_are_counted(tmp_path: Path) -> None:
             assert answer.status_code == 429
             assert 0 < int(answer.headers["retry-after"]) <= 61
         assert client.get("/nothing").status_code == 404, "whoever is logged in goes on"
+        assert served.client().get("/nothing").status_code == 404, "whoever has a right code is let in"
 
 
 def test_a_large_body_is_refused_by_its_length_or_where_it_becomes_too_large(served: Served) -> None:
