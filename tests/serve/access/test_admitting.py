@@ -168,6 +168,7 @@ def test_wrong_tokens_and_codes_are_counted(tmp_path: Path) -> None:
             assert answer.status_code == 429
             assert 0 < int(answer.headers["retry-after"]) <= 61
         assert client.get("/nothing").status_code == 404, "whoever is logged in goes on"
+        assert served.client().get("/nothing").status_code == 404, "whoever has a right code is let in"
 
 
 def test_a_large_body_is_refused_by_its_length_or_where_it_becomes_too_large(served: Served) -> None:
@@ -199,6 +200,7 @@ def test_another_machine_needs_a_proxy_in_front() -> None:
     check("network", host="0.0.0.0", behind_proxy=("proxy",))
     check("--behind-proxy", user_header="x-user")
     check("template", user_space="one")
+    check("template", user_space="{user}")
     check("template", user_space="{user}{user}")
     check("template", user_space="{user}{x}")
     WebSettings("x", "y", host="0.0.0.0", behind_proxy=("10.0.0.0/8",), user_header="x-user").check()

@@ -368,6 +368,17 @@ def test_a_read_only_server_changes_nothing(tmp_path: Path) -> None:
             assert (answer.status_code, answer.json()["code"]) == (403, "RightMissing")
 
 
+def test_a_proxys_user_named_like_a_space_does_not_enter_it(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "talk.db", space="server") as store:
+        store.add_turn("the server's", bookmark="main")
+    behind = {"behind_proxy": ("127.0.0.0/8",), "user_header": "X-User"}
+    for more in ({"space": "server"}, {"space": "server", "user_space": "{user}ver"}):
+        with serving(tmp_path / "talk.db", tmp_path / "state", **behind, **more) as served:
+            for user in ("server", "ser"):
+                answer = served.stranger(headers={"X-User": user}).get(f"{API}/text", params={"headish": "main"})
+                assert answer.status_code in (401, 404), (user, answer.text)
+
+
 def test_a_proxys_user_has_a_space_of_his_own(tmp_path: Path) -> None:
     behind = {"behind_proxy": ("127.0.0.0/8",), "user_header": "X-User", "user_space": "user-{user}"}
     with serving(tmp_path / "talk.db", tmp_path / "state", **behind) as served:

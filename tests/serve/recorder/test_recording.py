@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from headish import Store
+from headish import Database, Store
 from headish.content.forms.layout import is_same
 from headish.errors import UnknownCall
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import RecordedCall
 from headish.serve.recorder import recording
 from headish.serve.recorder.recording import CallRecorder
+from headish.values.names import new_refusal
 from headish.values.results.calls import UNREAD
 from support.counting import calls
 from support.passed import (
@@ -262,6 +264,45 @@ class TestAnswers:
         assert [store.get(str(tip.tip)).meta.continues for tip in tips[1:]] == [(tip.answer,) for tip in tips[:-1]]
         assert store.calls.body(tips[2].id)["input"] == "so?"
 
+    def test_what_a_client_calls_a_kept_conversation_becomes_a_name_that_is_allowed(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        hostile = ("a\nb", "a\0b", "@{0}", "~1", "..", "\u202e", "x" * 6000, "x" * 6001, "0" * 25)
+        names = []
+        for number, conversation in enumerate(hostile):
+            body = {"model": "m", "input": "Hi", "conversation": conversation}
+            answer = responses_answer(message_item("Yes"), id=f"resp_{number}")
+            names.append(str(record(recorder, passed("responses", body, answer)).name))
+        assert [name for name in names if new_refusal(name) is not None or len(name) > 60] == []
+        assert len(set(names)) == len(hostile)
+        assert {each.conversation.name for each in store.conversations.list().entries} == set(names)
+        assert max(len(each.conversation.record.key or "") for each in store.conversations.list().entries) < 300
+
+    def test_an_id_of_a_response_that_no_index_takes_is_not_kept(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        for id in ("r" * 512, "".join(f"{each:x}" for each in range(6000))):
+            body = {"model": "m", "input": "Hi", "conversation": id}
+            recorded = record(recorder, passed("responses", body, responses_answer(message_item("Yes"), id=id)))
+            assert recorded.call.response == (id.encode() if len(id) <= 512 else None)
+
+    def test_what_is_nested_too_deep_is_a_call_that_is_stored(self, store: Store) -> None:
+        recorder = recorder_of(store)
+        for deep in (400, 900, 100_000):
+            nested = b"[" * deep + b"]" * deep
+            for body in (
+                b'{"model":"m","messages":' + nested + b"}",
+                b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"tools":' + nested + b"}",
+                b'{"model":"m","messages":[{"role":"user","content":' + nested + b"}]}",
+            ):
+                call = passed("anthropic", body, anthropic_answer("Yes"), headers=CLAUDE_CODE)
+                record(recorder, call)
+                if not store.calls.get(call.id).facts.entries:
+                    assert store.objects.get(UNREAD, call.id) is not None
+            for surface, status in (("anthropic", 200), ("anthropic", 400), ("ollama", 200), ("chat", 200)):
+                answer = b'{"error":' + nested + b',"message":' + nested + b',"choices":' + nested + b"}"
+                sent = {"model": "m", "messages": [user("Hi")]}
+                stored = record(recorder, passed(surface, sent, answer, status=status)).call
+                assert stored.tip is not None, (surface, status, deep)
+
     def test_gemini_and_ollama_go_on_too(self, store: Store) -> None:
         recorder = recorder_of(store)
         contents: list[Any] = [{"role": "user", "parts": [{"text": "Hi"}]}]
@@ -448,3 +489,27 @@ class TestCost:
         said = sum(len(json.dumps(each["content"])) for each in talk.messages)
         stored = sum(len(store.payload(turn.id)) for turn in store.turns())
         assert stored <= 1.01 * said
+
+
+def test_calls_go_to_the_space_that_has_the_name_now(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "talk.db") as database:
+        recorder = CallRecorder(lambda name: database.store(name, create=True), "alice")
+        messages = [user("Hi")]
+
+        def say() -> None:
+            body = anthropic_body(messages, nonce=len(messages))
+            record(recorder, passed("anthropic", body, anthropic_answer("Yes"), headers=CLAUDE_CODE))
+            messages.extend((assistant("Yes"), user("and")))
+
+        def counted(space: str) -> int:
+            return len(database.store(space, create=False).calls.list())
+
+        say()
+        database.spaces.rename("alice", "old")
+        say()
+        assert (counted("old"), counted("alice")) == (1, 1)
+        database.spaces.erase("alice", reason="asked")
+        say()
+        assert (counted("old"), counted("alice")) == (1, 1)
+        assert recorder.forget_unread() == 0
+        assert database.store("alice").verify().problems == ()

@@ -32,7 +32,7 @@ PORTS = click.IntRange(0, 65535)
 @click.option("--public-url", "public_urls", multiple=True, metavar="URL",
               help="Under which address a proxy or tunnel offers it.")  # fmt: skip
 @click.option("--user-header", metavar="NAME", help="The header in which the proxy names the user.")
-@click.option("--user-space", default="{user}", show_default=True, metavar="TEMPLATE", help="The space of a user.")
+@click.option("--user-space", default="user/{user}", show_default=True, metavar="TEMPLATE", help="The space of a user.")
 @pass_settings
 def serve_command(
     settings: GlobalOptions,

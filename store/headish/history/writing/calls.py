@@ -32,8 +32,8 @@ from headish.rows.conversations import find_record, record_by_key, records_below
 from headish.rows.moves import has_log
 from headish.rows.objects import Put, find_object, put_object
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id
-from headish.values.ids import Mint, TurnId, as_turn_id
-from headish.values.names import stored_name
+from headish.values.ids import Mint, TurnId
+from headish.values.names import new_refusal, stored_name
 from headish.values.places import Place
 from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
 from headish.values.results.conversations import read_record
@@ -235,7 +235,7 @@ def _name_lane(
 
 
 def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
-    """A name that no bookmark has or had."""
+    """A name that a bookmark can be given, and that none has or had."""
     others = records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED)
     number = len(others) + 1
     taken = {stored_name(each.subject) for each in others}
@@ -252,7 +252,7 @@ def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
 
 
 def _is_taken(connection: Connection, space: int, name: str) -> bool:
-    return as_turn_id(name) is not None or has_log(connection, space, name.encode())
+    return new_refusal(name) is not None or has_log(connection, space, name.encode())
 
 
 def _lane_before(connection: Connection, space: int, lane: LaneName) -> str | None:

@@ -56,7 +56,8 @@ class Admission:
         if self._logins.is_session(_session_of(scope, self._settings.cookie)):
             return by_login(read_only=read_only)
         user = self._user(scope)
-        return by_proxy(user, self._settings.space_of(user), read_only=read_only) if user else None
+        space = self._settings.space_of(user) if user else None
+        return by_proxy(user, space, read_only=read_only) if space else None
 
     def _user(self, scope: Scope) -> str:
         """Whom the proxy has logged in; nobody where anybody else says so."""

@@ -25,17 +25,11 @@ def login_url(origin: str, code: str) -> str:
 
 
 async def log_in(request: Request) -> Response:
-    """Redeem a code."""
-    web, peer, now = state_of(request), request.scope["client"][0], time.monotonic()
-    wait = web.tries.wait_seconds(peer, now)
-    if wait:
-        told = "too many wrong codes came from this address"
-        return problem(request.scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+    """Redeem a code: a right one is taken, however many wrong ones came from the same address."""
+    web = state_of(request)
     session = web.logins.redeem(request.query_params.get("code", ""))
     if session is None:
-        web.tries.add(peer, now)
-        told = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
-        return problem(request.scope, 403, "WrongCode", told)
+        return _wrong(request)
     page = HTMLResponse(
         '<!doctype html><meta charset=utf-8><title>headish</title><meta http-equiv=refresh content="0;url=/">'
         '<p>You are logged in. <a href="/">Go on</a></p>',
@@ -46,6 +40,17 @@ async def log_in(request: Request) -> Response:
         web.settings.cookie, session, max_age=SESSION_SECONDS, httponly=True, samesite="strict", secure=is_secure
     )
     return page
+
+
+def _wrong(request: Request) -> Response:
+    tries, peer, now = state_of(request).tries, request.scope["client"][0], time.monotonic()
+    wait = tries.wait_seconds(peer, now)
+    if wait:
+        told = "too many wrong codes came from this address"
+        return problem(request.scope, 429, "TooManyTries", told, headers={"Retry-After": str(int(wait) + 1)})
+    tries.add(peer, now)
+    told = "this address was used, or is older than five minutes: start 'headish serve' again for a new one"
+    return problem(request.scope, 403, "WrongCode", told)
 
 
 async def log_out(request: Request) -> Response:

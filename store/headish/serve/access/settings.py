@@ -8,6 +8,9 @@ from headish.errors import InvalidArgument, shown
 from headish.values.access.hosts import check_networks, known_hosts
 from headish.values.checks.addresses import parse_address
 
+USER_SPACE = "user/{user}"
+"""The space of a user of the proxy, if nothing else is said: no user's name makes it that of anybody else."""
+
 
 class WebSettings(Struct, frozen=True):
     """How to serve a database. ``target`` and ``space`` are those of ``Store.open``."""
@@ -26,7 +29,7 @@ class WebSettings(Struct, frozen=True):
     """The networks (CIDR) of the proxies in front. Others than they and this machine are refused."""
     user_header: str | None = None
     """The header in which the proxy names the user; believed from ``behind_proxy`` alone."""
-    user_space: str = "{user}"
+    user_space: str = USER_SPACE
     """The space of a user."""
 
     def check(self) -> WebSettings:
@@ -46,15 +49,20 @@ class WebSettings(Struct, frozen=True):
             raise InvalidArgument("--user-header is believed from a proxy alone: say --behind-proxy CIDR")
         if self.user_space.replace("{user}", "", 1) == self.user_space or set(self._rest) & set("{}"):
             raise InvalidArgument(f"a template of spaces holds {{user}} once, not {shown(self.user_space)}")
+        if not self._rest:
+            raise InvalidArgument(
+                f"with a template that is {{user}} alone, a user's name could be that of any space: say {USER_SPACE}"
+            )
         return self
 
     @property
     def _rest(self) -> str:
         return self.user_space.replace("{user}", "", 1)
 
-    def space_of(self, user: str) -> str:
-        """The space of a user of the proxy."""
-        return self.user_space.replace("{user}", user, 1)
+    def space_of(self, user: str) -> str | None:
+        """The space of a user of the proxy; None where it would be the server's own, which is no user's."""
+        space = self.user_space.replace("{user}", user, 1)
+        return None if space == self.space else space
 
     @property
     def cookie(self) -> str:

@@ -15,7 +15,7 @@ from headish.errors import InvalidArgument
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.running import GatewaySettings
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES
-from headish.serve.access.settings import WebSettings
+from headish.serve.access.settings import USER_SPACE, WebSettings
 from headish.values.checks.addresses import parse_address
 
 
@@ -32,7 +32,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     behind_proxy: tuple[str, ...] = ()
     public_urls: tuple[str, ...] = ()
     user_header: str | None = None
-    user_space: str = "{user}"
+    user_space: str = USER_SPACE
     allow_origins: tuple[str, ...] = ()
     require_record: bool = False
     spool_limit_bytes: int = SPOOL_LIMIT_BYTES

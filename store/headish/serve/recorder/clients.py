@@ -108,7 +108,7 @@ class Session(NamedTuple):
             return ()
         uuid = _UUID.fullmatch(self.id)
         if uuid is None:
-            return (_as_word(self.id),)
+            return (as_word(self.id),)
         # The first digits of a time-ordered UUID are the same for hours.
         short = self.id.replace("-", "")[-6:] if uuid[1] == "7" else self.id[:6]
         return short, self.id[-12:], self.id
@@ -121,19 +121,20 @@ def find_session(headers: Mapping[str, str], body: Mapping[str, Any]) -> Session
     named = headers.get(CONVERSATION)
     told = [named, *(read(headers, body) for read in (known.sessions if known else ()))]
     session = next((each for each in told if isinstance(each, str) and each), None)
-    return Session(known.name if known else _name_of(agent), None if session is None else _bounded(session), known)
+    return Session(known.name if known else _name_of(agent), None if session is None else bounded(session), known)
 
 
-def _bounded(session: str) -> str:
+def bounded(session: str) -> str:
+    """What a client calls a session or a conversation, if it can be printed and is short; else a digest of it."""
     plain = session.isprintable() and len(session) <= _SESSION_LIMIT
     return session if plain else blake3(session.encode(errors="replace")).hexdigest(length=16)
 
 
 def _name_of(agent: str) -> str:
-    return _as_word(agent.partition("/")[0].partition(" ")[0]) or "client"
+    return as_word(agent.partition("/")[0].partition(" ")[0]) or "client"
 
 
-def _as_word(text: str) -> str:
+def as_word(text: str) -> str:
     """A text as a part of a bookmark's name."""
     word = _WORD.sub("-", text.lower().replace("..", ".")).strip("-.")[:40]
     return word or blake3(text.encode(errors="replace")).hexdigest(length=3)

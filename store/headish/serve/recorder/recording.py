@@ -11,12 +11,12 @@ import msgspec
 
 from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
-from headish.errors import BarredContent, HeadishError, InputError, KeyTaken
+from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken, RemovedSpace
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
 from headish.history.writing.lanes import LaneForm
 from headish.rows.objects import Put
-from headish.serve.recorder.clients import Session, find_session
+from headish.serve.recorder.clients import Session, as_word, bounded, find_session
 from headish.serve.recorder.replies import ReadAnswer, read_answer
 from headish.serve.recorder.requests import Envelopes, SentRequest, beginning_of, read_request
 from headish.serve.recorder.surfaces import Surface, find_surface, model_of
@@ -28,7 +28,11 @@ MESSAGES_REMEMBERED = 200_000
 UNREAD_BYTES = 1024 * 1024
 """A larger body that nobody could read is not kept."""
 UNREAD_SECONDS = 7 * 24 * 60 * 60
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What JSON raises that is none, or is nested too deep."""
 TITLE_CHARACTERS = 80
+RESPONSE_CHARACTERS = 512
+"""An id that a provider gives an answer is kept to find it by, unless it is longer."""
 LATE_MILLISECONDS = 10_000
 """What is stored so much later says when it was said."""
 
@@ -42,11 +46,11 @@ class CallRecorder:
 
     def __init__(self, open_store: Callable[[str], Store], space: str = "default") -> None:
         self._open_store, self._space = open_store, space
-        self._stores: dict[str, Store] = {}
-        self._memories: OrderedDict[tuple[str, str], LaneMemory] = OrderedDict()
+        self._stores: dict[int, Store] = {}
+        self._memories: OrderedDict[tuple[int, str], LaneMemory] = OrderedDict()
         self._remembered = 0
         self._envelopes = Envelopes()
-        self._kept: set[tuple[str, bytes]] = set()
+        self._kept: set[tuple[int, bytes]] = set()
 
     def record(self, call: SpooledCall) -> RecordedCall | None:
         """Store a call that has ended; None where it is stored already.
@@ -63,6 +67,8 @@ class CallRecorder:
             return self._record(store, surface, call, request)
         except (InputError, KeyTaken) as error:
             return self._record_unread(store, call, error)
+        except UNREADABLE as error:
+            return self._record_unread(store, call, _unread_because(error))
 
     def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
         if surface is None:
@@ -72,6 +78,8 @@ class CallRecorder:
             return read_request(surface, call.request, {"said_at": call.begin.at} if late else {}), None
         except HeadishError as error:
             return None, error
+        except UNREADABLE as error:
+            return None, _unread_because(error)
 
     def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
         session = find_session(call.begin.headers, request.rest)
@@ -82,12 +90,12 @@ class CallRecorder:
         answer = read_answer(surface, call, model, limit_bytes, said_at)
         lane, beginning = _lane_of(session, request)
         plan = self._plan(store, surface, call, request, session, lane, answer, model)
-        key = store.space, beginning
+        space = store._number
+        key = space, beginning
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
-        space = store._number
         recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
-        self._kept.update((store.space, put.key) for put in plan.objects)
+        self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
             self._remember(key, recorded.memory)
         return recorded
@@ -125,8 +133,8 @@ class CallRecorder:
             previous=previous if isinstance(previous, str) else None,
             is_kept=_kept_conversation(request) is not None,
             answer=answer.draft,
-            response=None if answer.reply is None else answer.reply.id,
-            objects=tuple(put for put in envelope.puts if (store.space, put.key) not in self._kept),
+            response=_response_of(answer),
+            objects=tuple(put for put in envelope.puts if (store._number, put.key) not in self._kept),
         )
 
     def _record_unread(self, store: Store, call: SpooledCall, problem: HeadishError | None) -> RecordedCall | None:
@@ -143,24 +151,32 @@ class CallRecorder:
         """Remove the bodies that nobody could read and that are older than a week; how many there were."""
         before = time.time() - UNREAD_SECONDS
         removed = 0
-        for store in self._stores.values():
-            old = [each.key for each in store.objects.list(UNREAD, limit=1000) if each.time.timestamp() < before]
-            for key in old:
-                store.objects.remove(UNREAD, key)
-            removed += len(old)
+        for number, store in list(self._stores.items()):
+            try:
+                removed += _forget_old(store, before)
+            except RemovedSpace:
+                del self._stores[number]
         return removed
 
     def _store_of(self, space: str) -> Store:
-        if space not in self._stores:
-            self._stores[space] = self._open_store(space)
-        return self._stores[space]
+        """The store of the space that has the name now: names move on to other spaces."""
+        store = self._open_store(space)
+        self._stores[store._number] = store
+        return store
 
-    def _remember(self, key: tuple[str, str], memory: LaneMemory) -> None:
+    def _remember(self, key: tuple[int, str], memory: LaneMemory) -> None:
         self._memories[key] = memory
         self._remembered += len(memory.lane.turns)
         while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
             _, oldest = self._memories.popitem(last=False)
             self._remembered -= len(oldest.lane.turns)
+
+
+def _forget_old(store: Store, before: float) -> int:
+    old = [each.key for each in store.objects.list(UNREAD, limit=1000) if each.time.timestamp() < before]
+    for key in old:
+        store.objects.remove(UNREAD, key)
+    return len(old)
 
 
 def _facts_of(call: SpooledCall) -> CallFacts:
@@ -177,6 +193,16 @@ def _facts_of(call: SpooledCall) -> CallFacts:
         error=None if end is None else end.error,
         note=None if end is None else end.left_out,
     )
+
+
+def _response_of(answer: ReadAnswer) -> str | None:
+    """The provider's id of an answer; none that is longer than an index takes."""
+    id = None if answer.reply is None else answer.reply.id
+    return id if id is not None and len(id) <= RESPONSE_CHARACTERS else None
+
+
+def _unread_because(error: Exception) -> InvalidContent:
+    return InvalidContent("a request", f"it cannot be read ({error})")
 
 
 def _hidden(body: bytes) -> bytes:
@@ -200,7 +226,7 @@ def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, s
         return None, digest
     begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
     if kept is not None:
-        begins, shorts, digest = kept, (kept,), "kept"
+        begins, shorts, digest = bounded(kept), (as_word(kept),), "kept"
     is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
     app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})

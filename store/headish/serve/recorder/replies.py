@@ -47,6 +47,8 @@ def read_answer(
         reply = _without_keys(reply)
     except (HeadishError, msgspec.MsgspecError) as error:
         return ReadAnswer(None, None, broken or _short(str(error)))
+    except RecursionError:
+        return ReadAnswer(None, None, broken or "the answer is nested too deep to be read")
     if broken is not None and reply.incomplete and reply.error is None:
         reply = replace(reply, error={"message": broken})
     if not reply.content:
@@ -77,9 +79,12 @@ def _message_of(error: Mapping[str, Any] | None) -> str | None:
 def _error_of(body: bytes) -> str | None:
     """What an API says of its refusal."""
     try:
-        said = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _told_error(msgspec.json.decode(body))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _short(body[: 4 * ERROR_CHARACTERS].decode(errors="replace")) or None
+
+
+def _told_error(said: Any) -> str:
     said = said[0] if isinstance(said, list) and said else said
     error = said.get("error", said) if isinstance(said, Mapping) else said
     message = error.get("message") if isinstance(error, Mapping) else error
@@ -102,7 +107,7 @@ def _chat_events(body: bytes) -> Iterator[dict[str, Any]]:
             continue
         try:
             event = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if count:
                 return  # a line that was cut off: what came before it is the answer so far
             raise InvalidReply("a reply", "it is no answer of Ollama's", 1) from None
