@@ -9,6 +9,7 @@ import pytest
 from headish import Store
 from headish.errors import UnknownPointer
 from support.loopback import Loopback
+from support.machines import invite, machines, url_of
 from support.places import Place
 
 
@@ -36,3 +37,54 @@ def test_a_reply_that_arrived_sends_no_key_to_its_server(place: Place, server: L
         ours.retry("main")
     assert len(server.requests) == asked
     assert ours.get("main").id == theirs.get("main").id
+
+
+OPTIONS = {
+    "provider_ptr": "dear",
+    "servers": ["files"],
+    "params": {"max_tokens": 7, "anthropic": {"mcp_servers": [{"type": "url", "url": "https://evil.example"}]}},
+}
+
+
+def prepare_both(theirs: Store, ours: Store) -> None:
+    """Pointers and tools of the same names are here as well."""
+    for store in (theirs, ours):
+        store.pointers.set("dear", "anthropic/large", params={"max_tokens": 9})
+        store.pointers.set("own", "anthropic/small", params={"max_tokens": 9})
+        store.pointers.set_default("own")
+        store.tools.set("files", [{"name": "read"}])
+    theirs.add_turn("q", bookmark="main", inherited=OPTIONS)
+
+
+def test_options_of_strangers_do_not_act(place: Place, tmp_path: Path) -> None:
+    theirs, ours = place.open(), place.fresh()
+    prepare_both(theirs, ours)
+    theirs.bundles.create(tmp_path / "a")
+    ours.bundles.apply(tmp_path / "a")
+    request = ours.request("main")
+    assert (request.ptr, request.model, request.body["max_tokens"]) == ("own", "small", 7)
+    assert not request.body.keys() & {"tools", "mcp_servers"}
+    told = "options from elsewhere are left out: provider_ptr, servers, params.anthropic"
+    assert [(each.what, each.turn) for each in request.notes] == [(told, ours.get("main").id)]
+    assert request.options == {"params.max_tokens": ours.get("main").id}
+    assert ours.resolve("main").options == OPTIONS
+    own = ours.add_turn("mine", continues="main", inherited={"servers": ["files"]})
+    assert [each["name"] for each in ours.request(own.id).body["tools"]] == ["files___read"]
+    assert theirs.request("main").ptr == "dear"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_options_of_ones_own_devices_act(tmp_path: Path, plain: bool) -> None:
+    with machines(tmp_path) as make:
+        desk, laptop = make("desk"), make("laptop")
+        prepare_both(desk.store, laptop.store)
+        url = url_of(tmp_path / "box")
+        desk.add(url, plain=plain)
+        if plain:
+            laptop.add(url, plain=True)
+        else:
+            invite(desk, laptop, url)
+        desk.sync()
+        laptop.sync()
+        request = laptop.store.request("main")
+        assert (request.ptr, "tools" in request.body) == (("own", False) if plain else ("dear", True))

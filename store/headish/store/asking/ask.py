@@ -15,7 +15,7 @@ from headish.history.definitions import find_pointer, find_tools, pointer_as_mod
 from headish.providers import Delta, Request
 from headish.providers.clouds import cloud_at
 from headish.providers.registry import check_provider
-from headish.store.asking.origins import has_arrived
+from headish.store.asking.origins import acting_options, has_arrived
 from headish.store.asking.reply import capture
 from headish.store.asking.request import choose_pointer, request
 from headish.store.asking.tool_calls import named_turn
@@ -229,7 +229,7 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
 
 def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any]) -> bool:
     """Whether neither the settings of a call nor the thread say who is asked."""
-    if given.keys() & {"to", "ptr"} or pointer_named(space._options_at(headishes)) is not None:
+    if given.keys() & {"to", "ptr"} or pointer_named(acting_options(space, headishes)) is not None:
         return False
     model = given.get("model")
     return model is None or space._read(partial(pointer_as_model, space=space._number, model=model)) is None
@@ -306,7 +306,7 @@ def _check_asked(
     named = None if ptr is None else check_name(ptr, "provider pointer")
     kept = ptr
     if named is None and to is None:
-        options = space._options_at(headish) if headish else {}
+        options = acting_options(space, headish) if headish else {}
         named = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
         if named is None:
             raise UnknownPointer(None)
