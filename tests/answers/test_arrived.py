@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from headish import Store
-from headish.errors import UnknownPointer
-from support.loopback import Loopback
+from headish.errors import InvalidArgument, UnknownPointer
+from headish.values.blocks import ToolResult, ToolUse
+from support import mcp_server
+from support.command import Command
+from support.insides import unchanged
+from support.loopback import Loopback, event_stream
 from support.machines import invite, machines, url_of
 from support.places import Place
+from support.providers.answers import anthropic_text
 
 
 def begin_elsewhere(store: Store, server: Loopback) -> None:
@@ -88,3 +96,42 @@ def test_options_of_ones_own_devices_act(tmp_path: Path, plain: bool) -> None:
         laptop.sync()
         request = laptop.store.request("main")
         assert (request.ptr, "tools" in request.body) == (("own", False) if plain else ("dear", True))
+
+
+CALL = ToolUse("calc___add", "c1", {"a": 2, "b": 3})
+
+
+def test_calls_of_strangers_run_only_where_somebody_approves(place: Place, tmp_path: Path) -> None:
+    theirs, ours = place.open(), place.fresh()
+    theirs.add_turn("q", bookmark="main")
+    theirs.add_turn([CALL], role="assistant", continues="main")
+    theirs.bundles.create(tmp_path / "a")
+    ours.bundles.apply(tmp_path / "a")
+
+    def run(calls: Sequence[ToolUse]) -> list[ToolResult]:
+        return [ToolResult(call.id, call.name, ()) for call in calls]
+
+    with unchanged(ours), pytest.raises(InvalidArgument, match="came from elsewhere"):
+        ours.run_tools("main", lambda calls: pytest.fail(f"{calls} ran"))
+    assert theirs.run_tools("main", run) is not None
+    asked: list[ToolUse] = []
+    assert ours.run_tools("main", run, approve=lambda call: asked.append(call) or True) is not None
+    assert asked == [CALL]
+
+
+def test_yes_does_not_approve_calls_of_strangers(tmp_path: Path, server: Loopback) -> None:
+    config = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"calc": config}}))
+    with Store.open(tmp_path / "theirs.db") as theirs:
+        theirs.add_turn("q", bookmark="main")
+        theirs.add_turn([CALL], role="assistant", continues="main")
+        theirs.bundles.create(tmp_path / "a")
+    headish = Command(str(tmp_path / "ours.db"))
+    headish("ptr", "set", "milli", "anthropic/small", "--base-url", server.url, "--key-env", "TEST_KEY")
+    headish("bundle", "apply", str(tmp_path / "a"))
+    server.answer(chunks=event_stream(anthropic_text("Pity.")))
+    loop = ("--tool-loop", "--mcp-config", str(tmp_path / "servers.json"), "--yes")
+    headish("ask", "-c", "main", "-p", "milli", *loop)
+    [refused] = server.requests[0].body["messages"][-1]["content"]
+    assert (refused["tool_use_id"], refused["is_error"]) == ("c1", True)
+    assert "no terminal" in refused["content"][0]["text"]
