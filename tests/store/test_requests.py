@@ -154,7 +154,7 @@ class TestLint:
             with counted_statements() as counted:
                 asked.request("main")
             counts.add(counted.count)
-        assert counts == {7}
+        assert counts == {8}
 
 
 class TestWhichTurnSetAnOption:

@@ -366,6 +366,38 @@ class TestAnUntrustedPlace:
         desk.sync()
         assert set(state(desk.store)[0]) == set(state(laptop.store)[0])
 
+    def test_a_head_that_lay_there_before_moves_no_name_back(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop = machine("desk"), machine("laptop")
+        box = tmp_path / "box"
+        desk.add(url_of(box))
+        invite(desk, laptop, url_of(box))
+        first = desk.store.add_turn("1", bookmark="main")
+        second = desk.store.add_turn("2", continues="main")
+        desk.store.bookmarks.set("other", first.id)
+        desk.sync()
+        laptop.sync()
+        old = objects(box)
+        desk.store.bookmarks.set("other", second.id)
+        desk.store.conversations.set("main", title="new")
+        desk.sync()
+        laptop.sync()
+        assert laptop.store.bookmarks["other"] == second.id
+        put_back(box, old)
+        with pytest.raises(RemoteRolledBack, match="the log of desk had said its names 2 times, and has 1 times"):
+            laptop.sync()
+        assert laptop.store.bookmarks["other"] == second.id
+        assert laptop.store.conversations.get("main").record == desk.store.conversations.get("main").record
+        desk.store.bookmarks.set("other", first.id)  # its next head is newer than both
+        desk.sync()
+        laptop.sync()
+        assert laptop.store.bookmarks["other"] == first.id
+        desk.store.erase("other", reason="r")  # a generation of its own
+        desk.sync()
+        laptop.sync()
+        put_back(box, old)
+        with pytest.raises(RemoteRolledBack):
+            laptop.sync()
+
     def test_a_log_that_is_gone_is_noticed(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop = machine("desk"), machine("laptop")
         box = tmp_path / "box"

@@ -23,7 +23,8 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     """``device`` is the folder that it lies in, ``label`` how people call the device, ``recipient`` what keys are
     wrapped for. ``number`` is that of the last bundle of this ``generation`` of the log, ``hash`` its BLAKE3, and
     ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts that the device has: what they
-    list is not in its log. ``revoked`` are devices that were taken out, whose logs are gone."""
+    list is not in its log. ``revoked`` are devices that were taken out, whose logs are gone. ``serial`` is one more in
+    each head of the log, in all its generations: so one that lay there before is told from the one that replaced it."""
 
     device: str
     label: str
@@ -37,6 +38,7 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     records: tuple[SentRecord, ...] = ()
     erased: tuple[str, ...] = ()
     revoked: tuple[str, ...] = ()
+    serial: int = 0
 
 
 HEAD = BUNDLE._replace(
@@ -59,6 +61,6 @@ def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
     """The head of a log. Raises: InvalidBundle, NotADevice."""
     format = HEAD if key is None else HEAD._replace(altered=NotADevice)
     [(_, head)] = read_frames(BytesIO(data), name, format, key)
-    if not isinstance(head, LogHead) or head.generation < 1 or head.number < 0:
+    if not isinstance(head, LogHead) or head.generation < 1 or head.number < 0 or head.serial < 0:
         raise InvalidBundle(name, "it says what no head says")
     return head

@@ -107,14 +107,16 @@ def _read_head(reading: _LogReading, device: str) -> None:
         return
     if seen is not None:
         at, was = (head.generation, head.number), (seen.generation, seen.number)
-        if at < was or (at == was and head.hash.hex() != seen.hash):
+        if at < was or (at == was and head.hash.hex() != seen.hash) or head.serial < seen.serial:
             told = f"the log of {seen.label} was at bundle {seen.number} and is at {head.number}"
+            if at == was and head.serial < seen.serial:
+                told = f"the log of {seen.label} had said its names {seen.serial} times, and has {head.serial} times"
             if not _went_back(reading, device, told):
                 return
             seen = None
     label = _label(reading, device, head.label)
     if seen is None or seen.generation < head.generation:
-        reading.seen[device] = SeenLog(label, head.generation)
+        reading.seen[device] = SeenLog(label, head.generation, serial=0 if seen is None else seen.serial)
     reading.heads[device] = head
 
 
@@ -183,7 +185,7 @@ def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes
 def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
     """Move names, and say of conversations what is said of them there, once all turns of a device are here."""
     given, seen = reading.given, reading.seen[device]
-    now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased)
+    now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased, serial=head.serial)
     now = replace(now, key=given.logs.fingerprint)
     met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)
     target, done = given.target, reading.pulled

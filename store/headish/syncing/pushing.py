@@ -74,7 +74,7 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     state = remote.state
     is_other = is_rekeyed or _has_erased(given.target, state.own)
     if anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
-        begun = SeenLog(state.own.label, state.own.generation + 1)
+        begun = SeenLog(state.own.label, state.own.generation + 1, serial=state.own.serial)
         remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True))
     given = given._replace(remote=remote)
     pushed = Pushed(stored_name(remote.name))
@@ -219,12 +219,14 @@ def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push,
     revoked = given.remote.state.revoked
     head = replace(head, names=said.names, records=said.records, erased=said.erased, revoked=revoked)
     # How far the store is may be new because of what came from there: that is nothing to be told.
-    is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor) != head
+    is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor, serial=0) != head
+    serial = max(own.serial, 0 if before is None else before.serial) + is_new
     if is_new:
+        head = replace(head, serial=serial)
         given.logs.put_head(head)
     key = given.logs.fingerprint
     made_at = head.made_at if is_new else own.made_at
-    own = replace(own, label=head.label, generation=generation, made_at=made_at, erased=said.erased)
+    own = replace(own, label=head.label, generation=generation, made_at=made_at, erased=said.erased, serial=serial)
     state = replace(given.remote.state, own=own, pushed=cursor, key=key)
     remote = given.remote._replace(state=state)
     _save(given.target, remote)

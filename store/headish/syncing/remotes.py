@@ -30,7 +30,8 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
     """How far a device's log was when it was last read; ``hash`` is that of its last bundle, in hex. ``erased`` are the
-    erasures that it had made or taken over, ``key`` the fingerprint of the key that it was written with."""
+    erasures that it had made or taken over, ``key`` the fingerprint of the key that it was written with, ``serial`` the
+    number of its head."""
 
     label: str
     generation: int = 0
@@ -40,6 +41,7 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
     recipient: str | None = None
     erased: tuple[str, ...] = ()
     key: str | None = None
+    serial: int = 0
 
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):

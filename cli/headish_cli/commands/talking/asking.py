@@ -197,7 +197,12 @@ def _take_rounds(
 
 
 def _run_calls(loop: Loop, running: ToolServers, head: str) -> Turn | None:
-    return loop.store.run_tools(head, running.call_all, approve=loop.approve, told=lambda note: say(f"note: {note}"))
+    from headish.store.asking.origins import is_strangers
+
+    store = loop.store
+    # --yes trusts the model that is asked here, not whoever wrote a bundle.
+    approve = approve_call if is_strangers(store, store.get(head).id) else loop.approve
+    return store.run_tools(head, running.call_all, approve=approve, told=lambda note: say(f"note: {note}"))
 
 
 def _show(store: Store, open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:

@@ -15,6 +15,7 @@ from headish.history.definitions import find_pointer, find_tools, pointer_as_mod
 from headish.providers import Delta, Request
 from headish.providers.clouds import cloud_at
 from headish.providers.registry import check_provider
+from headish.store.asking.origins import acting_options, has_arrived
 from headish.store.asking.reply import capture
 from headish.store.asking.request import choose_pointer, request
 from headish.store.asking.tool_calls import named_turn
@@ -152,8 +153,9 @@ def open_answer(
 def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
     """Ask for another reply in place of a turn: the new one stands beside it, and its bookmark moves over.
 
-    The provider is that of the thread's pointer, else the one that replied before. ``options`` are those of
-    ``open_answer``.
+    The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere
+    (a bundle, a remote) does not say who is asked: its server might be anybody's, and would be given a key of here.
+    ``options`` are those of ``open_answer``.
     Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)
@@ -202,7 +204,8 @@ def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
 def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     """The request for a reply's question: to the server that was named for that reply, else to the thread's
     provider."""
-    parents, reply = list(turn.meta.continues), turn.meta.reply
+    parents = list(turn.meta.continues)
+    reply = {} if has_arrived(space, turn.id) else turn.meta.reply
     given = {key: value for key, value in settings.items() if value is not None}
     if "params" in reply:
         given.setdefault("params", reply["params"])
@@ -226,7 +229,7 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
 
 def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any]) -> bool:
     """Whether neither the settings of a call nor the thread say who is asked."""
-    if given.keys() & {"to", "ptr"} or pointer_named(space._options_at(headishes)) is not None:
+    if given.keys() & {"to", "ptr"} or pointer_named(acting_options(space, headishes)) is not None:
         return False
     model = given.get("model")
     return model is None or space._read(partial(pointer_as_model, space=space._number, model=model)) is None
@@ -303,7 +306,7 @@ def _check_asked(
     named = None if ptr is None else check_name(ptr, "provider pointer")
     kept = ptr
     if named is None and to is None:
-        options = space._options_at(headish) if headish else {}
+        options = acting_options(space, headish) if headish else {}
         named = space._read(lambda connection: choose_pointer(connection, space._number, options, None, model))
         if named is None:
             raise UnknownPointer(None)

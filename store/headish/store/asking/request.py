@@ -31,6 +31,7 @@ from headish.providers.pointers import Pointer, dialect_of
 from headish.providers.registry import check_provider
 from headish.providers.shared.values import Finding, Request
 from headish.rows.threads.walks import Walked
+from headish.store.asking.origins import acting_walk
 from headish.store.reading.tokens import Budget, Count, ToolList, fill_documents, max_tokens_of, room_for_request
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import TEXT, door
@@ -87,8 +88,11 @@ def request(
 
     ``dialect`` is how the server speaks Chat Completions; left out, it is that of ``base_url``, which is asked instead
     of the pointer's server, else that of the pointer.
-    Cost: six statements and one for each server, however long the thread; one more where the model or the default
-    names the pointer, and with a budget one more at the most.
+    Options of turns that came from elsewhere (a bundle, a remote that is not encrypted) do not act, but for sampling
+    parameters; a note says what was left out.
+    Cost: six statements and one for each server, however long the thread; one more where the thread sets options, two
+    where a remote brought some, one more where the model or the default names the pointer, and with a budget one more
+    at the most.
     Raises: UnknownPointer if nothing names a provider; UnknownServer; Unsupported for what the provider cannot
     take; OverBudget; UnknownFormat, InvalidArgument; CorruptTurn.
     """
@@ -267,9 +271,10 @@ def _gather(
     ptr: bytes | None,
     limit: TokenLimit,
 ) -> tuple[RequestParts, Sequence[Walked], Fit | None]:
-    walked = walk(connection, space, places)
+    walked, left_out = acting_walk(connection, space, walk(connection, space, places))
     window = resolve_window(walked)
-    window = replace(window, messages=still_heard(with_documents(connection, space, window.messages), time()))
+    messages = still_heard(with_documents(connection, space, window.messages), time())
+    window = replace(window, messages=messages, notes=(*window.notes, *left_out))
     ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
     pointer = None if ptr is None else usable_pointer(connection, space, ptr, to)
     if pointer is not None and pointer.params:

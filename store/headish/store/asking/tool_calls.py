@@ -13,6 +13,7 @@ from headish.errors import InvalidArgument
 from headish.history.reading.decode import complete_turn, read_attributes, read_blocks, read_payload
 from headish.history.writing.replies import append_reply, pin_turns
 from headish.rows.turns import StoredTurn
+from headish.store.asking.origins import is_strangers
 from headish.store.space import Space
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.values.checks.doors import door
@@ -45,8 +46,9 @@ def run_tools(
     ``run`` is ``ToolServers.call_all``, or anything that returns results for calls. ``approve`` is asked for each call
     first; one that it refuses gets an error result which says so, and so does one on a channel where tools are not
     called. A call that was cut off gets no result. ``told`` gets a note for each call that may not run.
-    Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls. Nothing is stored
-    then.
+    Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls, and for calls of a
+    reply that came from elsewhere (a bundle, a remote that is not encrypted) without ``approve``: no model of here has
+    made them. Nothing is stored then.
     """
     space._check_writable()
     turn, bookmark = named_turn(space, headish)
@@ -58,6 +60,8 @@ def run_tools(
     answered = [(call, reason) for call, reason in calls if not is_cut_off(call, message)]
     if not answered:
         return None
+    if approve is None and is_strangers(space, turn.id):
+        raise InvalidArgument(f"the calls of turn {turn.id} came from elsewhere: give approve, which is asked for each")
     draft = make_draft(_results(answered, run, approve), {"role": "tool"}, space._payload_limit_bytes)
     # Tools take their time, and the bookmark may have moved on meanwhile: the results belong to the calls.
     appended = space._store(

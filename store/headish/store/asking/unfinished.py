@@ -23,6 +23,7 @@ from headish.history.writing.replies import append_reply
 from headish.rows.counters import lock_space
 from headish.rows.threads import listings
 from headish.rows.turns import turn_by_id
+from headish.store.asking.origins import has_arrived
 from headish.store.asking.reply import with_own_names
 from headish.store.reading.read import heads
 from headish.store.space import Space
@@ -61,13 +62,16 @@ def fetch_all(space: Space, wait_seconds: float) -> Fetched:
 
 
 def kept_elsewhere(space: Space) -> Iterator[Turn]:
-    """The incomplete answers that nothing continues, and that their provider may keep under an id."""
+    """The incomplete answers that nothing continues, and that their provider may keep under an id.
+
+    Not those that came from elsewhere: the server that they name might be anybody's, and would be given a key of here.
+    """
     from headish.calls.remote import KEEPING
 
     for turn in heads(space):
         reply = turn.meta.reply
         is_kept = reply.get("provider") in KEEPING and reply.get("incomplete") and reply.get("response_id")
-        if is_kept and not space._read(partial(_is_known, space=space, turn=turn)):
+        if is_kept and not has_arrived(space, turn.id) and not space._read(partial(_is_known, space=space, turn=turn)):
             yield turn
 
 

@@ -1,0 +1,115 @@
+"""Where turns come from, before what they say of servers, keys, options and calls may act here.
+
+Whoever made a bundle, or can write to a remote that is not encrypted, may be anybody: a stranger. What came over an
+encrypted remote was put there by a device that has its key, which is one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headish.content import strictjson
+from headish.database.query import Connection
+from headish.history.reading.decode import decode_mapping
+from headish.history.reading.options import fold_options
+from headish.history.reading.walk import walk_inherited
+from headish.rows.elsewhere.arrivals import arrivals_among, arrived
+from headish.rows.keys import turns_by_ids
+from headish.rows.threads.walks import Walked
+from headish.rows.turns import turn_by_id
+from headish.store.space import Headishes, Space
+from headish.values.ids import TurnId
+from headish.values.messages import Note
+from headish.values.places import Place
+
+SAMPLING = frozenset((
+    "frequency_penalty", "max_tokens", "presence_penalty", "seed", "stop_sequences", "temperature", "top_k", "top_p",
+))  # fmt: skip
+"""The parameters of strangers that act: they name no server and no tool, and give nothing away."""
+
+
+def has_arrived(space: Space, turn_id: TurnId) -> bool:
+    """Whether a turn came from elsewhere, by a bundle or a remote. Cost: two statements."""
+    number = space._number
+    stored = space._read(lambda connection: turn_by_id(connection, number, turn_id))
+    return stored is not None and space._read(lambda connection: arrived(connection, number, stored.seq))
+
+
+def is_strangers(space: Space, turn_id: TurnId) -> bool:
+    """Whether a turn came from a stranger. Cost: two statements, three where anything came over a remote."""
+    number = space._number
+
+    def work(connection: Connection) -> bool:
+        stored = turn_by_id(connection, number, turn_id)
+        return stored is not None and bool(_strangers_among(connection, number, [stored.seq]))
+
+    return space._read(work)
+
+
+def acting_walk(
+    connection: Connection, space: int, walked: Sequence[Walked]
+) -> tuple[Sequence[Walked], tuple[Note, ...]]:
+    """A walk whose turns hand down what may act here, with a note for each turn of which something was left out.
+
+    Cost: nothing where no turn sets options; else one statement, or two.
+    """
+    strangers = _strangers_among(connection, space, [turn.seq for turn in walked if turn.inherited])
+    if not strangers:
+        return walked, ()
+    acting: list[Walked] = []
+    notes: list[Note] = []
+    for turn in walked:
+        if turn.inherited and turn.seq in strangers:
+            kept, left = _acting(decode_mapping(turn.inherited, turn.id, "inherited"))
+            turn = turn._replace(inherited=strictjson.encode(kept) if kept else None)
+            if left:
+                notes.append(Note(f"options from elsewhere are left out: {', '.join(left)}", turn.id))
+        acting.append(turn)
+    return acting, tuple(notes)
+
+
+def acting_options(space: Space, headishes: Headishes) -> dict[str, Any]:
+    """The options that a thread hands down, without those of strangers that may not act here."""
+    number = space._number
+
+    def work(connection: Connection, places: list[Place]) -> dict[str, Any]:
+        said = walk_inherited(connection, number, places)
+        if not said:
+            return {}
+        stored = turns_by_ids(connection, number, [TurnId(turn) for turn, _ in said])
+        strangers = _strangers_among(connection, number, [each.seq for each in stored.values()])
+        barred = {id for id, each in stored.items() if each.seq in strangers}
+        return fold_options((turn, _only_acting(turn, data) if turn in barred else data) for turn, data in said)
+
+    return space._read_from(headishes, work)
+
+
+def _only_acting(turn: str, inherited: bytes) -> bytes:
+    return strictjson.encode(_acting(decode_mapping(inherited, turn, "inherited"))[0])
+
+
+def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """What of a stranger's options may act, and the paths of those that may not."""
+    params = options.get("params")
+    given = params if isinstance(params, Mapping) else {}
+    kept = {key: value for key, value in given.items() if key in SAMPLING}
+    left = [key for key in options if key != "params" or not isinstance(params, Mapping)]
+    left += [f"params.{key}" for key in given if key not in SAMPLING]
+    return ({"params": kept} if kept else {}), left
+
+
+def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) -> set[int]:
+    """Which of some commit numbers are those of turns that came from a stranger."""
+    if not seqs:
+        return set()
+    arrivals = arrivals_among(connection, space, min(seqs), max(seqs))
+    own = _own_remotes(connection, space) if any(each.remote is not None for each in arrivals) else frozenset[bytes]()
+    ranges = [(each.first, each.last) for each in arrivals if each.remote is None or bytes(each.remote) not in own]
+    return {seq for seq in seqs if any(first <= seq <= last for first, last in ranges)}
+
+
+def _own_remotes(connection: Connection, space: int) -> frozenset[bytes]:
+    from headish.syncing.remotes import read_remotes  # late: most stores have none
+
+    return frozenset(each.name for each in read_remotes(connection, space) if each.settings.encrypted)
