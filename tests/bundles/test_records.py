@@ -13,6 +13,7 @@ from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, NotADevice
+from headish.history.writing.arriving import check_payloads
 from headish.values.ids import TurnId
 from support.loops import failing
 
@@ -103,3 +104,10 @@ def test_turns_that_share_a_large_payload_are_counted_each() -> None:
     shared = WirePage((b"x" * 1024 * 1024,), (one,) * 201)
     with pytest.raises(InvalidBundle, match="the turns of a page have 210,763,776 bytes"):
         from_page(shared, "x")
+
+
+def test_two_halves_of_a_payload_do_not_pass_for_two_payloads() -> None:
+    halves = (b'[{"type":"text","text":"a"}', b'{"type":"text","text":"b"}],[]')
+    turns = [each._replace(payload=half) for each, half in zip((TURN, NEXT), halves, strict=True)]
+    with pytest.raises(InvalidBundle, match="does not decode"):
+        check_payloads(turns, "x")
