@@ -26,6 +26,7 @@ from headish.history.writing.arrive import PageStored, Sender, missing_parents, 
 from headish.history.writing.arriving import check_payloads, prove_record
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.notices import APPLIED, all_notices
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.upkeep.receipts import all_receipts
@@ -166,18 +167,23 @@ class ErasurePolicy(Protocol):
         ...
 
 
-class _NoErasures:
-    """The receipts of a file say why its turns are erased, and erase nothing here."""
+class _ErasuresHere:
+    """The receipts of a file say why its turns are erased, and erase nothing here; those of other stores that were
+    taken over here still do."""
 
-    def __init__(self) -> None:
-        self._receipts: dict[TurnId, Receipt] = {}
+    def __init__(self, target: SyncTarget) -> None:
+        notices = target.backend.read(lambda connection: all_notices(connection, target.space))
+        applied = [decode_receipt(each.receipt, 0) for each in notices if each.state == APPLIED]
+        self._receipts = {each.id: each for each in applied}
+        self._erased = {turn.id: each.id for each in applied for turn in each.turns}
 
     @property
     def erased(self) -> Mapping[TurnId, TurnId]:
-        return {}
+        return self._erased
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        self._receipts = {each.id: each for each in receipts}
+        for each in receipts:
+            self._receipts.setdefault(each.id, each)
 
     def find(self, receipt: TurnId) -> Receipt | None:
         return self._receipts.get(receipt)
@@ -196,7 +202,7 @@ def apply_bundle(
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
     """
     check_required(target, reader)
-    taken = erasures or _NoErasures()
+    taken = erasures or _ErasuresHere(target)
     sender = Sender(reader.name, origin, taken.find, taken.erased)
     receipts: list[Receipt] = []
     stored = known = records = 0
