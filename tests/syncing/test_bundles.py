@@ -327,6 +327,22 @@ class TestRefused:
         assert outcomes == ["refused", "refused", "refused", "made"]
         assert list(there.bookmarks) == ["fine"]
 
+    def test_a_name_that_would_hide_another_turn_is_left_out(self, two: tuple[Store, Store], tmp_path: Path) -> None:
+        here, there = two
+        there.remotes.add("box", (tmp_path / "box").as_uri(), device="laptop", plain=True)
+        mine = there.add_turn("mine", bookmark="main")
+        handle = there.abbreviate([mine.id])[mine.id]
+        hidden = (mine.id[:12], mine.id[:12].upper(), handle, "laptop/main", "box/main")
+        turn = here.add_turn("a", bookmark="main")
+        [record] = _records(here, tmp_path)
+        with (tmp_path / "b").open("wb") as file:
+            writer = BundleWriter(file, BundleHeader())
+            writer.page([record])
+            writer.end([SentName(each.encode(), turn.id, b"") for each in (*hidden, "topic/main", "question")])
+        outcomes = [each.outcome for each in there.bundles.apply(tmp_path / "b").names]
+        assert outcomes == ["refused"] * 5 + ["made"] * 2
+        assert (there.get(mine.id[:12]).id, there.get(handle).id) == (mine.id, mine.id)
+
 
 def _records(store: Store, folder: Path) -> list[TurnRecord]:
     from headish.rows.counters import read_counter
