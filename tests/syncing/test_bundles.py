@@ -343,6 +343,33 @@ class TestRefused:
         assert outcomes == ["refused"] * 5 + ["made"] * 2
         assert (there.get(mine.id[:12]).id, there.get(handle).id) == (mine.id, mine.id)
 
+    def test_a_name_that_was_erased_here_is_not_made_again(self, two: tuple[Store, Store], tmp_path: Path) -> None:
+        here, there = two
+        here.add_turn("a", bookmark="secret")
+        here.bundles.create(tmp_path / "a")
+        there.bundles.apply(tmp_path / "a")
+        there.bookmarks.erase("secret", reason="told in error")
+        [name] = there.bundles.apply(tmp_path / "a").names
+        assert (name.outcome, "secret" in there.bookmarks) == ("refused", False)
+
+    def test_a_bundle_of_a_log_has_no_names_and_no_records(self, store: Store, tmp_path: Path) -> None:
+        turn = store.add_turn("a")
+        frames = {
+            BundleKind.NAMES: (SentName(b"x", turn.id, b""),),
+            BundleKind.RECORDS: ((turn.id.encode(), 1, 1, b"{}"),),
+        }
+
+        def check(kind: BundleKind) -> None:
+            with (tmp_path / kind.name).open("wb") as file:
+                writer = FrameWriter(file, BUNDLE)
+                writer.write(BundleKind.HEADER, BundleHeader(device="a" * 16, generation=1, number=1))
+                writer.write(kind, frames[kind])
+                writer.write(BundleKind.END, BundleEnd(0, 0))
+            with pytest.raises(InvalidBundle, match="names or records"):
+                store.bundles.apply(tmp_path / kind.name)
+
+        assert failing(frames, check) == {}
+
 
 def _records(store: Store, folder: Path) -> list[TurnRecord]:
     from headish.rows.counters import read_counter

@@ -214,6 +214,8 @@ def apply_bundle(
         if receipts:  # they come first, so all are here
             taken.take(receipts)
             receipts = []
+        if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
+            raise InvalidBundle(reader.name, "it lies in a log and has names or records, which stand in its head")
         if kind is BundleKind.PAGE:
             done = _store(target, from_page(value, reader.name), sender)
             stored, known = stored + done.stored, known + done.known

@@ -45,7 +45,7 @@ def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedNa
     place = find_bookmark(connection, space, sent.name)
     here = None if place is None else turn_at(connection, space, place)
     if here is None:
-        if _hides_another(connection, space, name):
+        if _hides_another(connection, space, name) or is_erased_name(connection, space, sent.name):
             return ArrivedName(name, turn, REFUSED)
         set_bookmark(connection, space, sent.name, there)
         return ArrivedName(name, turn, MADE)
