@@ -370,6 +370,29 @@ class TestRefused:
 
         assert failing(frames, check) == {}
 
+    def test_verify_refuses_an_erased_turn_that_no_receipt_lists_and_a_turn_that_comes_twice(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        plain = store.add_turn("a", bookmark="main")
+        store.add_turn("b", continues="main")
+        store.erase(plain.id, reason="told in error")
+        erased, good = _records(store, tmp_path)
+        other = erased._replace(erased=good.id)
+        store.bundles.create(tmp_path / "whole")
+        assert verify_bundle(tmp_path / "whole").proven == 2
+        pages = {"twice": [[good], [good]], "no receipt": [[erased, good]], "another": [[other]]}
+
+        def check(name: str) -> None:
+            with (tmp_path / name).open("wb") as file:
+                writer = BundleWriter(file, BundleHeader())
+                for page in pages[name]:
+                    writer.page(page)
+                writer.end()
+            with pytest.raises(InvalidBundle, match=r"twice|no receipt lists it so"):
+                verify_bundle(tmp_path / name)
+
+        assert failing(pages, check) == {}
+
 
 def _records(store: Store, folder: Path) -> list[TurnRecord]:
     from headish.rows.counters import read_counter

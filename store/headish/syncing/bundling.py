@@ -22,6 +22,7 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
 from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
+from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
 from headish.rows.counters import begin_latest, lock_space
@@ -29,6 +30,7 @@ from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
 from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.naming import settle_name, settle_records
@@ -36,7 +38,7 @@ from headish.syncing.scanning import find_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
-from headish.values.results.erasures import SCRUB, SPACE, Receipt
+from headish.values.results.erasures import SCRUB, SPACE, ErasedTurn, Receipt
 from headish.values.results.sharing import Applied, ArrivedName, BundleChecked
 
 T = TypeVar("T")
@@ -281,24 +283,44 @@ def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> P
 
 
 def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
-    """Read a bundle to its end and prove its turns, without a store. Memory holds a digest for each.
+    """Read a bundle to its end and prove its turns, without a store. Memory holds an id and a digest for each, and the
+    receipts.
 
     Raises: InvalidBundle.
     """
     digests: dict[TurnId, bytes] = {}
-    turns = receipts = names = 0
+    seen: set[TurnId] = set()
+    listed: dict[str, dict[TurnId, ErasedTurn]] = {}
+    receipts = names = 0
     for kind, value in reader.parts():
         if kind is BundleKind.PAGE:
             page = from_page(value, path)
             check_payloads(page, path)
             for record in page:
+                if record.id in seen:
+                    raise InvalidBundle(path, f"it has turn {record.id} twice")
+                seen.add(record.id)
+                stored = None
                 if all(parent in digests for parent in record.parents):
-                    digests[record.id] = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES).digest
-            turns += len(page)
+                    stored = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES)
+                    digests[record.id] = stored.digest
+                _check_listed(record, stored, listed, path)
         elif kind is BundleKind.RECEIPT:
-            read_sent_receipt(value, path)
+            receipt = read_sent_receipt(value, path)
+            listed[receipt.id] = {each.id: each for each in receipt.turns}
             receipts += 1
         elif kind is BundleKind.NAMES:
             names = len(value)
     requires = tuple(TurnId(each) for each in reader.header.requires)
-    return BundleChecked(path, turns, len(digests), receipts, names, requires)
+    return BundleChecked(path, len(seen), len(digests), receipts, names, requires)
+
+
+def _check_listed(
+    record: TurnRecord, stored: StoredTurn | None, listed: Mapping[str, Mapping[TurnId, ErasedTurn]], path: str
+) -> None:
+    """Whether a receipt of the bundle lists an erased turn as it is; one that was not proven only has to be listed."""
+    if record.erased is None:
+        return
+    said = listed.get(record.erased, {}).get(record.id)
+    if said is None or (stored is not None and said != as_erased(stored, meta=record.left is not None)):
+        raise InvalidBundle(path, f"turn {record.id} is erased, and no receipt lists it so")
