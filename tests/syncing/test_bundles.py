@@ -256,6 +256,10 @@ class TestRefused:
             "no object": (broken(app=b"[]"), "its app is not a JSON object"),
             "no JSON": (broken(system=b"{"), "system"),
             "key": (broken(system=b'{"key":1}'), "its key is no text"),
+            "long": (
+                broken(system=b'{"x":"%b"}' % (b"y" * 1024 * 1024)),
+                "its system has more bytes than any may have",
+            ),
             "head": (broken(head=b"-x"), "the name that moved with it is none"),
             "terminal codes": (broken(head=b"a\x1b[2J"), "the name that moved with it is none"),
             "blocks": (broken(payload=b"{}", hash=b"\0" * 32), "blocks"),

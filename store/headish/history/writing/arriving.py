@@ -106,7 +106,12 @@ def _check_words(stored: StoredTurn, file: str) -> None:
     problems = [*record_problems(stored), *copy_problems(stored)]
     if stored.key is not None and len(stored.key) > KEY_LIMIT_BYTES:
         problems.append("its key is longer than any may be")
-    mappings = {"attributes": stored.attributes, "inherited": stored.inherited, "app": stored.app}
+    mappings = {
+        "attributes": stored.attributes,
+        "inherited": stored.inherited,
+        "app": stored.app,
+        "system": stored.system,
+    }
     long = (name for name, each in mappings.items() if each is not None and len(each) > MAPPING_LIMIT_BYTES)
     problems += [f"its {name} has more bytes than any may have" for name in long]
     if stored.head is not None and (reason := refusal(stored.head.decode(errors="surrogateescape"))) is not None:
