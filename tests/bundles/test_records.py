@@ -5,13 +5,17 @@ from __future__ import annotations
 from io import BytesIO
 
 import pytest
+from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead, read_head, write_head
-from headish.bundles.records import BundleHeader, BundleKind, SentName, TurnRecord, from_page, to_page
+from headish.bundles.records import BUNDLE, BundleHeader, BundleKind, SentName, TurnRecord, WirePage, from_page, to_page
 from headish.bundles.streams import BundleReader, BundleWriter
+from headish.content.frames import FrameWriter
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, NotADevice
+from headish.history.writing.arriving import check_payloads
 from headish.values.ids import TurnId
+from support.loops import failing
 
 FIRST, SECOND = TurnId("03haya000000000000000000a"), TurnId("03haya000000000000000000b")
 PAYLOAD = b'[{"type":"text","text":"hi"}]'
@@ -67,3 +71,43 @@ def test_a_head_comes_back_and_is_no_bundle() -> None:
             read_head(broken, "x", None)
     with pytest.raises(NotADevice):
         read_head(data, "x", b"k" * 32)
+
+
+def test_a_frame_that_lists_more_than_any_that_is_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headish.bundles.streams.RECEIPTS_LIMIT_BYTES", 10)
+    one = to_page([TURN], None).turns[0]
+    name, record = SentName(b"", "", b""), (b"", 0, 0, b"")
+    cases: dict[str, tuple[BundleKind, object, str]] = {
+        "payloads": (BundleKind.PAGE, WirePage((b"",) * 501, (one,)), "length <= 500"),
+        "turns": (BundleKind.PAGE, WirePage((PAYLOAD,), (one,) * 501), "length <= 500"),
+        "parents": (BundleKind.PAGE, WirePage((PAYLOAD,), (replace(one, parents=(0,) * 1025),)), "length <= 1024"),
+        "names": (BundleKind.NAMES, (name,) * 1_000_001, "length <= 1000000"),
+        "records": (BundleKind.RECORDS, (record,) * 1_000_001, "length <= 1000000"),
+        "receipts": (BundleKind.RECEIPT, b"{" + b" " * 10, "its receipts have more bytes"),
+    }
+
+    def check(case: str) -> None:
+        kind, value, words = cases[case]
+        file = BytesIO()
+        frames = FrameWriter(file, BUNDLE)
+        frames.write(BundleKind.HEADER, BundleHeader())
+        frames.write(kind, value)
+        file.seek(0)
+        with pytest.raises(InvalidBundle, match=words):
+            list(BundleReader(file, "x").parts())
+
+    assert failing(cases, check) == {}
+
+
+def test_turns_that_share_a_large_payload_are_counted_each() -> None:
+    one = to_page([TURN], None).turns[0]
+    shared = WirePage((b"x" * 1024 * 1024,), (one,) * 201)
+    with pytest.raises(InvalidBundle, match="the turns of a page have 210,763,776 bytes"):
+        from_page(shared, "x")
+
+
+def test_two_halves_of_a_payload_do_not_pass_for_two_payloads() -> None:
+    halves = (b'[{"type":"text","text":"a"}', b'{"type":"text","text":"b"}],[]')
+    turns = [each._replace(payload=half) for each, half in zip((TURN, NEXT), halves, strict=True)]
+    with pytest.raises(InvalidBundle, match="does not decode"):
+        check_payloads(turns, "x")

@@ -256,6 +256,10 @@ class TestRefused:
             "no object": (broken(app=b"[]"), "its app is not a JSON object"),
             "no JSON": (broken(system=b"{"), "system"),
             "key": (broken(system=b'{"key":1}'), "its key is no text"),
+            "long": (
+                broken(system=b'{"x":"%b"}' % (b"y" * 1024 * 1024)),
+                "its system has more bytes than any may have",
+            ),
             "head": (broken(head=b"-x"), "the name that moved with it is none"),
             "terminal codes": (broken(head=b"a\x1b[2J"), "the name that moved with it is none"),
             "blocks": (broken(payload=b"{}", hash=b"\0" * 32), "blocks"),
@@ -264,7 +268,10 @@ class TestRefused:
             "twice": ([good[0], good[0]], "has a turn twice"),
             "erased by nobody": (broken(erased=other, payload=None), "no receipt says so"),
             "a short seal": (broken(seal=b"x"), "hashes of another length"),
-            "too many": ([good[0]._replace(id=f"{index:025d}") for index in range(501)], "a page has 501 turns"),
+            "too many": (
+                [good[0]._replace(id=f"{index:025d}") for index in range(501)],
+                "cannot be read.*length <= 500",
+            ),
         }
 
         def check(name: str) -> None:
@@ -323,6 +330,72 @@ class TestRefused:
         outcomes = [each.outcome for each in there.bundles.apply(tmp_path / "b").names]
         assert outcomes == ["refused", "refused", "refused", "made"]
         assert list(there.bookmarks) == ["fine"]
+
+    def test_a_name_that_would_hide_another_turn_is_left_out(self, two: tuple[Store, Store], tmp_path: Path) -> None:
+        here, there = two
+        there.remotes.add("box", (tmp_path / "box").as_uri(), device="laptop", plain=True)
+        mine = there.add_turn("mine", bookmark="main")
+        handle = there.abbreviate([mine.id])[mine.id]
+        hidden = (mine.id[:12], mine.id[:12].upper(), handle, "laptop/main", "box/main")
+        turn = here.add_turn("a", bookmark="main")
+        [record] = _records(here, tmp_path)
+        with (tmp_path / "b").open("wb") as file:
+            writer = BundleWriter(file, BundleHeader())
+            writer.page([record])
+            writer.end([SentName(each.encode(), turn.id, b"") for each in (*hidden, "topic/main", "question")])
+        outcomes = [each.outcome for each in there.bundles.apply(tmp_path / "b").names]
+        assert outcomes == ["refused"] * 5 + ["made"] * 2
+        assert (there.get(mine.id[:12]).id, there.get(handle).id) == (mine.id, mine.id)
+
+    def test_a_name_that_was_erased_here_is_not_made_again(self, two: tuple[Store, Store], tmp_path: Path) -> None:
+        here, there = two
+        here.add_turn("a", bookmark="secret")
+        here.bundles.create(tmp_path / "a")
+        there.bundles.apply(tmp_path / "a")
+        there.bookmarks.erase("secret", reason="told in error")
+        [name] = there.bundles.apply(tmp_path / "a").names
+        assert (name.outcome, "secret" in there.bookmarks) == ("refused", False)
+
+    def test_a_bundle_of_a_log_has_no_names_and_no_records(self, store: Store, tmp_path: Path) -> None:
+        turn = store.add_turn("a")
+        frames = {
+            BundleKind.NAMES: (SentName(b"x", turn.id, b""),),
+            BundleKind.RECORDS: ((turn.id.encode(), 1, 1, b"{}"),),
+        }
+
+        def check(kind: BundleKind) -> None:
+            with (tmp_path / kind.name).open("wb") as file:
+                writer = FrameWriter(file, BUNDLE)
+                writer.write(BundleKind.HEADER, BundleHeader(device="a" * 16, generation=1, number=1))
+                writer.write(kind, frames[kind])
+                writer.write(BundleKind.END, BundleEnd(0, 0))
+            with pytest.raises(InvalidBundle, match="names or records"):
+                store.bundles.apply(tmp_path / kind.name)
+
+        assert failing(frames, check) == {}
+
+    def test_verify_refuses_an_erased_turn_that_no_receipt_lists_and_a_turn_that_comes_twice(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        plain = store.add_turn("a", bookmark="main")
+        store.add_turn("b", continues="main")
+        store.erase(plain.id, reason="told in error")
+        erased, good = _records(store, tmp_path)
+        other = erased._replace(erased=good.id)
+        store.bundles.create(tmp_path / "whole")
+        assert verify_bundle(tmp_path / "whole").proven == 2
+        pages = {"twice": [[good], [good]], "no receipt": [[erased, good]], "another": [[other]]}
+
+        def check(name: str) -> None:
+            with (tmp_path / name).open("wb") as file:
+                writer = BundleWriter(file, BundleHeader())
+                for page in pages[name]:
+                    writer.page(page)
+                writer.end()
+            with pytest.raises(InvalidBundle, match=r"twice|no receipt lists it so"):
+                verify_bundle(tmp_path / name)
+
+        assert failing(pages, check) == {}
 
 
 def _records(store: Store, folder: Path) -> list[TurnRecord]:

@@ -65,6 +65,23 @@ class TestThreeMachines:
             path for path, data in objects(tmp_path / "box").items() if data == before.get(path)
         }
 
+    def test_what_was_erased_before_it_came_does_not_come_back_in_a_bundle(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, phone = three(machine, tmp_path)
+        turn = phone.store.add_turn(SECRET, bookmark="main")
+        phone.store.bundles.create(tmp_path / "bundle")
+        phone.sync()
+        theirs = [path for path in objects(tmp_path / "box") if "keys" not in path]
+        desk.sync()
+        desk.store.erase(turn.id, reason="told in error")
+        desk.sync()
+        for path in theirs:  # so the laptop has the receipt, and not the turn
+            (tmp_path / "box" / path).unlink()
+        laptop.sync()
+        assert laptop.store.stats().turns == 0
+        assert laptop.store.bundles.apply(tmp_path / "bundle").stored == 1
+        assert laptop.store.get(turn.id).erased is not None
+        assert laptop.store.verify().problems == ()
+
     def test_what_is_erased_before_it_arrives_arrives_as_erased(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop, phone = three(machine, tmp_path)
         plain = phone.store.add_turn(SECRET, bookmark="main", meta={"mine": SECRET}, key="k")

@@ -8,7 +8,7 @@ from io import BytesIO
 import msgspec
 from msgspec import Struct
 
-from headish.bundles.records import BUNDLE, SentName, SentRecord
+from headish.bundles.records import BUNDLE, SentNames, SentRecords
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import InvalidBundle, NotADevice
 
@@ -34,8 +34,8 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     hash: bytes
     cursor: str
     made_at: int
-    names: tuple[SentName, ...] = ()
-    records: tuple[SentRecord, ...] = ()
+    names: SentNames = ()
+    records: SentRecords = ()
     erased: tuple[str, ...] = ()
     revoked: tuple[str, ...] = ()
     serial: int = 0

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeGuard
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from headish.content.frames import FrameFormat
+from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle
 from headish.values.ids import TurnId, as_turn_id
@@ -20,6 +20,10 @@ from headish.values.limits import CONTINUES_LIMIT
 
 PAGE_TURNS = 500
 """The most turns of a page: so many are stored in one transaction, and other writers wait for it."""
+LISTED_LIMIT = 1_000_000
+"""The most names, records or required turns of a frame: a small one may say many, and each takes memory."""
+RECEIPTS_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES
+"""The most bytes of all receipts of a bundle: they are held until its first page."""
 VERSION = 1
 FEATURES: tuple[str, ...] = ()
 """The features that this edition knows; a bundle that needs another one is refused."""
@@ -44,7 +48,7 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
     version: int = VERSION
     features: tuple[str, ...] = ()
     made_at: int = 0
-    requires: tuple[str, ...] = ()
+    requires: Annotated[tuple[str, ...], Meta(max_length=LISTED_LIMIT)] = ()
     after: str | None = None
     device: str | None = None
     generation: int = 0
@@ -66,7 +70,7 @@ class WireTurn(Struct, frozen=True, array_like=True):
     bytes in the page, or the hash of bytes that were erased. ``erased`` is the id of the receipt that says so."""
 
     id: str
-    parents: tuple[int | str, ...]
+    parents: Annotated[tuple[int | str, ...], Meta(max_length=CONTINUES_LIMIT)]
     payload: int | bytes
     seal: bytes
     role: str
@@ -85,8 +89,8 @@ class WireTurn(Struct, frozen=True, array_like=True):
 class WirePage(Struct, frozen=True):
     """Turns in the order in which they can be stored, and how far the sender is behind them."""
 
-    payloads: tuple[bytes, ...]
-    turns: tuple[WireTurn, ...]
+    payloads: Annotated[tuple[bytes, ...], Meta(max_length=PAGE_TURNS)]
+    turns: Annotated[tuple[WireTurn, ...], Meta(max_length=PAGE_TURNS)]
     cursor: str | None = None
 
 
@@ -107,6 +111,10 @@ class SentRecord(Struct, frozen=True, array_like=True):
     data: bytes
 
 
+SentNames = Annotated[tuple[SentName, ...], Meta(max_length=LISTED_LIMIT)]
+SentRecords = Annotated[tuple[SentRecord, ...], Meta(max_length=LISTED_LIMIT)]
+
+
 class BundleEnd(Struct, frozen=True):
     """How many turns and receipts came."""
 
@@ -124,8 +132,8 @@ BUNDLE = FrameFormat(
         BundleKind.HEADER: msgspec.msgpack.Decoder(BundleHeader).decode,
         BundleKind.RECEIPT: msgspec.msgpack.Decoder(bytes).decode,
         BundleKind.PAGE: msgspec.msgpack.Decoder(WirePage).decode,
-        BundleKind.NAMES: msgspec.msgpack.Decoder(tuple[SentName, ...]).decode,
-        BundleKind.RECORDS: msgspec.msgpack.Decoder(tuple[SentRecord, ...]).decode,
+        BundleKind.NAMES: msgspec.msgpack.Decoder(SentNames).decode,
+        BundleKind.RECORDS: msgspec.msgpack.Decoder(SentRecords).decode,
         BundleKind.END: msgspec.msgpack.Decoder(BundleEnd).decode,
     },
 )
@@ -174,8 +182,10 @@ def _to_wire(turn: TurnRecord, places: Mapping[TurnId, int], at: Mapping[bytes, 
 
 def from_page(page: WirePage, file: str) -> list[TurnRecord]:
     """The turns of a page. Raises: InvalidBundle."""
-    if len(page.turns) > PAGE_TURNS:
-        raise InvalidBundle(file, f"a page has {len(page.turns):,} turns, more than any that is written")
+    # Many turns may share one payload, and each is counted, read and searched for itself.
+    size = sum(len(page.payloads[each.payload]) for each in page.turns if _is_place(each.payload, page.payloads))
+    if size > BODY_LIMIT_BYTES:
+        raise InvalidBundle(file, f"the turns of a page have {size:,} bytes, more than any that is written")
     hashes = [hash_payload(each) for each in page.payloads]
     turns: list[TurnRecord] = []
     for wire in page.turns:
@@ -189,12 +199,10 @@ def _from_wire(
     turn_id = as_turn_id(wire.id)
     if turn_id is None or turn_id != wire.id:
         raise InvalidBundle(file, "the id of a turn is none")
-    if len(wire.parents) > CONTINUES_LIMIT:
-        raise InvalidBundle(file, f"turn {turn_id} continues {len(wire.parents):,} turns, more than any may")
     parents = tuple(_parent(each, turn_id, before, file) for each in wire.parents)
     payload, hash = None, wire.payload
     if isinstance(hash, int):
-        if not 0 <= hash < len(payloads):
+        if not _is_place(hash, payloads):
             raise InvalidBundle(file, f"turn {turn_id} has a payload that is not in its page")
         payload, hash = payloads[hash], hashes[hash]
     if (payload is None) != (wire.erased is not None) or len(hash) != 32 or len(wire.seal) != 32:
@@ -208,6 +216,10 @@ def _from_wire(
         turn_id, parents, payload, hash, wire.seal, wire.role, wire.type, wire.content_type, wire.cache,
         wire.attributes, wire.inherited, wire.system, wire.app, wire.head, erased, wire.left,
     )  # fmt: skip
+
+
+def _is_place(payload: int | bytes, payloads: Sequence[bytes]) -> TypeGuard[int]:
+    return isinstance(payload, int) and 0 <= payload < len(payloads)
 
 
 def _parent(given: int | str, turn_id: TurnId, before: Sequence[TurnRecord], file: str) -> TurnId:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from headish.bundles.records import (
     BUNDLE,
     FEATURES,
+    RECEIPTS_LIMIT_BYTES,
     VERSION,
     BundleEnd,
     BundleHeader,
@@ -81,7 +82,7 @@ class BundleReader:
         Raises: InvalidBundle where one stands in another order, or the end counts others.
         """
         before: IntEnum = BundleKind.HEADER
-        turns = receipts = 0
+        turns = receipts = receipt_bytes = 0
         for kind, value in self._frames:
             if kind < before or (kind == before and kind not in (BundleKind.RECEIPT, BundleKind.PAGE)):
                 raise InvalidBundle(self.name, f"a frame of the kind {kind.name} stands behind one of {before.name}")
@@ -91,7 +92,10 @@ class BundleReader:
                     raise InvalidBundle(self.name, "its end counts other turns or receipts than came")
                 return
             turns += len(value.turns) if kind is BundleKind.PAGE else 0
-            receipts += kind is BundleKind.RECEIPT
+            if kind is BundleKind.RECEIPT:
+                receipts, receipt_bytes = receipts + 1, receipt_bytes + len(value)
+                if receipt_bytes > RECEIPTS_LIMIT_BYTES:
+                    raise InvalidBundle(self.name, "its receipts have more bytes than those of any that is read")
             yield kind, value
 
 

@@ -22,12 +22,15 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
 from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
+from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.notices import APPLIED, all_notices
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
 from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.naming import settle_name, settle_records
@@ -35,7 +38,7 @@ from headish.syncing.scanning import find_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
-from headish.values.results.erasures import SCRUB, SPACE, Receipt
+from headish.values.results.erasures import SCRUB, SPACE, ErasedTurn, Receipt
 from headish.values.results.sharing import Applied, ArrivedName, BundleChecked
 
 T = TypeVar("T")
@@ -166,18 +169,23 @@ class ErasurePolicy(Protocol):
         ...
 
 
-class _NoErasures:
-    """The receipts of a file say why its turns are erased, and erase nothing here."""
+class _ErasuresHere:
+    """The receipts of a file say why its turns are erased, and erase nothing here; those of other stores that were
+    taken over here still do."""
 
-    def __init__(self) -> None:
-        self._receipts: dict[TurnId, Receipt] = {}
+    def __init__(self, target: SyncTarget) -> None:
+        notices = target.backend.read(lambda connection: all_notices(connection, target.space))
+        applied = [decode_receipt(each.receipt, 0) for each in notices if each.state == APPLIED]
+        self._receipts = {each.id: each for each in applied}
+        self._erased = {turn.id: each.id for each in applied for turn in each.turns}
 
     @property
     def erased(self) -> Mapping[TurnId, TurnId]:
-        return {}
+        return self._erased
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        self._receipts = {each.id: each for each in receipts}
+        for each in receipts:
+            self._receipts.setdefault(each.id, each)
 
     def find(self, receipt: TurnId) -> Receipt | None:
         return self._receipts.get(receipt)
@@ -196,7 +204,7 @@ def apply_bundle(
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
     """
     check_required(target, reader)
-    taken = erasures or _NoErasures()
+    taken = erasures or _ErasuresHere(target)
     sender = Sender(reader.name, origin, taken.find, taken.erased)
     receipts: list[Receipt] = []
     stored = known = records = 0
@@ -208,6 +216,8 @@ def apply_bundle(
         if receipts:  # they come first, so all are here
             taken.take(receipts)
             receipts = []
+        if kind in (BundleKind.NAMES, BundleKind.RECORDS) and reader.header.device is not None:
+            raise InvalidBundle(reader.name, "it lies in a log and has names or records, which stand in its head")
         if kind is BundleKind.PAGE:
             done = _store(target, from_page(value, reader.name), sender)
             stored, known = stored + done.stored, known + done.known
@@ -273,24 +283,44 @@ def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> P
 
 
 def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
-    """Read a bundle to its end and prove its turns, without a store. Memory holds a digest for each.
+    """Read a bundle to its end and prove its turns, without a store. Memory holds an id and a digest for each, and the
+    receipts.
 
     Raises: InvalidBundle.
     """
     digests: dict[TurnId, bytes] = {}
-    turns = receipts = names = 0
+    seen: set[TurnId] = set()
+    listed: dict[str, dict[TurnId, ErasedTurn]] = {}
+    receipts = names = 0
     for kind, value in reader.parts():
         if kind is BundleKind.PAGE:
             page = from_page(value, path)
             check_payloads(page, path)
             for record in page:
+                if record.id in seen:
+                    raise InvalidBundle(path, f"it has turn {record.id} twice")
+                seen.add(record.id)
+                stored = None
                 if all(parent in digests for parent in record.parents):
-                    digests[record.id] = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES).digest
-            turns += len(page)
+                    stored = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES)
+                    digests[record.id] = stored.digest
+                _check_listed(record, stored, listed, path)
         elif kind is BundleKind.RECEIPT:
-            read_sent_receipt(value, path)
+            receipt = read_sent_receipt(value, path)
+            listed[receipt.id] = {each.id: each for each in receipt.turns}
             receipts += 1
         elif kind is BundleKind.NAMES:
             names = len(value)
     requires = tuple(TurnId(each) for each in reader.header.requires)
-    return BundleChecked(path, turns, len(digests), receipts, names, requires)
+    return BundleChecked(path, len(seen), len(digests), receipts, names, requires)
+
+
+def _check_listed(
+    record: TurnRecord, stored: StoredTurn | None, listed: Mapping[str, Mapping[TurnId, ErasedTurn]], path: str
+) -> None:
+    """Whether a receipt of the bundle lists an erased turn as it is; one that was not proven only has to be listed."""
+    if record.erased is None:
+        return
+    said = listed.get(record.erased, {}).get(record.id)
+    if said is None or (stored is not None and said != as_erased(stored, meta=record.left is not None)):
+        raise InvalidBundle(path, f"turn {record.id} is erased, and no receipt lists it so")

@@ -17,11 +17,14 @@ from headish.history.reading.order import arrange
 from headish.history.reading.walk import leads_to
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.conversations import find_record
+from headish.rows.keys import turns_by_handle
 from headish.rows.moves import first_move
 from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, places_by_digest, turn_at, turn_by_id
+from headish.rows.turns import StoredTurn, places_by_digest, turn_at, turn_by_id, turns_by_prefix
 from headish.rows.upkeep.receipts import all_receipts
+from headish.syncing.remotes import read_remotes
+from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.places import Place
@@ -42,6 +45,8 @@ def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedNa
     place = find_bookmark(connection, space, sent.name)
     here = None if place is None else turn_at(connection, space, place)
     if here is None:
+        if _hides_another(connection, space, name) or is_erased_name(connection, space, sent.name):
+            return ArrivedName(name, turn, REFUSED)
         set_bookmark(connection, space, sent.name, there)
         return ArrivedName(name, turn, MADE)
     outcome = compare(connection, space, here, there)
@@ -50,6 +55,21 @@ def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedNa
     if outcome != DIVERGED:
         return ArrivedName(name, turn, outcome)
     return ArrivedName(name, turn, outcome, *count_apart(connection, space, here.place, there.place))
+
+
+def _hides_another(connection: Connection, space: int, name: str) -> bool:
+    """Whether the name, once it were a bookmark, would stand before what it names here without one: the turn of a
+    handle or of the beginning of an id, or what a device calls so."""
+    headish = Headish(name, name=name)
+    handle, prefix, device = headish.handle, headish.prefix, name.partition("/")[0].encode()
+    if handle is not None and turns_by_handle(connection, space, handle.bounds, handle.end, 1):
+        return True
+    if prefix is not None and turns_by_prefix(connection, space, prefix, 1):
+        return True
+    if "/" not in name:
+        return False
+    remotes = read_remotes(connection, space)
+    return any(device in {each.name, each.settings.label.encode(), *each.labels} for each in remotes)
 
 
 def compare(connection: Connection, space: int, here: StoredTurn, there: StoredTurn) -> str:
