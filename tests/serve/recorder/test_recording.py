@@ -367,6 +367,18 @@ class TestLanes:
         assert talk.say("and").name == "mine"
         assert [call.id for call in store.calls.list("mine")] == [each for each, _ in reversed(talk.sent)]
 
+    def test_a_lane_that_is_renamed_while_it_is_remembered_goes_on_under_its_new_name(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.say("Hi")
+        store.bookmarks.rename(LANE, "mine")
+        assert talk.say("and").name == "mine"
+        assert LANE not in store.bookmarks
+        assert texts(store, "mine") == ["Be brief.", "Hi", "On Hi", "and", "On and"]
+        store.bookmarks.remove("mine")
+        again = talk.say("so").name
+        assert again not in (None, "mine")
+        assert texts(store, str(again))[-1] == "On so"
+
     def test_sessions_that_begin_alike_have_names_of_their_own(self, store: Store) -> None:
         names = []
         for ending in ("aa86b0", "bb86b0"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 
@@ -33,6 +34,25 @@ def test_the_gateway_learns_of_tokens_and_pointers(tmp_path: Path) -> None:
         assert token not in (folder / ACCESS_FILE).read_text()
         database.access_tokens.remove("cli", space="work")
         assert find_admitted(told(file, lambda now: not now.tokens), ShownToken(token)) is None
+
+
+def test_a_space_that_cannot_be_read_keeps_no_token_alive(tmp_path: Path) -> None:
+    place, folder = tmp_path / "talk.db", tmp_path / "state"
+    with serving(place, folder), Database.open(place) as database, Store.open(place, space="work") as store:
+        database.access_tokens.add("other", space="work", rights=["gateway"])
+        token = database.access_tokens.add("cli", space="default", rights=["gateway"])
+        store.pointers.set("near", "anthropic/m")
+        file = AccessFile(folder / ACCESS_FILE)
+        told(file, lambda now: len(now.tokens) == 2 and bool(now.pointers.get("work")))
+        with sqlite3.connect(place) as connection:
+            assert connection.execute("UPDATE definition SET data = X'00' WHERE kind = 'pointer'").rowcount
+        database.access_tokens.remove("cli", space="default")
+        until = time.monotonic() + 120
+        assert (
+            find_admitted(told(file, lambda now: len(now.tokens) == 1 or time.monotonic() > until), ShownToken(token))
+            is None
+        )
+        assert file.now().pointers["work"] == {}
 
 
 def told(file: AccessFile, done: object) -> Access:

@@ -207,12 +207,12 @@ def _name_lane(
     """Move the bookmark of a lane to its last turn, or set it; its name, and whether it is kept out of lists."""
     if plan.lane is None or last is None:
         return None, False
-    name = memory.name if memory is not None else None
-    is_new = name is None
-    if name is None:
-        name = _free_name(connection, space, plan.lane)
+    known = record_by_key(connection, space, plan.lane.key.encode())  # it may have another name by now, or be erased
+    stands = None if known is None else find_bookmark(connection, space, known.subject)
+    is_new = known is None or stands is None
+    name = _free_name(connection, space, plan.lane) if known is None or is_new else stored_name(known.subject)
     encoded = name.encode()
-    if find_bookmark(connection, space, encoded) != last.place:
+    if stands != last.place:
         set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
     listed = ListedConversation(encoded, None, last.id)
     if is_new:

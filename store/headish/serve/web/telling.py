@@ -36,7 +36,7 @@ async def keep_telling(web: WebState) -> None:
 
 
 async def read_access(web: WebState) -> Access:
-    """What the gateway needs to know now. Raises: DatabaseError."""
+    """What the gateway needs to know now; of a space that cannot be read, no pointers. Raises: DatabaseError."""
     tokens = tuple(each for each in await web.tokens.list(fresh=True) if RIGHT in each.rights)
     space = web.settings.space
     pointers = {name: await _pointers(web, name) for name in sorted({space, *_spaces(tokens)})}
@@ -48,8 +48,12 @@ def _spaces(tokens: tuple[Token, ...]) -> set[str]:
 
 
 async def _pointers(web: WebState, space: str) -> dict[str, PointerPlace]:
-    store = await web.database.store(space, create=False)
-    listed = [(each.name, each.pointer) for each in await store.pointers.list()]
+    try:
+        store = await web.database.store(space, create=False)
+        listed = [(each.name, each.pointer) for each in await store.pointers.list()]
+    except HeadishError as error:  # one space must not keep the others' tokens from being revoked
+        LOG.warning("the gateway is told no pointers of the space %s: %s", space, error)
+        return {}
     return {name: _place(each) for name, each in listed if each is not None and each.cloud is None}
 
 
