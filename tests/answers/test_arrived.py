@@ -115,7 +115,12 @@ def test_calls_of_strangers_run_only_where_somebody_approves(place: Place, tmp_p
         ours.run_tools("main", lambda calls: pytest.fail(f"{calls} ran"))
     assert theirs.run_tools("main", run) is not None
     asked: list[ToolUse] = []
-    assert ours.run_tools("main", run, approve=lambda call: asked.append(call) or True) is not None
+
+    def approve(call: ToolUse) -> bool:
+        asked.append(call)
+        return True
+
+    assert ours.run_tools("main", run, approve=approve) is not None
     assert asked == [CALL]
 
 

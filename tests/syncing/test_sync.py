@@ -201,6 +201,23 @@ class TestTwoMachines:
         with pytest.raises(NoRemoteKey):
             lost.sync()
 
+    def test_taking_a_machine_out_sends_no_key(self, machine: Any, tmp_path: Path) -> None:
+        desk, lost = machine("desk"), machine("lost")
+        url = url_of(tmp_path / "box")
+        desk.add(url)
+        invite(desk, lost, url)
+        lost.store.add_turn("said on the road", bookmark="road")
+        lost.sync()
+        desk.store.add_turn("it is sk-" + "a1B2c3D4e5F6g7H8", bookmark="main")
+        before = objects(tmp_path / "box")
+        with desk as store:
+            with pytest.raises(SecretsFound):
+                store.remotes.revoke("box", "lost")
+            assert objects(tmp_path / "box") == before
+            assert [each.label for each in store.remotes.devices("box")] == ["desk", "lost"]
+            store.remotes.revoke("box", "lost", allow_secrets=True)
+            assert [each.label for each in store.remotes.devices("box")] == ["desk"]
+
     def test_keys_stay_unless_it_is_said(self, machine: Any, tmp_path: Path) -> None:
         desk = machine("desk")
         desk.add(url_of(tmp_path / "box"))

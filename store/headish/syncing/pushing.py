@@ -90,6 +90,24 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     return replace(pushed, objects=pushed.objects + put), _tidy(given)
 
 
+def check_keys(given: Push) -> None:
+    """Whether the log, written from its beginning, would hold what looks like a key. Nothing is put.
+
+    Cost: reads each turn that would be in it.
+    Raises: SecretsFound, CorruptTurn.
+    """
+    target, remote = given.target, given.remote
+
+    def find(connection: Connection) -> tuple[TurnId, ...]:
+        span = Span(0, find_end(connection, target.space).seq, remote.name, remote.labels)
+        pages = Departing(connection, target.space).since(span)
+        return tuple(key for page in pages for key in find_keys(page))
+
+    keys = target.backend.read(find)
+    if keys and not given.allow_secrets:
+        raise SecretsFound(keys, _handles(given, keys))
+
+
 def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
     """Whether something was erased here that may stand in this store's own log."""
     erased = target.backend.read(lambda connection: ids_of_erasures(connection, target.space))

@@ -142,15 +142,16 @@ def invite_command(settings: GlobalOptions, name: str, recipient: str) -> None:
 @remote_command.command("revoke")
 @click.argument("name")
 @click.argument("device")
+@secrets_option
 @pass_settings
-def revoke_command(settings: GlobalOptions, name: str, device: str) -> None:
+def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secrets: bool) -> None:
     """Take DEVICE out of the remote NAME: a new key for all others, and the device's log removed.
 
     Prints the command by which each other machine confirms the new key. What the device has read it has. Take its
     access to the bucket or folder away, too.
     """
     with settings.open() as store:
-        fingerprint = store.remotes.revoke(name, device)
+        fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
     if fingerprint:
         click.echo(f"headish remote set {name} key={fingerprint}")
 

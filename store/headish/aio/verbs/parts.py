@@ -375,10 +375,10 @@ class AsyncRemotes(Front["Remotes"]):
         """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there."""
         return await self._finish(self.sync.remove, name=name)
 
-    async def revoke(self, name: str, device: str) -> str:
+    async def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
         """Take a device out: a new key for all others, this store's log written anew, and the log of the device
         removed, once what it said is here. Returns the fingerprint that each of the others confirms."""
-        return await self._wait(self.sync.revoke, name=name, device=device)
+        return await self._wait(self.sync.revoke, name=name, device=device, allow_secrets=allow_secrets)
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None

@@ -38,7 +38,7 @@ from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_not
 from headish.syncing.logs import Logs, folder_of, machine_of
 from headish.syncing.naming import compare
 from headish.syncing.pulling import Pull, pull
-from headish.syncing.pushing import Push, push
+from headish.syncing.pushing import Push, check_keys, push
 from headish.syncing.remotes import (
     OpenRemote,
     RemoteSettings,
@@ -187,12 +187,13 @@ class Remotes:
         return key.fingerprint
 
     @door()
-    def revoke(self, name: str, device: str) -> str:
+    def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
         """Take a device out: a new key for all others, this store's log written anew, and the log of the device
         removed, once what it said is here. Returns the fingerprint that each of the others confirms.
 
         What the device has read it has. Take its access to the place away, too. A passphrase must be set anew.
-        Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``.
+        Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
+        anything is changed, unless ``allow_secrets``.
         """
         self.pull(name)
         remote = self._find(name)
@@ -203,6 +204,7 @@ class Remotes:
         place, folder = ObjectPlace(remote.url), folder_of(self._space.space)
         keys, lost = keys_of(remote), remote.state.seen[gone]
         others = {each: seen for each, seen in remote.state.seen.items() if each != gone}
+        check_keys(self._push(remote._replace(state=replace(remote.state, seen=others)), allow_secrets))
         settings = remote.settings
         if keys is not None:
             settings = replace(settings, key=self._change_key(place, folder, remote, keys, lost, others))
@@ -212,7 +214,7 @@ class Remotes:
         self._space._write(lambda connection: forget_device(connection, number, remote.name, lost.label.encode()))
         self._save(remote)
         # First what it said is put into this store's own log, then its own goes.
-        push(self._push(remote, allow_secrets=True), anew=True)
+        push(self._push(remote, allow_secrets), anew=True)
         for path in place.list(f"{folder}/{gone}"):
             place.delete(path)
         return settings.key or ""
