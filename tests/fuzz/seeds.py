@@ -14,7 +14,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 
-from headish.backups.frames import MAGIC  # noqa: E402
+from headish.backups.frames import BACKUP  # noqa: E402
 from headish.imports.registry import READERS  # noqa: E402
 from imports.samples import MADE  # noqa: E402
 
@@ -37,7 +37,7 @@ def seeds() -> Iterator[tuple[str, bytes]]:
         yield f"import-{format}", MADE[format][1]()
     for text in (*WORDS, *JSON):
         yield from ((target, text.encode()) for target in ("words", "json", "messages"))
-    yield "backup", MAGIC
+    yield "backup", BACKUP.magic
 
 
 def main(folder: Path) -> None:

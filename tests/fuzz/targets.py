@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any
 
 from headish import Store
-from headish.backups.frames import read_frames
+from headish.backups.frames import BACKUP
 from headish.content import strictjson
 from headish.content.forms.reading import read_list
+from headish.content.frames import read_frames
 from headish.content.searching.questions import as_match, parse_question
 from headish.errors import HeadishError, InvalidReply, Unrepresentable
 from headish.imports.registry import list_formats
@@ -88,7 +89,7 @@ def read_words(data: bytes) -> None:
 
 def read_backup(data: bytes) -> None:
     """The frames of a backup, each checked before it is unpacked."""
-    for _ in read_frames(io.BytesIO(data), "the input"):
+    for _ in read_frames(io.BytesIO(data), "the input", BACKUP):
         pass
 
 

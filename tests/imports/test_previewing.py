@@ -55,10 +55,10 @@ def test_sessions_that_share_lines_are_counted_as_they_are_stored(files: list[li
     with Store.open(":memory:") as store:
         total(store, files[:before], "claude-code", False)
         expected = total(store, files, "claude-code", Preview())
-        turns = store.stats().turns
+        turns = store.stats(versions=True).turns
         done = total(store, files, "claude-code", False)
         assert (expected.messages, expected.added) == (done.messages, done.added)
-        assert store.stats().turns - turns == done.added
+        assert store.stats(versions=True).turns - turns == done.added
 
 
 @settings(max_examples=15)

@@ -88,7 +88,7 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     """Change what is chosen of the remote NAME.
 
     \b
-    key=FINGERPRINT             confirm the key that 'remote invite' or 'remote revoke' printed elsewhere
+    key=FINGERPRINT             confirm a key that another machine printed
     names=PATTERN               the bookmarks that a pull may make here
     erasures=apply|ask|ignore   what an erasure on another device does here
     """

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
@@ -18,7 +17,7 @@ UNREAD = "headish/unread-call"
 """The kind of the objects that hold bodies which nobody could read, under the id of their call, for a week."""
 
 
-class PrefixBreak(Struct, frozen=True, omit_defaults=True):
+class PrefixBreak(PlainResult, frozen=True, omit_defaults=True):
     """Where a request stopped being what the one before it in its lane had sent: a provider's prompt cache ends there.
 
     ``what`` is ``message``, ``system`` or ``tools``. ``index`` is that of the first message that differs, from 0, those
@@ -32,7 +31,7 @@ class PrefixBreak(Struct, frozen=True, omit_defaults=True):
     tokens: int | None = None
 
 
-class CallFacts(Struct, frozen=True, omit_defaults=True):
+class CallFacts(PlainResult, frozen=True, omit_defaults=True):
     """What the row of a call says beside its columns. It holds nothing that was said.
 
     ``entries`` is how many messages the request had, ``begins`` how many turns of its thread stand before them (where
