@@ -126,7 +126,7 @@ def test_a_form_of_another_page_changes_nothing(served: Served) -> None:
         {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
         {"Sec-Fetch-Site": "same-site", "Origin": other},
         {"Sec-Fetch-Site": "none"},
-        {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
     ):
         answer = client.post("/logout", headers=sent)
         assert (answer.status_code, answer.json()["code"]) == (403, "CrossSite")
