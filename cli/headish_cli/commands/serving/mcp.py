@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import GlobalOptions, pass_settings
+from headish_cli.options import GlobalOptions, pass_settings, read_time
 from headish_cli.printing.output import Told
 
 
@@ -33,7 +33,5 @@ def mcp_command(
         if error.name is not None and error.name.partition(".")[0] == "headish":
             raise
         raise Told("'headish mcp' needs the extra serve: pip install 'headish[serve]'") from None
-    from headish.values.times import read_moment
-
-    scope = Scope(names, read_moment(since, "since"), tag, exclude_session)
+    scope = Scope(names, read_time(since, "--since"), tag, exclude_session)
     serve_stdio(settings.target, settings.space, scope, allow_write=allow_write and not settings.read_only)
