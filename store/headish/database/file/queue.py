@@ -16,14 +16,11 @@ import os
 import threading
 from collections import deque
 from contextlib import suppress
-from importlib import import_module
-from typing import Any
 from weakref import WeakSet
 
 from headish.database.pause import pause
+from headish.values.filelocks import fcntl  # None on a system without such locks: its writers sleep
 
-fcntl: Any = import_module("fcntl") if os.name == "posix" else None
-"""None on a system without such locks: its writers sleep."""
 LOOK_SECONDS = 0.1
 """How often a writer that waits for its turn looks whether SQLite's lock is free all the same."""
 

@@ -6,7 +6,6 @@ call that finds no room is dropped whole from there on: its end says so, and a c
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, write_frame
 from headish.gateway.spool.records import CallEnd, end
+from headish.values.filelocks import fcntl
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """A segment that has so many bytes gets no further frame."""

@@ -6,7 +6,6 @@ the process that prints the address need not be the one that redeems the code. T
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -16,6 +15,8 @@ from pathlib import Path
 import msgspec
 from blake3 import blake3
 from msgspec import Struct
+
+from headish.values.filelocks import fcntl
 
 CODE_SECONDS = 5 * 60
 SESSION_SECONDS = 30 * 24 * 60 * 60
