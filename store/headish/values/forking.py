@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+fcntl: Any
+"""The system's file locks; None where there are none, so that every module can be imported there."""
+try:
+    fcntl = import_module("fcntl")
+except ImportError:
+    fcntl = None
 
 T = TypeVar("T")
 

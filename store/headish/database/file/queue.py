@@ -19,7 +19,7 @@ from contextlib import suppress
 from weakref import WeakSet
 
 from headish.database.pause import pause
-from headish.values.filelocks import fcntl  # None on a system without such locks: its writers sleep
+from headish.values.forking import fcntl  # None on a system without such locks: its writers sleep
 
 LOOK_SECONDS = 0.1
 """How often a writer that waits for its turn looks whether SQLite's lock is free all the same."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, write_frame
 from headish.gateway.spool.records import CallEnd, end
-from headish.values.filelocks import fcntl
+from headish.values.forking import fcntl
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """A segment that has so many bytes gets no further frame."""

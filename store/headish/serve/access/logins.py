@@ -16,7 +16,7 @@ import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
-from headish.values.filelocks import fcntl
+from headish.values.forking import fcntl
 
 CODE_SECONDS = 5 * 60
 SESSION_SECONDS = 30 * 24 * 60 * 60

@@ -25,7 +25,7 @@ from headish.serve.access.login import login_url
 from headish.serve.access.logins import Logins
 from headish.serve.processes.children import UNFIT, ChildTold
 from headish.serve.processes.settings import ServeSettings
-from headish.values.filelocks import fcntl
+from headish.values.forking import fcntl
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
 """A child that died is started again after the first delay; each further death in a row doubles it."""
