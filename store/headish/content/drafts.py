@@ -291,7 +291,9 @@ def _draft(
     payload: bytes, said: DigestFields, turn: Mapping[str, Any], facts: Facts, system: Mapping[str, Any] | None = None
 ) -> Draft:
     """A draft with the options that any turn may have; ``system`` are the keys of a document."""
-    bookmark, cache = turn.get("bookmark"), read_cache(turn.get("cache"))
+    bookmark, cache, expect = turn.get("bookmark"), turn.get("cache"), turn.get("expect")
+    if cache is not None and cache is not False:  # most turns say neither: they spare the steps into other modules
+        cache = read_cache(cache)
     if isinstance(cache, str):
         system = {**(system or {}), CACHE_TTL: cache}
     return Draft(
@@ -302,7 +304,7 @@ def _draft(
         bookmark=None if bookmark is None else check_name(bookmark, is_new=True),
         force=bool(turn.get("force")),
         moves=bool(turn.get("moves", True)),
-        expect=read_expect(turn.get("expect")),
+        expect=None if expect is None else read_expect(expect),
         cache=bool(cache),
         inherited=_encode_inherited(turn),
         system=None if system is None and facts is NO_FACTS else _encode_system(system or {}, facts),
