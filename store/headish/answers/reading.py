@@ -72,7 +72,8 @@ def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
     Raises: TooLarge for the content.
     """
     message = Message(role="assistant", content=reply.content)
-    kept = reply.to_meta() | about.asked | check_reply(about, reply)
+    checked = {} if about.schema is None else check_reply(about, reply)
+    kept = reply.to_meta() | about.asked | checked
     try:
         return make_message_draft(message, limit_bytes, system={"reply": kept})
     except TooLarge as error:
