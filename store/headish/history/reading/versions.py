@@ -205,16 +205,39 @@ def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) ->
 
 
 REPLACING = Query(
-    "what turns that supersede others keep beside what they say",
+    "what turns that supersede others keep beside what they say, and whether anything came from elsewhere",
     """
     SELECT supersedes, system FROM turn WHERE space = :space AND supersedes IS NOT NULL AND system IS NOT NULL
+    UNION ALL
+    SELECT NULL, NULL FROM arrival
+    WHERE space = :space AND first = (SELECT min(first) FROM arrival WHERE space = :space)
     """,
 )
 
 
+class Unlisted(NamedTuple):
+    """What lists of a space may leave out: its halves, and twins where ``has_arrivals``."""
+
+    halves: set[TurnId]
+    has_arrivals: bool
+
+
+NOTHING_UNLISTED = Unlisted(set(), has_arrivals=False)
+
+
+def unlisted_in_space(connection: Connection, space: int) -> Unlisted:
+    """All halves of a space, and whether anything ever came from another store.
+
+    Cost: one statement, over the turns that supersede others.
+    """
+    rows = list(connection.rows(REPLACING, space=space))
+    halves = {row[0] for row in rows if row[0] is not None and _MARK in bytes(row[1])}
+    return Unlisted(halves, any(row[0] is None for row in rows))
+
+
 def outgrown_in_space(connection: Connection, space: int) -> set[TurnId]:
-    """All halves of a space. Cost: one statement, over the turns that supersede others."""
-    return {row[0] for row in connection.rows(REPLACING, space=space) if _MARK in bytes(row[1])}
+    """All halves of a space. Cost: as ``unlisted_in_space``."""
+    return unlisted_in_space(connection, space).halves
 
 
 def hidden_in(

@@ -67,16 +67,6 @@ def all_arrivals(connection: Connection, space: int, after: int = 0) -> Iterator
         after = page[-1][0]
 
 
-HAS_ARRIVALS = Query(
-    "whether anything ever came from elsewhere", "SELECT first FROM arrival WHERE space = :space LIMIT 1"
-)
-
-
-def has_arrivals(connection: Connection, space: int) -> bool:
-    """Whether anything ever came from elsewhere."""
-    return connection.row(HAS_ARRIVALS, space=space) is not None
-
-
 LAST_ARRIVAL_AT = Query(
     "the last arrival that begins at or before a commit number",
     "SELECT last FROM arrival WHERE space = :space AND first <= :seq ORDER BY first DESC LIMIT 1",

@@ -25,7 +25,8 @@ from headish.history.conversations import (
     make_entries,
     read_conversation,
 )
-from headish.history.reading.halves import count_without, hidden_in_space
+from headish.history.reading.halves import count_without, hidden_among
+from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
 from headish.store.space import Space
 from headish.values.checks.doors import COUNT_LIMIT, door
@@ -199,10 +200,11 @@ class Conversations:
             lowest = more[-1].chain if len(more) == left else lowest_chain(
                 connection, number, before=chain, window=looked_at
             )  # fmt: skip
-            hidden = hidden_in_space(connection, number) if more else {}
-            more = count_without(connection, number, more, hidden)
+            unlisted = unlisted_in_space(connection, number) if more else NOTHING_UNLISTED
+            more = count_without(connection, number, more, hidden_among(connection, number, unlisted.halves))
             left_of = more if erased else leave_out_gone(connection, number, more)
-            left_of = left_of if twins else leave_out_twins(connection, number, left_of)
+            if unlisted.has_arrivals and not twins:
+                left_of = leave_out_twins(connection, number, left_of)
             entries += [each for each in make_entries(connection, number, left_of) if _is(each.conversation, **flags)]
             return Page(take(entries), None if lowest is None else f"c{lowest}")
 

@@ -16,7 +16,7 @@ from headish.history.reading.halves import hidden_in_space
 from headish.history.reading.handles import make_handles
 from headish.history.reading.selection import Selection, select_turns
 from headish.history.reading.trees import read_part, read_whole_tree
-from headish.history.reading.versions import outgrown_in_space
+from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.history.twins import folded_twins
 from headish.rows.bookmarks import ALL
@@ -149,10 +149,13 @@ def heads(
 
     def work(connection: Connection) -> list[Turn]:
         before, found = start(connection, space._number), list[StoredTurn]()
-        halves = set() if versions else outgrown_in_space(connection, space._number)
+        unlisted = NOTHING_UNLISTED if versions and twins else unlisted_in_space(connection, space._number)
+        halves = set[TurnId]() if versions else unlisted.halves
+        folds = unlisted.has_arrivals and not twins
         while len(found) < wanted:
             page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
-            left_out = halves if twins else halves | folded_twins(connection, space._number, [each.id for each in page])
+            same = folded_twins(connection, space._number, [each.id for each in page]) if folds else set[TurnId]()
+            left_out = halves | same
             found += [each for each in page if each.id not in left_out]
             if not left_out or not page:
                 break

@@ -11,7 +11,7 @@ from headish.content.searching.snippets import snippet_of
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
-from headish.history.reading.versions import outgrown_in_space
+from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.history.twins import folded_twins
 from headish.rows.upkeep.matches import page_of
 from headish.searching.candidates import Criteria, state_of
@@ -22,6 +22,7 @@ from headish.searching.scopes import of_names, of_tag
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door
+from headish.values.ids import TurnId
 from headish.values.messages import ROLES
 from headish.values.results.searches import Hit
 from headish.values.times import milliseconds_of
@@ -92,14 +93,20 @@ def search(
         within += [of_tag(connection, number, tag)] if tag is not None else []
         sought = HitFilter(asked, *times, within, order, limit)
         hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
-        halves = outgrown_in_space(connection, number) if hits and not versions else set()
-        halves |= set() if twins else folded_twins(connection, number, [hit.turn.id for hit in hits])
-        left_out = sum(hit.turn.id in halves for hit in hits)
-        if left_out and len(hits) == limit:  # others move up
-            sought = sought._replace(limit=min(LIMIT, limit + 2 * left_out))
+        unlisted = unlisted_in_space(connection, number) if hits and not (versions and twins) else NOTHING_UNLISTED
+
+        def left_out_of(hits: list[Hit]) -> set[TurnId]:
+            found = set() if versions else unlisted.halves
+            folds = unlisted.has_arrivals and not twins
+            return found | folded_twins(connection, number, [hit.turn.id for hit in hits]) if folds else found
+
+        left_out = left_out_of(hits)
+        count = sum(hit.turn.id in left_out for hit in hits)
+        if count and len(hits) == limit:  # others move up
+            sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
             hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
-            halves |= set() if twins else folded_twins(connection, number, [hit.turn.id for hit in hits])
-        return [hit for hit in hits if hit.turn.id not in halves][:limit]
+            left_out = left_out_of(hits)
+        return [hit for hit in hits if hit.turn.id not in left_out][:limit]
 
     try:
         hits = space._read(work)
