@@ -24,9 +24,7 @@ def indexes() -> list[str]:
     engine = sqlalchemy.create_engine("sqlite://")
     metadata.create_all(engine)
     with engine.connect() as connection:
-        found = connection.exec_driver_sql(
-            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name <> 'call' ORDER BY name"
-        )  # only a gateway fills that one
+        found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
         return list(found.scalars())
 
 

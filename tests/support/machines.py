@@ -38,9 +38,9 @@ def machines(folder: Path) -> Iterator[Callable[..., Machine]]:
     """What makes machines in a folder; all are closed at the end."""
     opened: list[Store] = []
 
-    def make(name: str, store: Store | None = None) -> Machine:
+    def make(name: str, store: Store | None = None, *, space: str = "default") -> Machine:
         if store is None:
-            store = Store.open(folder / f"{name}.db", durability="normal")
+            store = Store.open(folder / f"{name}.db", durability="normal", space=space)
             opened.append(store)
         return Machine(store, folder / f"keys-{name}", name)
 

@@ -89,9 +89,13 @@ def list_calls_of_lane(connection: Connection, space: int, lane: bytes, before: 
     return [StoredCall(*row) for row in rows]
 
 
+# An id that was emptied stands at the beginning: it is damage, and is read to be named.
 PAGE = Query(
     "calls, a page",
-    f"SELECT {_COLUMNS}, seal FROM call WHERE space = :space AND id > :after ORDER BY id LIMIT :limit",
+    f"""
+    SELECT {_COLUMNS}, seal FROM call WHERE space = :space AND (id > :after OR (:after = '' AND id = ''))
+    ORDER BY id LIMIT :limit
+    """,
 )
 
 

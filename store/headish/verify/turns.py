@@ -17,7 +17,7 @@ from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.history.writing.proofs import copy_problems, derive_digest, derive_seal, record_problems, shadowed_key
 from headish.rows.counters import read_counter
-from headish.rows.elsewhere.arrivals import NEWER_THAN_LATEST
+from headish.rows.elsewhere.arrivals import NEWER_THAN_LATEST, SAID_BEFORE_LATEST
 from headish.rows.keys import turns_by_keys
 from headish.rows.threads.listings import LINKS_BETWEEN, LINKS_OF_NOTHING, ORPHANS, UNRECEIPTED, count_again, turns_page
 from headish.rows.turns import StoredTurn
@@ -200,6 +200,8 @@ def check_completeness(connection: Connection, space: int) -> list[Problem]:
     newer = connection.row(NEWER_THAN_LATEST, space=space, latest=counter.latest)
     if counter.latest > counter.seq or newer is not None:
         problems.append(Problem("space", f"its newest turn is {counter.latest}, and its last {counter.seq}"))
+    elif connection.row(SAID_BEFORE_LATEST, space=space, latest=counter.latest) is not None:
+        problems.append(Problem("space", f"its newest turn is {counter.latest}, which came from elsewhere"))
     for name in ("roots", "heads", "given_bytes"):
         kept, found = getattr(counter, name), getattr(counted, name)
         if kept != found:

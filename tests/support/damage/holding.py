@@ -9,7 +9,7 @@ from sqlalchemy import Table
 from support.damage.databases import Damaged, Refused, damage_done, problems_of
 from support.damage.reading import read_all
 from support.damage.rows import Damage, names_of
-from support.damage.verdicts import NOT_FILLED, READING, REFUSED, VERIFY, Listed, Seen, Verdict
+from support.damage.verdicts import READING, REFUSED, UNWRITTEN, VERIFY, Listed, Seen, Verdict
 
 READ = 1
 """How many damages of a kind are read after verify has found them: reading costs ten times as much."""
@@ -17,8 +17,8 @@ READ = 1
 
 def hold(damaged: Damaged, table: Table, attempts: Sequence[Damage], said: Verdict) -> list[Seen | None]:
     """Do each damage and hold what sees it to the verdict; returns what saw each that the database took."""
-    if said in NOT_FILLED:
-        assert not attempts, "fill makes such rows now: give them a verdict in the table"
+    if said == UNWRITTEN:
+        assert not attempts, "something writes it now: give it a verdict in the table"
         return []
     assert attempts
     read = spread(attempts, READ)

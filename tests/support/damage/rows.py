@@ -117,6 +117,12 @@ NAMES = {
     "object": ("object {kind} '{key}':", "object {kind}/{key}:"),
     "stream": ("stream {id}:",),
     "stream_chunk": ("stream {stream}:", "stream_chunk {stream}/"),
+    "arrival": ("arrival {first}", "space: ", "bookmark "),
+    "remote": ("remote {name}", "remote {name}:"),
+    "remote_bookmark": ("bookmark {device}/{name}", "remote_bookmark "),
+    "notice": ("erasure {id} of another store", "notice "),
+    "call": ("call {id}",),
+    "token": ("token {label}",),
     "search": ("search index", "search {space}:"),
 }
 VALUES = {"flip": _flipped, "null": lambda *_: [None], "type": _of_another_type}

@@ -6,11 +6,17 @@ Used by tests/corruption.
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from headish import Database, Store
+from headish.serve.recorder.recording import CallRecorder
 from headish.values.limits import INLINE_BYTES
 from support.growing import grow
+from support.machines import Machine, invite, machines, url_of
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, responses_answer, user
 
+DESK_SESSION, ROOM_SESSION = "097ac834-a2b4-4deb-b006-36a0772986b0", "1d03f1f6-5f0a-4a8e-9d6e-0c1c7b8a4b11"
 DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"
 
 
@@ -26,6 +32,11 @@ def fill(database: Database) -> None:
         database.spaces.limit(limited, turns=more, bytes=1000 * more)
     database.store("person").add_turn("private")
     database.spaces.erase("person", reason="asked for")
+    for space, session in (("default", DESK_SESSION), ("other", ROOM_SESSION)):
+        _record_calls(database.store(space), session)
+        for label, right in (("phone", "read"), ("tablet", "write")):
+            database.access_tokens.add(f"{label}-{space}", space=space, rights=[right], expires_seconds=1000)
+    _sync(database.store("default"), database.store("other"))
 
 
 def _converse(store: Store) -> None:
@@ -121,3 +132,56 @@ def _begin(store: Store) -> None:
     store.objects.put("state", "1", b"other")
     store.conversations.set("main", title="Begun", key="elsewhere/1")
     store.search("hello")
+
+
+def _record_calls(store: Store, session: str) -> None:
+    """Calls of a client that continues its list, one of another API, and one that said nothing that can be read."""
+    recorder = CallRecorder(lambda _space: store)
+    messages, headers = [user("Hi")], CLAUDE_CODE | {"x-claude-code-session-id": session}
+    for number in range(2):
+        answer = anthropic_answer("Hello", id=f"msg_{number}")
+        recorder.record(passed("anthropic", anthropic_body(messages, nonce=number), answer, headers=headers))
+        messages += [assistant("Hello"), user(f"And {number}?")]
+    recorder.record(passed("responses", {"model": "m", "input": "Hey"}, responses_answer(id="resp_9")))
+    recorder.record(passed("chat", b"no JSON", b"{}"))
+
+
+def _sync(store: Store, other: Store) -> None:
+    """Turns, names and titles of other machines, through a remote of one's own and plain ones, some erased there; and
+    those of a file."""
+    with TemporaryDirectory() as folder, machines(Path(folder)) as make:
+        here, desk, laptop, tower = make("here", store), make("desk"), make("laptop"), make("tower")
+        there, phone = make("there", other), make("phone", space="other")
+        box, disk = url_of(Path(folder) / "box"), url_of(Path(folder) / "disk")
+        desk.add(box)
+        for guest in (here, laptop):
+            invite(desk, guest, box)
+        for machine in (here, tower, there, phone):
+            with machine:
+                machine.store.remotes.add("disk", disk, device=machine.name, plain=True)
+        talks = ((desk, here, "box"), (laptop, here, "box"), (tower, here, "disk"), (phone, there, "disk"))
+        for machine, hearer, remote in talks:
+            _say_elsewhere(machine)
+            _exchange(remote, machine, hearer)
+        for machine, _, remote in talks:
+            machine.store.erase(f"{machine.name}-talk~1", reason="elsewhere")
+            _exchange(remote, machine)
+        _exchange("box", here)
+        _exchange("disk", here, there)
+        file = Path(folder) / "talk.hbundle"
+        phone.store.add_turn("said once more", bookmark="file-talk")
+        phone.store.bundles.create(str(file), ["file-talk"])
+        other.bundles.apply(str(file))
+
+
+def _say_elsewhere(machine: Machine) -> None:
+    name = f"{machine.name}-talk"
+    machine.store.add_turn(f"said at the {machine.name}", bookmark=name)
+    machine.store.add_turn("stays", continues=name)
+    machine.store.conversations.set(name, title=f"At the {machine.name}")
+
+
+def _exchange(remote: str, *among: Machine) -> None:
+    for machine in among:
+        with machine:
+            machine.store.remotes.exchange(remote)

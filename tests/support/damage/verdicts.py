@@ -40,14 +40,12 @@ REPLACED = Listed("what is said of a conversation replaces what was said before,
 RANDOM = Listed("it is random")
 CHOSEN = Listed("people set it, and nothing derives from it")
 PASSING = Listed("a stream is forgotten a day after its turn is stored, and carries no seal")
+AWAY = Listed("a seal names no space, because spaces are moved, and the row names nothing of its space")
+FORGOTTEN = Listed("it goes with the turns that it names, or with its remote, and nothing else names it")
+TOKEN = Listed("a token has no seal: whoever can write the table can make a token anyway")
 EMPTIED = Listed("it tells a search that is indexing what was erased meanwhile, and nothing derives from it")
 UNWRITTEN = Listed("nothing writes it yet")
 """A test fails once something does."""
-
-APART = Listed("each of its rows has a seal that `verify` derives again; the tests of calls and of remotes damage them")
-HELD = Listed("only the hash of a token is kept, without a seal: who can write the table can make a token anyway")
-NOT_FILLED = (UNWRITTEN, APART, HELD)
-"""What stands of these tables is damaged by tests of its own, or by none: ``fill`` makes no rows of them."""
 
 
 class Verdicts(NamedTuple):
@@ -61,10 +59,6 @@ class Verdicts(NamedTuple):
 
 SEALED = Verdicts()
 KEY = Verdicts(null=REFUSED)
-
-
-def _all(listed: Listed, *columns: str) -> dict[str, Verdicts]:
-    return dict.fromkeys(columns, Verdicts(listed, listed, listed, listed))
 
 
 COLUMNS: dict[str, dict[str, Verdicts]] = {
@@ -197,14 +191,39 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "number": Verdicts(null=REFUSED, swap=PASSING),
         "data": Verdicts(flip=PASSING, swap=PASSING),
     },
-    "arrival": _all(APART, "space", "first", "last", "remote", "by", "milliseconds", "seal"),
-    "remote": _all(APART, "space", "name", "url", "settings", "state", "milliseconds", "seal"),
-    "remote_bookmark": _all(APART, "space", "remote", "device", "name", "turn", "record", "milliseconds", "seal"),
-    "notice": _all(APART, "space", "id", "remote", "device", "receipt", "state", "milliseconds", "seal"),
-    "call": _all(
-        APART, "space", "id", "milliseconds", "client", "session", "lane", "tip", "answer", "response", "data", "seal"
-    ),
-    "token": _all(HELD, "space", "label", "hash", "rights", "milliseconds", "expires"),
+    "arrival": {
+        "space": KEY,
+        "first": KEY,
+        **dict.fromkeys(("last", "remote", "by", "milliseconds", "seal"), SEALED),
+    },
+    "remote": {
+        "space": Verdicts(flip=AWAY, null=REFUSED, swap=AWAY),
+        "name": KEY,
+        **dict.fromkeys(("url", "settings", "state", "milliseconds", "seal"), SEALED),
+    },
+    "remote_bookmark": {
+        "space": Verdicts(flip=AWAY, null=REFUSED, swap=AWAY),
+        **dict.fromkeys(("remote", "device", "name"), KEY),
+        **dict.fromkeys(("turn", "record", "milliseconds", "seal"), SEALED),
+    },
+    "notice": {
+        "space": Verdicts(flip=AWAY, null=REFUSED, swap=AWAY),
+        "id": KEY,
+        **dict.fromkeys(("remote", "device", "receipt", "state", "milliseconds", "seal"), SEALED),
+    },
+    "call": {
+        "space": KEY,
+        "id": KEY,
+        **dict.fromkeys(
+            ("milliseconds", "client", "session", "lane", "tip", "answer", "response", "data", "seal"), SEALED
+        ),
+    },
+    "token": {
+        "space": Verdicts(flip=TOKEN, null=REFUSED, swap=TOKEN),
+        "label": Verdicts(flip=TOKEN, null=REFUSED, swap=TOKEN),
+        **dict.fromkeys(("hash", "rights", "milliseconds"), Verdicts(flip=TOKEN, swap=TOKEN)),
+        "expires": Verdicts(flip=TOKEN, null=TOKEN, swap=TOKEN),
+    },
     "search": {
         "space": Verdicts(null=NUMBERED),
         "seq": SEALED,
@@ -228,12 +247,9 @@ ROWS: dict[str, Verdict] = {
     "object": GONE,
     "stream": PASSING,
     "stream_chunk": PASSING,
-    "arrival": APART,
-    "remote": APART,
-    "remote_bookmark": APART,
-    "notice": APART,
-    "call": APART,
-    "token": HELD,
+    "arrival": VERIFY,
+    "token": TOKEN,
+    **dict.fromkeys(("remote", "remote_bookmark", "notice", "call"), FORGOTTEN),
     "search": VERIFY,
 }
 """The verdicts on rows that are deleted."""

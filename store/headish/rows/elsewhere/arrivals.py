@@ -84,6 +84,16 @@ NEWER_THAN_LATEST = Query(
     f"SELECT t.id FROM turn AS t WHERE t.space = :space AND t.seq > :latest AND t.seq > {ARRIVED_UP_TO} LIMIT 1",
 )
 
+SAID_BEFORE_LATEST = Query(
+    "a turn that was said here before the newest one, where that came from elsewhere",
+    f"""
+    SELECT t.id FROM turn AS t WHERE t.space = :space AND t.seq < :latest AND t.seq > {ARRIVED_UP_TO} AND EXISTS (
+      SELECT NULL FROM arrival AS n WHERE n.space = :space AND n.first <= :latest AND n.last >= :latest
+    )
+    LIMIT 1
+    """,
+)
+
 ARRIVED_AMONG = Query(
     "arrivals that reach into a range of commit numbers",
     """

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from headish.content.hashes import seal_notice
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Row
 
 APPLIED, PENDING, IGNORED = "applied", "pending", "ignored"
 """What became of a notice here: what it lists was erased, and is when it arrives; somebody is to say so; nothing."""
@@ -24,11 +25,12 @@ class Notice(NamedTuple):
     seal: bytes
 
 
+# An id that was emptied stands at the beginning: it is damage, and is read to be named.
 NOTICES = Query(
     "erasures of other stores, a page",
     """
-    SELECT id, remote, device, receipt, state, milliseconds, seal FROM notice WHERE space = :space AND id > :after
-    ORDER BY id LIMIT :limit
+    SELECT id, remote, device, receipt, state, milliseconds, seal FROM notice
+    WHERE space = :space AND (id > :after OR (:after = '' AND id = '')) ORDER BY id LIMIT :limit
     """,
 )
 PAGE = 100
@@ -37,7 +39,9 @@ PAGE = 100
 def all_notices(connection: Connection, space: int) -> list[Notice]:
     """The erasures of other stores, by id. One statement for each hundred."""
     found: list[Notice] = []
-    while page := connection.rows(NOTICES, space=space, after=found[-1].id if found else "", limit=PAGE):
+    page: Sequence[Row] | None = None
+    while page is None or len(page) == PAGE:
+        page = connection.rows(NOTICES, space=space, after=found[-1].id if found else "", limit=PAGE)
         found += map(Notice._make, page)
     return found
 
