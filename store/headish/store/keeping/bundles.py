@@ -17,7 +17,7 @@ from headish.history.reading.find import find_place
 from headish.history.reading.handles import make_handles
 from headish.history.reading.order import arrange
 from headish.rows.conversations import find_first, find_records
-from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_at
@@ -35,7 +35,6 @@ from headish.syncing.bundling import (
 from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
 from headish.values.grammar import Headish, parse_headishes
-from headish.values.ids import TurnId
 from headish.values.places import Place
 from headish.values.results.sharing import Applied, BundleChecked, Bundled
 
@@ -76,8 +75,8 @@ class Bundles:
         with whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as file:
             sent = self._space._read(partial(_write, space=self._space._number, file=file, cursor=cursor, asked=parsed,
                                              progress=progress))  # fmt: skip
-            if sent.keys and not allow_secrets:
-                raise self._secrets(sent.keys)
+            if (sent.keys or sent.said) and not allow_secrets:
+                raise self._secrets(sent)
         return Bundled(target, sent.turns, sent.receipts, sent.names, sent.size_bytes, str(sent.end.cursor), sent.paths)
 
     @door(path=PATH)
@@ -95,17 +94,17 @@ class Bundles:
         target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
         with _opened(path) as file:
             reader = BundleReader(file, os.fspath(path))
-            applied = apply_bundle(target, reader, ArrivalOrigin(None, _by(path)), progress)
+            applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
         return applied
 
-    def _secrets(self, keys: Sequence[TurnId]) -> SecretsFound:
+    def _secrets(self, sent: SentBundle) -> SecretsFound:
         number = self._space._number
 
         def handles(connection: Connection) -> tuple[str, ...]:
-            return tuple(make_handles(connection, number, keys).values())
+            return tuple(make_handles(connection, number, sent.keys).values())
 
-        return SecretsFound(tuple(keys), self._space._read(handles))
+        return SecretsFound(sent.keys, self._space._read(handles), sent.said)
 
 
 @door(path=PATH)
