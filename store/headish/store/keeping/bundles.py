@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from headish.backups.places import whole_file
+from headish.backups.receipts import read_receipts
 from headish.bundles.records import SentName, SentRecord
 from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
@@ -32,11 +35,12 @@ from headish.syncing.bundling import (
     write_all,
     write_part,
 )
+from headish.syncing.rewriting import Rewriting
 from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.places import Place
-from headish.values.results.sharing import Applied, BundleChecked, Bundled
+from headish.values.results.sharing import Applied, BundleChecked, Bundled, BundleRewritten
 
 _OURS_ALONE = 0o600
 
@@ -115,6 +119,27 @@ def verify_bundle(path: str | os.PathLike[str]) -> BundleChecked:
     """
     with _opened(path) as file:
         return check_bundle(BundleReader(file, os.fspath(path)), os.fspath(path))
+
+
+@door(path=PATH, out=PATH, erasures=PATH)
+def rewrite_bundle(
+    path: str | os.PathLike[str], out: str | os.PathLike[str], erasures: str | os.PathLike[str]
+) -> BundleRewritten:
+    """Write a bundle again, without what was erased since. ``erasures`` is a file of receipts, as ``headish erasures
+    --export`` prints them. No store is needed, and nothing is overwritten.
+
+    A turn that a receipt lists with its seal loses its words; of a thread or branch that was erased, the names and
+    titles go, too. A bundle that was handed out before is not reached.
+    Cost: reads the bundle twice.
+    Raises: InvalidBundle; FileTaken; InvalidArgument for receipts that cannot be read, and a bundle of a log.
+    """
+    name, target = os.fspath(path), os.fspath(out)
+    rewriting = Rewriting(read_receipts(erasures))
+    with _opened(path) as file:
+        rewriting.look(BundleReader(file, name))
+    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as written:
+        done = rewriting.write(BundleReader(file, name), written)
+    return replace(done, path=target)
 
 
 def _by(path: str | os.PathLike[str]) -> bytes:

@@ -38,6 +38,18 @@ class BundleChecked(PlainResult, frozen=True):
     requires: tuple[TurnId, ...]
 
 
+class BundleRewritten(PlainResult, frozen=True):
+    """A bundle that was written again: how many turns, receipts and names are in it, and its size. ``erased`` turns
+    lost what they said."""
+
+    path: str
+    turns: int
+    erased: int
+    receipts: int
+    names: int
+    size_bytes: int
+
+
 class ArrivedName(PlainResult, frozen=True):
     """A name that arrived, the turn that it names there, and what became of it here: one of ``made``, ``moved``,
     ``same``, ``ahead``, ``diverged``, ``unknown``, ``refused`` and ``removed``. Of one that diverged: how many turns
