@@ -449,7 +449,7 @@ class TestEmitting:
             == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic, "
             "gemini, cohere, sharegpt, hf, openai-finetune, html, markdown, text"
         )
-        assert headish.fails("request", "--to", "nobody") == (
+        assert headish.refuses("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"
         )
 
