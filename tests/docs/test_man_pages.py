@@ -48,6 +48,7 @@ def test_man_shows_every_page_without_a_warning_and_all_options_of_it() -> None:
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is missing: install man-db and groff")
+@pytest.mark.slow
 def test_the_first_page_has_every_command_and_topic_as_it_is_typed() -> None:
     text = shown(DOCS / "man" / "headish.1").stdout
     assert [name for name in COMMANDS if f"headish-{name}(1)" not in text] == []
