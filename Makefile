@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs site aio fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs man site aio fix lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -38,6 +38,7 @@ help:
 	@echo "make site   the pages of docs/ as a site in build/site, every link checked"
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
+	@echo "make man    the man pages alone: then man ./docs/man/headish.1"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
 	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
@@ -130,6 +131,10 @@ aio: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/man_pages.py
+
+man: $(VENV)/.dev
+	$(BIN)/python docs/man_pages.py
 
 # The pages as a site: a link or an anchor that leads nowhere ends it. Nothing of it asks the network.
 site: .venv-site/.installed

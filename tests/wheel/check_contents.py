@@ -1,4 +1,4 @@
-"""The wheel holds the three packages, file for file, the licence, and nothing else."""
+"""The wheel holds the three packages, file for file, the man pages, the licence, and nothing else."""
 
 import sys
 import zipfile
@@ -13,6 +13,8 @@ def main(folder: str) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     about = {name for name in names if name.split("/")[0].endswith(".dist-info")}
     files = {name for root in ROOTS for name in files_of(REPOSITORY / root)}
+    data = "-".join(wheel.name.split("-")[:2]) + ".data/data/share/man/man1"
+    files |= {f"{data}/{name}" for name in files_of(REPOSITORY / "docs/man")}
     missing, strange = sorted(files - names), sorted(names - files - about)
     licence = [name for name in about if name.endswith("/LICENSE")]
     if missing or strange or not licence:

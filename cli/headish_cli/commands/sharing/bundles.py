@@ -9,7 +9,7 @@ import click
 
 from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.output import counted, one_line, print_json, read_cursor, say
 from headish_cli.printing.progress import counting_turns
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def create_command(
 
     Provider pointers, tools and keys never go into a bundle. Prints the cursor behind which the next bundle begins.
     """
+    since = read_cursor(since)
     with settings.open() as store, counting_turns("bundling") as told:
         done = store.bundles.create(
             file, list(headishes) or None, since=since, allow_secrets=allow_secrets, progress=told
