@@ -17,7 +17,7 @@ from headish import Store
 from support.chrome import driving
 from support.loopback import Loopback
 from support.serving import Served, serving
-from support.talks import Talk, fill
+from support.talks import Talk, fill, record_calls
 
 WATCH = """
 window.reports = [];
@@ -65,6 +65,7 @@ def looking_at(folder: Path) -> Iterator[Looking]:
         Store.open(folder / "talk.db") as store, Loopback() as model, driving(folder / "profile") as driver,
     ):  # fmt: skip
         talk = fill(store)
+        record_calls(store)
         store.pointers.set("milli", "anthropic/small", base_url=model.url, key_env="PATH")
         store.pointers.set_default("milli")
         with serving(folder / "talk.db", folder / "state") as served:

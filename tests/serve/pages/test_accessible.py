@@ -54,7 +54,8 @@ def views_of(looking: Looking) -> list[str]:
     """Every view, by its address."""
     t = looking.talk
     views = ["/", "/?q=greenhouse", "/?q=zeppelin", "/?archived=1", "/c/garden", "/c/plan", "/c/trip", "/c/number"]
-    views += ["/diff", "/new", "/keys", "/diff/garden..no", "/diff/garden..no?view=unified"]
+    views += ["/diff", "/diff/garden..no", "/diff/garden..no?view=unified", "/new", "/keys"]
+    views += ["/calls", "/calls?name=nobody"]
     views += [f"/t/{t.first}/change?name=garden", f"/t/{t.call}/explain", f"/erase/{t.first}", f"/t/{t.call}/whole"]
     views += ["/t/nobody", "/login"]
     return [looking.served.url + view for view in views]
