@@ -8,7 +8,7 @@ from typing import Any
 
 from headish.serve.api.openapi import answer_schema, document
 
-OPEN = {"Block", "MetaRecord"}
+OPEN = {"BlockRecord", "MetaRecord"}
 """These say themselves that they have more keys."""
 
 

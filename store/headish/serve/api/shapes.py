@@ -22,7 +22,7 @@ from headish.values.results.reports import Report, Stats
 from headish.values.turns import Bookmark
 
 
-class Block(TypedDict):
+class BlockRecord(TypedDict):
     """A content block: ``text``, ``thinking``, ``document``, ``tool_use``, ``tool_result``, ``provider`` … Each has
     more keys."""
 
@@ -51,7 +51,7 @@ class MetaRecord(TypedDict):
     app: NotRequired[dict[str, Any]]
 
 
-class TurnRecord(TypedDict):
+class PlainTurn(TypedDict):
     """A turn. ``erased`` is the number of the erasure that took what it said."""
 
     id: str
@@ -62,7 +62,7 @@ class TurnRecord(TypedDict):
     meta: MetaRecord
 
 
-class RecordedTurn(TurnRecord):
+class RecordedTurn(PlainTurn):
     """The turn of the last message; how many were new, and how many of the known ones were ``erased``."""
 
     added: int
@@ -73,7 +73,7 @@ class ThreadTurn(TypedDict):
 
     id: str
     role: str | None
-    content: list[Block]
+    content: list[BlockRecord]
     inherited: dict[str, Any]
     cache: bool | str
 
@@ -82,11 +82,11 @@ class WindowMessage(TypedDict):
     """A message of a context window."""
 
     role: str | None
-    content: list[Block]
+    content: list[BlockRecord]
     cache: NotRequired[bool | str]
 
 
-class Window(TypedDict):
+class WindowRecord(TypedDict):
     """A context window."""
 
     messages: list[WindowMessage]
@@ -98,7 +98,7 @@ class TreeRecord(TypedDict):
 
     id: str
     role: str | None
-    content: list[Block]
+    content: list[BlockRecord]
     attributes: NotRequired[Attributes]
     reply: NotRequired[dict[str, Any]]
     more: NotRequired[int]
@@ -119,7 +119,7 @@ class StretchRecord(TypedDict):
     head: str
 
 
-class HitRecord(TurnRecord):
+class HitRecord(PlainTurn):
     """A turn that a search found, and where; ``marks`` are ranges of characters of the snippet."""
 
     time: str
@@ -135,7 +135,7 @@ class HitRecord(TurnRecord):
 class SiblingTurns(TypedDict):
     """The versions of a turn; ``current`` is its own index among them."""
 
-    turns: list[TurnRecord]
+    turns: list[PlainTurn]
     current: int
 
 
@@ -257,7 +257,7 @@ class ObjectRecord(TypedDict):
 class EditedTurn(TypedDict):
     """What an edit did."""
 
-    turn: TurnRecord
+    turn: PlainTurn
     bookmark: str | None
     tip: str
     kept: int
@@ -268,21 +268,21 @@ _TURN_OR_NONE = ("find", "hide", "keep", "unhide", "original", "compact")
 _LISTS = ("children", "heads", "log", "turns", "add_turns", "bookmarks.undo", "streams.recover")
 _NOTHING = ("reindex", "bookmarks.remove", "objects.remove", "streams.drop", "tools.remove")
 ANSWERS: dict[str, Any] = {
-    **dict.fromkeys(_TURNS, TurnRecord),
-    **dict.fromkeys(_TURN_OR_NONE, TurnRecord | None),
-    **dict.fromkeys(_LISTS, list[TurnRecord]),
+    **dict.fromkeys(_TURNS, PlainTurn),
+    **dict.fromkeys(_TURN_OR_NONE, PlainTurn | None),
+    **dict.fromkeys(_LISTS, list[PlainTurn]),
     **dict.fromkeys(_NOTHING, None),
     **dict.fromkeys(("text", "render", "export", "position", "ask_title", "tools.set"), str),
     **dict.fromkeys(("streams.count", "erasures.count", "objects.put"), int),
     **dict.fromkeys(("options", "calls.body", "tools.list"), dict[str, Any]),
-    "blocks": list[Block],
-    "open_calls": list[Block],
+    "blocks": list[BlockRecord],
+    "open_calls": list[BlockRecord],
     "abbreviate": dict[str, str],
     "messages": list[Any] | dict[str, Any],
     "thread": list[ThreadTurn],
     "tree": list[TreeRecord],
     "stretch": StretchRecord,
-    "resolve": Window,
+    "resolve": WindowRecord,
     "search": list[HitRecord],
     "siblings": SiblingTurns,
     "versions": dict[str, tuple[int, int]],
