@@ -248,6 +248,6 @@ def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) ->
     return list(map(End._make, connection.rows(ENDS, space=space, chains=as_list(chains))))
 
 
-def as_list(values: Sequence[int | Place]) -> str:
+def as_list(values: Sequence[int | Place | Segment]) -> str:
     """Values as one parameter: JSON, which every database takes apart, however many they are."""
     return msgspec.json.encode(values).decode()
