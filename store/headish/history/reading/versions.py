@@ -182,7 +182,7 @@ def outgrown_by(turn: StoredTurn | Walked) -> TurnId | None:
 
 
 def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Which of some turns are halves. Cost: one statement for each ``LOOKED_UP`` turns."""
+    """Which of some turns are halves. Cost: one statement."""
     newer = superseding_some(connection, space, ids)
     return {half for each in newer if (half := outgrown_by(each)) is not None}
 
@@ -307,7 +307,7 @@ class _Families:
                     alike.setdefault((parents[each.place], *_kind(each)), []).append(each)
         for listed in alike.values():
             if any(each.id in turns for each in listed):
-                yield from self._join(listed)
+                yield from (self._join(each, listed[0].id) for each in listed)
 
     def _superseding(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
         """The turns that supersede one of these, and those that they supersede."""
@@ -315,19 +315,20 @@ class _Families:
         self.halves |= {half for each in newer if (half := outgrown_by(each)) is not None}
         named = {each.supersedes for each in turns.values() if each.supersedes is not None}
         older = turns_by_ids(self._connection, self._space, sorted(named - turns.keys()))
-        for each in newer:
-            yield from self._join([each], each.supersedes)
-        for turn_id, link in turns.items():
+        for turn in newer:
+            yield self._join(turn, turn.supersedes)
+        for link in turns.values():
+            if link.supersedes is None:
+                continue
             if link.supersedes in turns:
-                self._groups.join(turn_id, link.supersedes)
+                self._groups.join(link.id, link.supersedes)
             elif link.supersedes in older:
-                yield from self._join([older[link.supersedes]], turn_id)
+                yield self._join(older[link.supersedes], link.id)
 
-    def _join(self, turns: Sequence[StoredTurn], other: TurnId | None = None) -> Sequence[StoredTurn]:
-        for each in turns:
-            self._stored[each.id] = each
-            self._groups.join(each.id, turns[0].id if other is None else other)
-        return turns
+    def _join(self, turn: StoredTurn, other: TurnId | None) -> StoredTurn:
+        self._stored[turn.id] = turn
+        self._groups.join(turn.id, other or turn.id)
+        return turn
 
 
 def _link(turn: StoredTurn) -> VersionLink:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headish.database.query import Connection, Query
-from headish.rows.threads.places import LISTED, as_list
+from headish.rows.threads.places import LISTED, WANTED_SEGMENTS, as_list, on_each
 from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.places import Place, Segment
 
@@ -71,13 +71,7 @@ _AT_FORKS = f"""
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = continuing.chain AND t.pos = continuing.pos
 """
 AT_FORKS = Query(
-    "turns that continue the forks of some ranges, inside conversations",
-    sqlite=_AT_FORKS
-    % """SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
-      FROM json_each(:ranges)""",
-    postgresql=_AT_FORKS
-    % """SELECT CAST(value->>0 AS bigint), CAST(value->>1 AS bigint), CAST(value->>2 AS bigint)
-      FROM json_array_elements(CAST(:ranges AS json))""",
+    "turns that continue the forks of some ranges, inside conversations", **on_each(_AT_FORKS, WANTED_SEGMENTS)
 )
 
 
@@ -89,7 +83,7 @@ def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) 
     """
     found: dict[Place, list[StoredTurn]] = {}
     ranges = as_ranges(places)
-    for row in connection.rows(AT_FORKS, space=space, ranges=as_list(ranges)) if ranges else ():
+    for row in connection.rows(AT_FORKS, space=space, wanted=as_list(ranges)) if ranges else ():
         if row[2] is not None:
             found.setdefault(Place(row[0], row[1]), []).append(StoredTurn._make(row[2:]))
     return found
