@@ -13,8 +13,9 @@ import pytest
 from headish import Store
 from headish.errors import DatabaseLocked
 from headish.gateway.spool import CallBegin, CallEnd, ResponseHead, SpoolFrame, SpoolKind, SpoolWriter, begin, end, head
-from headish.serve.recorder.following import SpoolFollower, read_state
+from headish.serve.recorder.following import SpoolFollower
 from headish.serve.recorder.recording import CallRecorder
+from headish.serve.recorder.states import read_state
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
 
 PATIENCE_SECONDS = 120.0

@@ -16,6 +16,8 @@ from starlette.responses import HTMLResponse, Response
 
 from headish.renderings.marking import show_unseen
 from headish.serve.access.state import caller_of
+from headish.serve.access.themes import theme_of
+from headish.values.results.conversations import Conversation
 from headish.values.times import local_time
 from headish.version import __version__
 
@@ -34,16 +36,41 @@ class Links:
         given |= {"space": self._space} if self._space else {}
         return quote(path, safe="/:~^@.-_") + (f"?{urlencode(given)}" if given else "")
 
-    def thread(self, name: str | None, turn: str | None = None, **query: object) -> str:
+    def home(self) -> str:
+        """The list."""
+        return self("/")
+
+    def thread(self, name: str | None, turn: str | None = None) -> str:
         """The page of a bookmark, at a turn; without a bookmark that of the turn."""
-        if name is None:
-            return self(f"/t/{turn}", **query)
-        return self(f"/c/{name}", at=turn, **query)
+        return self(f"/t/{turn}") if name is None else self(f"/c/{name}", at=turn)
+
+    def conversation(self, found: Conversation) -> str:
+        """The page of a conversation of the list."""
+        return self.thread(found.name, None if found.name else found.turn)
+
+    def window(self, name: str | None, head: str, start: int) -> str:
+        """The page with the turns of a thread from a place on."""
+        return self(f"/t/{head}" if name is None else f"/c/{name}", start=start)
+
+    def turn(self, name: str | None, turn: str) -> str:
+        """A turn among those around it."""
+        return f"{self.thread(name, turn)}#t{turn}"
+
+    def whole(self, turn: str) -> str:
+        """The page with all of a turn that is too long for the others."""
+        return self(f"/t/{turn}/whole")
+
+    def raw(self, turn: str, number: int) -> str:
+        """The bytes of a document."""
+        return self(f"/raw/{turn}/{number}")
 
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """A page. It is drawn beside the loop: a long message takes its time, and others do not wait for it."""
-    known = {"may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", "")}
+    known = {
+        "may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", ""),
+        "theme": theme_of(request.scope), "here": str(request.url.replace(scheme="", netloc="")),
+    }  # fmt: skip
     page = await run_in_threadpool(fill, template, {**known, **values})
     return HTMLResponse(page, status)
 
@@ -70,7 +97,7 @@ def _environment() -> Environment:
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     environment.filters |= {"time": local_time, "since": since, "plain": plain, "amount": amount, "iso": _iso}
-    environment.globals |= {"version": __version__}
+    environment.globals |= {"version": __version__, "is_file": False, "theme": "system"}
     return environment
 
 

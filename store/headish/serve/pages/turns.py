@@ -23,8 +23,8 @@ PAGE_CHARACTERS = 160_000
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
 """How much of one text, of a folded one, and of one on a page that is full."""
 PROMPTS = ("system", "developer")
-SHOWN_INLINE = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""What a browser draws without running anything of it."""
+SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+"""What a browser draws without running anything of it, and how the names of such files end."""
 
 
 class ShownDocument(Struct, frozen=True):
@@ -128,8 +128,11 @@ def _documents(turn: TreeTurn) -> Iterator[ShownDocument]:
 def usage_of(turn: TreeTurn) -> str:
     """What an answer took, in words."""
     usage = turn.reply.get("usage")
-    if not isinstance(usage, Mapping):
-        return ""
+    return say_tokens(usage) if isinstance(usage, Mapping) else ""
+
+
+def say_tokens(usage: Mapping[str, object]) -> str:
+    """Tokens in words; those that were cached are among those that went in."""
     counts = [
         ("in", sum(_count(usage, key) for key in _READ)),
         ("of them cached", _count(usage, "cache_read_input_tokens")),
@@ -141,7 +144,7 @@ def usage_of(turn: TreeTurn) -> str:
 _READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def _count(usage: Mapping[object, object], key: str) -> int:
+def _count(usage: Mapping[str, object], key: str) -> int:
     count = usage.get(key)
     return count if isinstance(count, int) else 0
 

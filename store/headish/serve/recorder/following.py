@@ -16,13 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from headish.errors import DatabaseError, HeadishError, NotEntered, NotIsolated, RoleMissing, UnknownSpace
 from headish.gateway.running import ENDING_SIGNALS, SPOOL_FOLDER, STREAMS_SECONDS
 from headish.gateway.spool import SpooledCall, SpoolReader, is_written
 from headish.serve.processes.settings import RecorderSettings
 from headish.serve.recorder.recording import CallRecorder
+from headish.serve.recorder.states import STATE_FILE, RecorderState
 from headish.store.database import Database
 
 LOOK_SECONDS = 0.1
@@ -30,30 +30,8 @@ LOOK_SECONDS = 0.1
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
 """How long the recorder waits for a database that fails; each failure in a row doubles it."""
 TIDY_SECONDS = 3600.0
-STATE_FILE = "recorder.json"
-"""Where the recorder says how far it is, beside the spool."""
 _NEVER = (NotEntered, NotIsolated, RoleMissing, UnknownSpace)
 """What no waiting mends: the space of that call is not open to the recorder."""
-
-
-class RecorderState(Struct, frozen=True):
-    """How far the recorder is: how many calls it has stored since it began, how many it could not store, how many that
-    have ended wait, for how many milliseconds the first of them has, and what the database said last where it fails."""
-
-    at: int
-    stored: int
-    failed: int
-    waiting: int
-    lag_milliseconds: int
-    problem: str | None = None
-
-
-def read_state(folder: Path) -> RecorderState | None:
-    """How far the recorder of a folder is; None where there was none."""
-    try:
-        return msgspec.json.decode((folder / STATE_FILE).read_bytes(), type=RecorderState)
-    except (OSError, msgspec.MsgspecError):
-        return None
 
 
 class SpoolFollower:
