@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
-rollback_option = click.option("--accept-rollback", is_flag=True, help="Take a remote as it is that went back.")
+rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that went back.")
 
 
 @click.group("remote", cls=BriefGroup)
@@ -87,7 +87,7 @@ def remove_command(settings: GlobalOptions, name: str) -> None:
 @json_option
 @pass_settings
 def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_json: bool) -> None:
-    """Change what is chosen of the remote NAME.
+    """Change a setting of the remote NAME.
 
     \b
     key=FINGERPRINT             confirm a key that another machine printed
