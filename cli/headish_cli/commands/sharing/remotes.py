@@ -110,7 +110,7 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     key=FINGERPRINT             confirm a key that another machine printed
     names=PATTERN               the bookmarks that a pull may make here
     erasures=apply|ask|ignore   what an erasure on another device does here
-    trust=on|off                whether options from a remote without encryption act here
+    trust=on|off                whether options of a --plain remote act here
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
