@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import subprocess
 import sys
@@ -138,6 +139,25 @@ def test_what_was_spooled_when_the_gateway_was_killed_is_there(tmp_path: Path, u
         list(reader.read(is_over=True))
         assert (call.request, call.response, call.is_abandoned) == (b'{"asked": 1}', b"data: half\n\n", True)
         connection.close()
+
+
+def test_health_says_that_the_recorder_is_gone_and_that_it_is_back(tmp_path: Path, upstream: Upstream) -> None:
+    def wait_for(status: str) -> list[str]:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while (health := json.loads(server.ask("/healthz", None)[1]))["status"] != status:
+            assert time.monotonic() < until, (health, server.told())
+            time.sleep(0.01)
+        problems: list[str] = health["problems"]
+        return problems
+
+    upstream.script = lambda _: answer(b'{"ok": true}')
+    with served(tmp_path, upstream) as server:
+        assert wait_for("ok") == []
+        for _ in range(2):
+            server.kill("recorder")
+            assert wait_for("degraded") == ["the recorder does not run"]
+            assert server.ask(PATH)[0] == 200
+            assert wait_for("ok") == []
 
 
 def test_settings_that_do_not_go_together_are_refused_before_anything_listens(tmp_path: Path) -> None:

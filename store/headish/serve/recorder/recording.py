@@ -58,7 +58,7 @@ class CallRecorder:
         Cost: that of its new messages and of its answer.
         Raises: DatabaseError where the database fails: nothing is stored then.
         """
-        store = self._store_of(call.begin.space or self._space)
+        store = self._store_of(self.space_of(call))
         surface = find_surface(call.begin.method, call.begin.path)
         request, problem = self._read(surface, call)
         if surface is None or request is None:
@@ -69,6 +69,10 @@ class CallRecorder:
             return self._record_unread(store, call, error)
         except UNREADABLE as error:
             return self._record_unread(store, call, _unread_because(error))
+
+    def space_of(self, call: SpooledCall) -> str:
+        """The name of the space that a call is stored in."""
+        return call.begin.space or self._space
 
     def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
         if surface is None:
