@@ -26,6 +26,7 @@ from headish.gateway.spool import (
 )
 from headish.gateway.spool.state import read_state
 from headish.history.writing.calls import RecordedCall
+from headish.serve.recorder import following
 from headish.serve.recorder.following import SpoolFollower
 from headish.serve.recorder.recording import CallRecorder
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
@@ -143,7 +144,10 @@ class TestFollowing:
         assert [call.id for call in store.calls.list()] == [f"{2:025}"]
         assert told == [f"headish recorder: the call {1:025} cannot be stored: ZeroDivisionError"]
 
-    def test_a_space_that_takes_no_record_is_set_aside_and_the_others_go_on(self, store: Store, tmp_path: Path) -> None:
+    def test_a_space_that_takes_no_record_is_set_aside_and_the_others_go_on(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 600.0)
         told: list[str] = []
         ids = spool_for(tmp_path, ["ill", "well", "ill", "well"])
         failures: list[HeadishError] = [SpaceRestoring("/secret/history.db", "ill")]
@@ -176,7 +180,10 @@ class TestFollowing:
         assert state is not None
         assert (state.waiting, dict(state.aside), list((tmp_path / "spool").glob("*.spool"))) == (0, {}, [])
 
-    def test_a_call_that_the_database_refuses_stops_no_other_of_its_space(self, store: Store, tmp_path: Path) -> None:
+    def test_a_call_that_the_database_refuses_stops_no_other_of_its_space(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 600.0)
         errors = (CorruptTurn("0" * 25, "it does not decode"), DatabaseError("history.db", "it says something new"))
         for number, error in enumerate(errors):
             folder = tmp_path / str(number)
