@@ -215,7 +215,7 @@ class TestHowItEnds:
     def test_nobody_to_ask_is_told_before_anything_is_stored(self, headish: Command, server: Loopback) -> None:
         assert "no provider is named" in headish.fails("ask", "Hi")
         assert "no provider pointer is named 'gone'" in headish.fails("ask", "Hi", "-p", "gone")
-        assert "unknown provider 'nobody'" in headish.fails("ask", "Hi", "--to", "nobody")
+        assert "unknown provider 'nobody'" in headish.refuses("ask", "Hi", "--to", "nobody")
         assert "no number of seconds" in headish.misused("ask", "Hi", "-p", "milli", "--timeout", "1e300")
         assert headish("stats", "--json").json["turns"] == 0
 

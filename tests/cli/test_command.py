@@ -95,7 +95,7 @@ class TestExitCodes:
 
     def test_an_error_cannot_write_to_the_terminal(self, headish: Command) -> None:
         headish("add", "q")
-        assert "\x1b" not in headish.fails("get", "a\x1b[31mb")
+        assert "\x1b" not in headish.refuses("get", "a\x1b[31mb")
 
     @pytest.mark.slow
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device is always full here; run this on Linux")

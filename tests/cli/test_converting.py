@@ -73,7 +73,7 @@ class TestConvert:
         assert headish("convert", "-", "--from", "v0.1", "--to", "v0.1", *tokens, "--tight", stdin=text).out == text
 
     def test_a_format_that_nobody_knows_is_named(self, headish: Command, file: str) -> None:
-        told = headish.fails("convert", file, "--to", "docx")
+        told = headish.refuses("convert", file, "--to", "docx")
         assert told.startswith(
             "unknown format 'docx': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, json, chat, "
         )

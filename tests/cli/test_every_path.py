@@ -50,14 +50,15 @@ BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
     ("restore", "file"): ("restore", "@", "NEW"),
     ("restore", "target"): ("restore", "BACKUP", "@"),
     ("restore", "--erasures"): ("restore", "BACKUP", "NEW", "--erasures", "@"),
+    ("serve", "--export"): ("serve", "--export", "@"),
     ("tools set", "file"): ("tools", "set", "files", "@"),
 }
 """Each path of a command, and how the command is called with it (``@``)."""
-FOLDERS = {("export", "--output"), ("import", "files")}
+FOLDERS = {("export", "--output"), ("serve", "--export"), ("import", "files")}
 """Those that may be a folder."""
 WRITTEN = {
     ("headish", "--db"), ("export", "--report"), ("export", "--output"), ("import", "--report"),
-    ("restore", "target"), ("follow", "--cursor-file"),
+    ("serve", "--export"),    ("restore", "target"), ("follow", "--cursor-file"),
 }  # fmt: skip
 """Those that a link to nothing is no hindrance for."""
 

@@ -152,7 +152,7 @@ class TestUnknownNames:
         talked("bookmark", "rm", "bridges")
         assert talked.fails("log", "bridges~1").endswith("the bookmark was removed; bridges@{1} is where it was")
         talked("bookmark", "set", "bridges", "bridges@{1}")
-        assert "as in main@{1}" in talked.fails("log", "@{1}")
+        assert "as in main@{1}" in talked.refuses("log", "@{1}")
         assert talked.fails("log", "unlike") == "no turn is named 'unlike' in this space"
         talked("ptr", "set", "local", "openai/m")
         assert talked.fails("request", "bridges", "-p", "locla").endswith("did you mean 'local'?")

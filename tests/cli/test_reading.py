@@ -445,11 +445,11 @@ class TestEmitting:
 
     def test_unknown_formats_name_the_known_ones(self, headish: Command, grown: dict[str, str]) -> None:
         assert (
-            headish.fails("export", "--to", "pdf")
+            headish.refuses("export", "--to", "pdf")
             == "unknown format 'pdf': known are v0.1, 2.0, 2.2, harmony, rwkv, openchatml, chat, responses, anthropic, "
             "gemini, cohere, sharegpt, hf, openai-finetune, html, markdown, text"
         )
-        assert headish.fails("request", "--to", "nobody") == (
+        assert headish.refuses("request", "--to", "nobody") == (
             "unknown provider 'nobody': known are anthropic, openai, openai_responses, gemini, cohere, cerebras"
         )
 

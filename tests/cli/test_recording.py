@@ -35,7 +35,7 @@ class TestRecord:
     def test_what_is_no_list_is_refused_in_one_line(self, headish: Command) -> None:
         assert "is not JSON" in headish.fails("record", "-", stdin="x")
         assert "messages, input or contents" in headish.fails("record", "-", stdin='{"a": 1}')
-        assert "known are chat, responses" in headish.fails("record", "-", "--form", "x", stdin="[]")
+        assert "known are chat, responses" in headish.refuses("record", "-", "--form", "x", stdin="[]")
         assert "cannot carry reasoning" in headish.fails("export", self.recorded(headish), "--to", "cohere")
 
     def recorded(self, headish: Command) -> str:

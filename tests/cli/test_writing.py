@@ -142,10 +142,23 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("words", "reason"),
         [
-            (("-c", "nowhere"), "no turn is named 'nowhere' in this space"),
             (("-c", "a b"), "'a b' is not a headish"),
             (("-b", "a:b"), "'a:b' cannot be the name of a bookmark: it holds ':'"),
             (("--role", "king"), "unknown role 'king': use system, developer, user, assistant or tool"),
+        ],
+    )
+    def test_what_can_never_be_right_is_one_line_and_nothing_is_stored(
+        self, headish: Command, words: tuple[str, ...], reason: str
+    ) -> None:
+        headish("add", "q")
+        before = headish("stats", "--json").json
+        assert reason in headish.refuses("add", "text", *words)
+        assert headish("stats", "--json").json == before
+
+    @pytest.mark.parametrize(
+        ("words", "reason"),
+        [
+            (("-c", "nowhere"), "no turn is named 'nowhere' in this space"),
             (("--set", "a={"), "--set a cannot be kept: it is not JSON"),
             (("--set", "a=NaN"), "--set a cannot be kept"),
             (("--json-blocks",), "content cannot be kept: it is not JSON"),
@@ -197,7 +210,7 @@ class TestDoc:
         assert headish("resolve", "main").json["options"] == turn["options"] == {
             "params": {"top_k": 3}, "provider_ptr": "kilo", "servers": ["files"], "search": False, "tool_mode": "any",
         }  # fmt: skip
-        assert "unknown role 'king'" in headish.fails("doc", "-", "--role", "king", stdin=b"x")
+        assert "unknown role 'king'" in headish.refuses("doc", "-", "--role", "king", stdin=b"x")
 
     def test_a_text_is_shown_as_text(self, headish: Command) -> None:
         headish("doc", "-", "--name", "a.md", stdin="# Grüße")
@@ -255,7 +268,7 @@ class TestImport:
     def test_what_is_wrong_for_every_file_is_said_once(self, headish: Command, tmp_path: Path) -> None:
         for name in ("a.jsonl", "b.jsonl"):
             (tmp_path / name).write_text(json.dumps(TREE) + "\n")
-        told = headish.fails("import", str(tmp_path), "--from", "x")
+        told = headish.refuses("import", str(tmp_path), "--from", "x")
         assert told.startswith("unknown format 'x': known are chatgpt")
         assert "\n" not in told
         assert "--every goes with --watch" in headish.misused("import", str(tmp_path), "--every", "3")
@@ -266,4 +279,4 @@ class TestImport:
         assert done.code == 1
         assert "bad.jsonl, line 2: broken: " in done.err
         assert "it cannot be read" in headish.fails("import", str(tmp_path / "nowhere.jsonl"))
-        assert "unknown format 'x': known are chatgpt" in headish.fails("import", "-", "--from", "x", stdin="")
+        assert "unknown format 'x': known are chatgpt" in headish.refuses("import", "-", "--from", "x", stdin="")

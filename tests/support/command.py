@@ -40,8 +40,8 @@ class Done(NamedTuple):
 
 
 class Command:
-    """``headish`` on one database. Calling it expects success; ``fails`` expects one line, and that
-    the exit code says an error (``tests/cli/test_exit_codes.py`` says which)."""
+    """``headish`` on one database. Calling it expects success; ``fails`` expects one line and exit code 1, ``refuses``
+    one line and 2."""
 
     def __init__(self, target: str) -> None:
         self.target = target
@@ -60,8 +60,14 @@ class Command:
         return done
 
     def fails(self, *words: str, stdin: str | bytes | None = None) -> str:
+        return self._line(1, words, stdin)
+
+    def refuses(self, *words: str, stdin: str | bytes | None = None) -> str:
+        return self._line(2, words, stdin)
+
+    def _line(self, code: int, words: tuple[str, ...], stdin: str | bytes | None) -> str:
         done = self.run(*words, stdin=stdin)
-        assert done.code in (1, 2), done
+        assert done.code == code, done
         assert done.out == ""
         assert done.err.count("\n") == 1, done.err
         return done.err.removeprefix("headish: ").removesuffix("\n")

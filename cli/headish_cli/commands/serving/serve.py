@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headish_cli.commands.serving.running import print_variables
-from headish_cli.options import GlobalOptions, pass_settings
-from headish_cli.printing.output import Told, say
+from headish_cli.options import PLACE, GlobalOptions, pass_settings
+from headish_cli.printing.output import Told, counted, one_line, say, sentence
+
+if TYPE_CHECKING:
+    from headish.errors import HeadishError
+    from headish.serve.files.writing import WrittenPages
 
 PORTS = click.IntRange(0, 65535)
 
@@ -31,6 +35,9 @@ PORTS = click.IntRange(0, 65535)
               help="Pass what a page or an app of this origin sends.")  # fmt: skip
 @click.option("--env", "tool", metavar="TOOL",
               help="Print how TOOL is to be started to talk through the running gateway; serve nothing.")  # fmt: skip
+@click.option("--export", "folder", type=PLACE, metavar="FOLDER",
+              help="Write the pages as files into FOLDER, to be read without a server; serve nothing.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="With --export, replace what an earlier export wrote.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
               help="The address to listen on; any but loopback needs --behind-proxy.")  # fmt: skip
@@ -45,6 +52,8 @@ def serve_command(
     upstreams: tuple[str, ...],
     open_page: bool,
     tool: str | None,
+    folder: str | None,
+    overwrite: bool,
     host: str,
     behind_proxy: tuple[str, ...],
     **given: Any,
@@ -54,17 +63,26 @@ def serve_command(
     A program that lets its base URL be set talks to its own provider through the gateway, unchanged:
     http://127.0.0.1:8322/anthropic, /openai/v1, /gemini, /ollama, or /to/POINTER. Its conversations appear in
     'headish list'. Ctrl-C ends the server: calls that have begun get 30 seconds, and what passed is stored.
+
+    --export writes what the page shows as files: all conversations of the space, with system prompts, reasoning,
+    tool calls and hidden turns. They need no server and no script.
     """
     if tool is not None:
         print_variables(settings, tool)
         return
+    if overwrite and folder is None:
+        raise click.UsageError("--overwrite goes with --export")
     try:
+        from headish.serve.files.writing import write_pages
         from headish.serve.processes.settings import ServeSettings
         from headish.serve.processes.supervising import run_server
     except ImportError as error:
-        if error.name not in ("aiohttp", "h11", "multidict", "starlette", "uvicorn", "yarl"):
+        if error.name not in ("aiohttp", "h11", "jinja2", "multidict", "starlette", "uvicorn", "yarl"):
             raise
         raise Told("serving needs the extra: pip install 'headish[serve]'") from None
+    if folder is not None:
+        export_pages(settings, write_pages, folder, overwrite)
+        return
     if host not in ("127.0.0.1", "localhost", "::1", "[::1]") and not behind_proxy:
         raise click.UsageError(f"{host} can be reached from other machines: that needs --behind-proxy CIDR")
     if not settings.read_only:
@@ -82,6 +100,28 @@ def serve_command(
         done = run_server(serving, say=say, opened=opened if open_page else None)
     if not done:
         raise Told("a process of the server could not start; it says above why")
+
+
+def export_pages(
+    settings: GlobalOptions, write_pages: Callable[..., Coroutine[Any, Any, WrittenPages]], folder: str, overwrite: bool
+) -> None:
+    """Write the pages into a folder, and say which conversations are damaged."""
+    import asyncio
+
+    from headish.errors import FileTaken
+
+    def told(subject: str, error: HeadishError) -> None:
+        say(f"{one_line(subject, None)}: {sentence(error)}")
+
+    try:
+        done = asyncio.run(write_pages(settings.target, settings.space, folder, overwrite=overwrite, told=told))
+    except FileTaken as error:
+        raise Told(f"{error}; --overwrite replaces what an earlier export wrote") from None
+    same = f", {done.unchanged:,} unchanged" if done.unchanged else ""
+    index = one_line(f"{done.folder}/index.html", None)
+    say(f"{counted(done.files, 'file')} written{same}, for {counted(done.conversations, 'conversation')}: open {index}")
+    if done.refused:
+        raise Told(f"{counted(done.refused, 'conversation')} could not be exported")
 
 
 def _split(pair: str) -> tuple[str, str]:

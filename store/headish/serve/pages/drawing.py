@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from headish.renderings.marking import show_unseen
 from headish.serve.access.state import caller_of
+from headish.values.results.conversations import Conversation
 from headish.values.times import local_time
 from headish.version import __version__
 
@@ -34,11 +35,33 @@ class Links:
         given |= {"space": self._space} if self._space else {}
         return quote(path, safe="/:~^@.-_") + (f"?{urlencode(given)}" if given else "")
 
-    def thread(self, name: str | None, turn: str | None = None, **query: object) -> str:
+    def home(self) -> str:
+        """The list."""
+        return self("/")
+
+    def thread(self, name: str | None, turn: str | None = None) -> str:
         """The page of a bookmark, at a turn; without a bookmark that of the turn."""
-        if name is None:
-            return self(f"/t/{turn}", **query)
-        return self(f"/c/{name}", at=turn, **query)
+        return self(f"/t/{turn}") if name is None else self(f"/c/{name}", at=turn)
+
+    def conversation(self, found: Conversation) -> str:
+        """The page of a conversation of the list."""
+        return self.thread(found.name, None if found.name else found.turn)
+
+    def window(self, name: str | None, head: str, start: int) -> str:
+        """The page with the turns of a thread from a place on."""
+        return self(f"/t/{head}" if name is None else f"/c/{name}", start=start)
+
+    def turn(self, name: str | None, turn: str) -> str:
+        """A turn among those around it."""
+        return f"{self.thread(name, turn)}#t{turn}"
+
+    def whole(self, turn: str) -> str:
+        """The page with all of a turn that is too long for the others."""
+        return self(f"/t/{turn}/whole")
+
+    def raw(self, turn: str, number: int) -> str:
+        """The bytes of a document."""
+        return self(f"/raw/{turn}/{number}")
 
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
@@ -70,7 +93,7 @@ def _environment() -> Environment:
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     environment.filters |= {"time": local_time, "since": since, "plain": plain, "amount": amount, "iso": _iso}
-    environment.globals |= {"version": __version__}
+    environment.globals |= {"version": __version__, "is_file": False}
     return environment
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from headish.aio import AsyncStore
 from headish.renderings.marking import show_unseen
 from headish.serve.access.state import enter
-from headish.serve.pages.drawing import draw
+from headish.serve.pages.drawing import draw, links_of
 from headish.values.results.searches import Hit
 from headish.values.turns import Turn
 
@@ -44,8 +44,10 @@ async def show_list(request: Request) -> Response:
     page = await store.conversations.list(
         limit=LISTED, after=request.query_params.get("after"), archived=archived, **asked
     )
+    further = {"archived": "1" if archived else None, **asked}
+    older = links_of(request)("/", after=page.after, **further) if page.after else ""
     cursor = await store.position()
-    return await draw(request, "list.html", page=page, archived=archived, cursor=cursor, **shown)
+    return await draw(request, "list.html", page=page, older=older, archived=archived, cursor=cursor, **shown)
 
 
 async def find(store: AsyncStore, query: str, asked: dict[str, Any]) -> list[ShownHit]:

@@ -30,13 +30,18 @@ async def send_raw(request: Request) -> Response:
     """A document: the block of a number, or the turn itself where it is a document."""
     store = await enter(request, "read")
     data, media_type, name = await read_document(store, request.path_params["turn"], request.path_params["number"])
-    is_picture = media_type in SHOWN_INLINE and data.startswith(_BEGINNINGS[media_type])
-    kind = "inline" if is_picture else "attachment"
+    is_shown = is_picture(media_type, data)
+    kind = "inline" if is_shown else "attachment"
     headers = {
         "Content-Security-Policy": SANDBOX,
         "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name.replace('/', '_'), safe='')}",
     }
-    return Response(data, headers=headers, media_type=media_type if is_picture else "application/octet-stream")
+    return Response(data, headers=headers, media_type=media_type if is_shown else "application/octet-stream")
+
+
+def is_picture(media_type: str, data: bytes) -> bool:
+    """Whether bytes are the picture that they claim to be, of a kind that a browser shows."""
+    return media_type in SHOWN_INLINE and data.startswith(_BEGINNINGS[media_type])
 
 
 async def read_document(store: AsyncStore, headish: str, number: int) -> tuple[bytes, str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -103,30 +104,38 @@ async def show_version(request: Request) -> Response:
 async def _draw_thread(
     request: Request, store: AsyncStore, stretch: Stretch, name: str | None, at: str | None, cursor: str
 ) -> Response:
-    conversation = await _conversation(store, name or stretch.head)
-    handles = await store.abbreviate([turn.id for turn in stretch.turns])
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
-    pointers = await store.pointers.list() if stretch.start + len(stretch.turns) >= stretch.total else []
-    usage = await store.usage(stretch.head) if stretch.total <= COUNTED_TURNS else []
-    shown = show_turns(stretch, handles)
-    title = conversation.record.title if conversation else ""
+    turns = {turn.id for turn in stretch.turns}
+    is_end = stretch.start + len(stretch.turns) >= stretch.total
     return await draw(
-        request,
-        "thread.html",
-        title=plain(title or _first_words(stretch) or name or "A conversation", 120),
-        conversation=conversation,
-        name=name,
-        at=at,
-        head=stretch.head,
-        shown=shown,
-        window=Window(stretch.start, stretch.start + len(stretch.turns), stretch.total),
-        rail=draw_rail(tree, {turn.id for turn in stretch.turns}),
-        usage=usage[0] if usage else None,
-        pointers=pointers,
-        default=await store.pointers.default(),
-        answers=hub_of(request).answers_to(store.space, {turn.id for turn in stretch.turns}),
-        cursor=cursor,
-    )
+        request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
+        pointers=await store.pointers.list() if is_end else [], default=await store.pointers.default(),
+        answers=hub_of(request).answers_to(store.space, turns), **await read_about(store, stretch, name),
+        **await read_window(store, stretch),
+    )  # fmt: skip
+
+
+async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> dict[str, Any]:
+    """What ``thread.html`` says of a thread as a whole."""
+    conversation = await _conversation(store, name or stretch.head)
+    usage = await store.usage(stretch.head) if stretch.total <= COUNTED_TURNS else []
+    title = conversation.record.title if conversation else ""
+    return {
+        "title": plain(title or _first_words(stretch) or name or "A conversation", 120),
+        "conversation": conversation,
+        "name": name,
+        "head": stretch.head,
+        "usage": usage[0] if usage else None,
+    }
+
+
+async def read_window(store: AsyncStore, stretch: Stretch) -> dict[str, Any]:
+    """What it shows of a stretch."""
+    handles = await store.abbreviate([turn.id for turn in stretch.turns])
+    return {
+        "shown": await run_in_threadpool(show_turns, stretch, handles),
+        "window": Window(stretch.start, stretch.start + len(stretch.turns), stretch.total),
+    }
 
 
 def _first_words(stretch: Stretch) -> str:

@@ -23,8 +23,8 @@ PAGE_CHARACTERS = 160_000
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
 """How much of one text, of a folded one, and of one on a page that is full."""
 PROMPTS = ("system", "developer")
-SHOWN_INLINE = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""What a browser draws without running anything of it."""
+SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+"""What a browser draws without running anything of it, and how the names of such files end."""
 
 
 class ShownDocument(Struct, frozen=True):

@@ -128,7 +128,7 @@ def export_folder(
         path = os.path.join(base, file_name(each.subject, each.title, ending_of(format)))
         if each.text:
             try:
-                done = done.plus(written=_write(path, each.text.encode(), overwrite))
+                done = done.plus(written=write_file(path, each.text.encode(), overwrite))
             except FileTaken as error:
                 each = each.refuse(error)
         done = done.plus(refused=each.refused is not None, notes=len(each.notes))
@@ -223,7 +223,7 @@ def _text(space: Space, headish: str, format: str, settings: dict[str, Any]) -> 
     return as_line(json.loads(text)) if format in JSON else text
 
 
-def _write(path: str, data: bytes, overwrite: bool) -> bool:
+def write_file(path: str, data: bytes, overwrite: bool) -> bool:
     """Whether the file was written: one that holds these bytes is left as it is.
 
     Raises: FileTaken, DatabaseUnavailable.

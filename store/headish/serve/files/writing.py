@@ -1,0 +1,185 @@
+"""Write the list of conversations and each thread as files, a window at a time: memory holds the turns of one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from headish.aio import AsyncDatabase, AsyncStore
+from headish.errors import CorruptTurn, DatabaseUnavailable, FileTaken, HeadishError, InvalidArgument
+from headish.serve.files.links import FileLinks, folder_of, list_file, window_file
+from headish.serve.pages.drawing import ASSETS, fill
+from headish.serve.pages.raw import is_picture, read_document
+from headish.serve.pages.threads import read_about, read_window
+from headish.serve.pages.turns import SHOWN_INLINE, WINDOW_TURNS, ShownTurn, show_turns
+from headish.store.keeping.export_all import write_file
+from headish.values.ids import TurnId
+from headish.values.results.conversations import Entry, Page
+
+LISTED = 50
+"""How many conversations a page of the list has."""
+_UP = "../../"
+"""From the folder of a conversation to that of all files."""
+
+
+class WrittenPages(Struct, frozen=True):
+    """What was written: ``folder``, and how many files of how many conversations; ``unchanged`` files held the same
+    before, ``refused`` conversations are damaged."""
+
+    folder: str
+    files: int
+    unchanged: int
+    conversations: int
+    refused: int
+
+
+async def write_pages(
+    target: str, space: str, folder: str | os.PathLike[str], *, overwrite: bool = False,
+    told: Callable[[str, HeadishError], None] | None = None,
+) -> WrittenPages:  # fmt: skip
+    """Write all conversations of a space, archived ones too, as pages that a browser reads from the disk.
+
+    The pages are those of ``headish serve``: system prompts, reasoning, calls and hidden turns stand in them. Each
+    thread stands alone, without the branches beside it (rule R26, a page holds the named thread alone). Of documents
+    there are the pictures that a browser shows. No script runs, nothing is loaded from elsewhere. A conversation that
+    is damaged is listed without a page, ``told`` hears why, and the others follow.
+    Order: of the list; conversations that move meanwhile come last, each once.
+    Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation.
+    Raises: FileTaken where the folder holds something and ``overwrite`` is not set: files of the same name with other
+    bytes are replaced then, and all other files stay. DatabaseUnavailable where it cannot be written.
+    """
+    base = Path(os.path.abspath(os.path.expanduser(os.fspath(folder))))
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        if not overwrite and any(base.iterdir()):
+            raise FileTaken(str(base))
+    except OSError as error:
+        raise DatabaseUnavailable(str(base), f"it cannot be written ({error.strerror})") from error
+    async with AsyncDatabase.open(target, read_only=True) as database:
+        store = await database.store(space, create=False)
+        writing = _Writing(store, base, overwrite, told or (lambda subject, error: None))
+        return await writing.write()
+
+
+class _Writing:
+    """One run: where to, and what was written so far."""
+
+    def __init__(
+        self, store: AsyncStore, base: Path, overwrite: bool, told: Callable[[str, HeadishError], None]
+    ) -> None:
+        self._store, self._base, self._overwrite, self._told = store, base, overwrite, told
+        self._files = self._unchanged = self._refused = 0
+        style = (ASSETS / "page.css").read_text("utf-8")
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        self._known = {
+            "is_file": True,
+            "style": Markup(style),  # noqa: S704 - it is our own
+            # A disk has no origin that 'self' could name: pictures are allowed from files.
+            "policy": f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' file:; base-uri 'none'; "
+            "form-action 'none'",
+            "may": {"write": False, "erase": False},
+            "space": "",
+        }
+
+    async def write(self) -> WrittenPages:
+        seen: set[str] = set()
+        listed: list[Entry] = []
+        refused: set[str] = set()
+        number = 1
+        async for entry in self._entries(seen):
+            if len(listed) == LISTED:
+                self._write_list(number, listed, refused, list_file(number + 1))
+                listed, refused, number = [], set(), number + 1
+            listed.append(entry)
+            try:
+                await self._write_thread(entry)
+            except CorruptTurn as error:
+                refused.add(entry.conversation.subject)
+                self._told(entry.conversation.subject, error)
+                self._refused += 1
+        self._write_list(number, listed, refused, "")
+        return WrittenPages(str(self._base), self._files, self._unchanged, len(seen), self._refused)
+
+    async def _entries(self, seen: set[str]) -> AsyncIterator[Entry]:
+        """Every conversation once. A list by recency loses what moves to its front meanwhile: it is read until nothing
+        new is in it."""
+        found = True
+        while found:
+            found, after, is_first = False, None, True
+            while is_first or after is not None:
+                is_first = False
+                page = await self._store.conversations.list(limit=LISTED, after=after, archived=None)
+                after = page.after
+                for entry in page.entries:
+                    if entry.conversation.subject not in seen:
+                        seen.add(entry.conversation.subject)
+                        found = True
+                        yield entry
+
+    def _write_list(self, number: int, listed: list[Entry], refused: set[str], older: str) -> None:
+        page = Page(tuple(listed), None)
+        self._put(list_file(number), "list.html", page=page, refused=refused, older=older, archived=False, asked={},
+                  link=FileLinks())  # fmt: skip
+
+    async def _write_thread(self, entry: Entry) -> None:
+        """The windows of a thread, from its beginning."""
+        found = entry.conversation
+        folder, start, total = folder_of(found.subject), 0, 1
+        about: dict[str, Any] = {}
+        while start < total:
+            # By the turn, so that every window is of one thread, even if the name moves.
+            stretch = await self._store.stretch(found.turn, start=start, limit=WINDOW_TURNS, faces=True)
+            total = stretch.total
+            about = about or await read_about(self._store, stretch, found.name)
+            shown = await read_window(self._store, stretch)
+            pictures = await self._write_pictures(folder, shown["shown"])
+            at = window_file(start, total)
+            given = {**about, **shown, "rail": None, "answers": (), "pointers": ()}
+            self._put(f"{folder}/{at}", "thread.html", link=FileLinks(_UP, total, "", pictures), **given)
+            for turn in dict.fromkeys(each.id for each in shown["shown"] if each.is_cut):
+                await self._write_whole(folder, turn, at)
+            start += WINDOW_TURNS
+
+    async def _write_whole(self, folder: str, turn: TurnId, at: str) -> None:
+        stretch = await self._store.stretch(turn, limit=1, faces=True)
+        handles = await self._store.abbreviate([turn])
+        self._put(f"{folder}/{turn}.html", "whole.html", turn=stretch.turns[0],
+                  shown=show_turns(stretch, handles, whole=True), link=FileLinks(_UP, at=at))  # fmt: skip
+
+    async def _write_pictures(self, folder: str, shown: list[ShownTurn]) -> dict[tuple[str, int], str]:
+        """The files of the pictures of some turns. What only claims to be one is none."""
+        written: dict[tuple[str, int], str] = {}
+        for turn in shown:
+            for document in turn.documents:
+                if not document.is_picture:
+                    continue
+                try:
+                    data, media_type, _ = await read_document(self._store, turn.id, document.number)
+                except InvalidArgument:  # its bytes are elsewhere, or are none
+                    continue
+                if is_picture(media_type, data):
+                    file = f"{turn.id}-{document.number}.{SHOWN_INLINE[media_type]}"
+                    self._write(f"{folder}/{file}", data)
+                    written[turn.id, document.number] = file
+        return written
+
+    def _put(self, file: str, template: str, **values: Any) -> None:
+        self._write(file, fill(template, {**self._known, **values}).encode())
+
+    def _write(self, file: str, data: bytes) -> None:
+        path = self._base / file
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DatabaseUnavailable(str(path.parent), f"it cannot be written ({error.strerror})") from error
+        if write_file(str(path), data, self._overwrite):
+            self._files += 1
+        else:
+            self._unchanged += 1
