@@ -12,7 +12,7 @@ import pytest
 
 from headish import Database, Store
 from headish.serve.access import watching
-from headish.serve.access.watching import EventStream
+from headish.serve.access.watching import WatchedStream
 from headish.serve.pages.hub import LOST, WAITING_LIMIT, Hub
 from support.serving import serving
 
@@ -95,7 +95,7 @@ def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
 
     async def run() -> None:
         async with asyncio.timeout(60):
-            await EventStream({"type": "http"}, send, admitted).run(application, send)
+            await WatchedStream({"type": "http"}, send, admitted).run(application, send)
 
     asyncio.run(run())
     assert len(sent) == 4, "nothing more is said to whoever does not read"

@@ -17,7 +17,7 @@ from headish.serve.access.callers import Caller, by_login, by_proxy, by_token
 from headish.serve.access.logins import Logins
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
-from headish.serve.access.watching import EventStream
+from headish.serve.access.watching import WatchedStream
 from headish.values.access.hosts import is_from, may_change, values_of
 from headish.values.access.tokens import Token
 from headish.values.access.trying import WrongTries
@@ -52,7 +52,7 @@ class Admission:
         async def is_admitted(scope: Scope) -> bool:
             return await self._caller(scope) == caller
 
-        await EventStream(scope, send, is_admitted).run(self._app, receive)
+        await WatchedStream(scope, send, is_admitted).run(self._app, receive)
 
     async def _caller(self, scope: Scope) -> Caller | None:
         """A token goes before the rest: whoever shows one means it, wrong or right."""

@@ -25,7 +25,7 @@ EVENTS = b"text/event-stream"
 IsAdmitted: TypeAlias = Callable[[Scope], Awaitable[bool]]
 
 
-class EventStream:
+class WatchedStream:
     """The answer to one request: passed on as it is and, if it is a stream of events, watched until it ends."""
 
     def __init__(self, scope: Scope, send: Send, is_admitted: IsAdmitted) -> None:

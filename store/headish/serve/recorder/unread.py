@@ -22,7 +22,7 @@ COUNTED_BYTES = 1024
 _READ_AT_ONCE = 16
 
 
-class _Kept(NamedTuple):
+class _UnreadBody(NamedTuple):
     key: str
     size: int
     at: float
@@ -33,7 +33,7 @@ class _Bodies:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: deque[_Kept] = deque()
+        self._kept: deque[_UnreadBody] = deque()
         self._size = 0
         after: str | None = None
         while found := store.objects.list(UNREAD, after=after, limit=_READ_AT_ONCE):  # keys are in the order of time
@@ -57,7 +57,7 @@ class _Bodies:
         return removed
 
     def _add(self, key: str, size: int, at: float) -> None:
-        kept = _Kept(key, max(size, COUNTED_BYTES), at)
+        kept = _UnreadBody(key, max(size, COUNTED_BYTES), at)
         self._kept.append(kept)
         self._size += kept.size
 
