@@ -25,7 +25,7 @@ from headish.gateway.passing.proxy import Proxy, now, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.recording.spooling import Spooler
 from headish.gateway.spool import SpoolWriter
-from headish.gateway.spool.state import find_problems
+from headish.gateway.spool.state import SPOOL_FOLDER, find_problems
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
 from headish.values.access.hosts import LOOPBACK_NETWORKS, known_hosts
 
@@ -41,8 +41,6 @@ HEAD_SECONDS = 10.0
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
-
-SPOOL_FOLDER = "spool"
 
 
 class GatewaySettings(Struct, frozen=True):

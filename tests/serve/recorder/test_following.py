@@ -29,7 +29,10 @@ from headish.history.writing.calls import RecordedCall
 from headish.serve.recorder import following
 from headish.serve.recorder.following import SpoolFollower
 from headish.serve.recorder.recording import CallRecorder
+from headish.store.keeping.spooled import find_serve_folder
+from support.command import Command
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
+from support.places import FilePlace
 
 PATIENCE_SECONDS = 120.0
 
@@ -206,6 +209,24 @@ class TestFollowing:
             assert (state.stored, state.waiting, recorder.tried) == (3, 0, [*ids, ids[0]])
             for id in ids:
                 assert store.calls.get(id).id == id
+
+    def test_an_erasure_says_how_many_calls_it_does_not_reach(self, file_place: FilePlace) -> None:
+        store, folder = file_place.open(), find_serve_folder(file_place.path)
+        assert folder is not None
+        turn = store.add_turn("Hi", bookmark="main")
+        assert store.erase(turn.id, reason="asked", dry_run=True).found.spooled == 0
+        spool_for(folder, [store.space, store.space, "another", store.space])
+        recorder = Refusing(store, f"{2:025}", [DatabaseError("x", "y")])
+        SpoolFollower(recorder, folder, print).look()
+        assert (recorder.tried, len(store.calls.list())) == ([f"{number:025}" for number in (1, 2, 3, 4)], 3)
+        preview = store.erase(turn.id, reason="asked", dry_run=True)
+        assert (preview.found.spooled, preview.receipt) == (1, None), "two of three are stored"
+        done = store.erase(turn.id, reason="asked")
+        assert done.receipt is not None
+        assert (done.found.spooled, done.receipt.not_reached[-1]) == (1, "1 call still in the spool of 'headish serve'")
+        assert store.verify().problems == ()
+        told = Command(str(file_place.path)).run("erase", turn.id, "--dry-run")
+        assert "Not reached: 1 call still in the spool" in told.out + told.err
 
     @pytest.mark.slow
     def test_killed_again_and_again_it_stores_each_call_once(self, tmp_path: Path) -> None:

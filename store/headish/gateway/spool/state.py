@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from headish.values.forking import fcntl
 
+SPOOL_FOLDER = "spool"
+"""Where the spool is in the folder of a server."""
 STATE_FILE = "recorder.json"
 BEHIND_MILLISECONDS = 30_000
 """A recorder is behind when a call has waited so long."""
@@ -27,8 +29,8 @@ class RecorderState(Struct, frozen=True):
     It has ``stored`` so many calls since it began and could not store ``failed``. So many that have ended are
     ``waiting``, the first of them for ``lag_milliseconds``. ``aside`` are the spaces that take no calls now, each with
     the reason; ``refused`` counts the waiting calls that the database refuses while it takes others. ``problem`` is the
-    last reason, None while nothing waits for one. ``at`` is when it said so, in milliseconds since 1970. No path,
-    address or statement stands in it.
+    last reason, None while nothing waits for one. ``space`` is that of calls without a token. ``at`` is when it said
+    so, in milliseconds since 1970. No path, address or statement stands in it.
     """
 
     at: int
@@ -39,6 +41,7 @@ class RecorderState(Struct, frozen=True):
     problem: str | None = None
     aside: Mapping[str, str] = {}
     refused: int = 0
+    space: str = "default"
 
     def problems(self, now: int) -> list[str]:
         """What is wrong with a recorder that lives, in sentences."""

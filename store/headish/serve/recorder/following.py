@@ -37,9 +37,9 @@ from headish.errors import (
     UnknownDatabase,
     UnknownSpace,
 )
-from headish.gateway.running import ENDING_SIGNALS, SPOOL_FOLDER, STREAMS_SECONDS
+from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.gateway.spool import SpooledCall, SpoolReader, is_written
-from headish.gateway.spool.state import RecorderState, living, write_state
+from headish.gateway.spool.state import SPOOL_FOLDER, RecorderState, living, write_state
 from headish.serve.processes.settings import RecorderSettings
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.database import Database
@@ -160,6 +160,7 @@ class SpoolFollower:
             problem=reasons[-1] if reasons else None,
             aside=aside,
             refused=len(self._calls),
+            space=self._recorder.space,
         )
         told = self._told
         if told is not None and now - told.at < TOLD_MILLISECONDS and _is_same(told, state):

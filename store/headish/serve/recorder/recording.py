@@ -43,7 +43,7 @@ class CallRecorder:
     """
 
     def __init__(self, open_store: Callable[[str], Store], space: str = "default") -> None:
-        self._open_store, self._space = open_store, space
+        self._open_store, self.space = open_store, space
         self._unread = UnreadBodies()
         self._memories: OrderedDict[tuple[int, str], LaneMemory] = OrderedDict()
         self._remembered = 0
@@ -70,7 +70,7 @@ class CallRecorder:
 
     def space_of(self, call: SpooledCall) -> str:
         """The name of the space that a call is stored in."""
-        return call.begin.space or self._space
+        return call.begin.space or self.space
 
     def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
         if surface is None:
