@@ -1,7 +1,8 @@
 """Shell completion of names, handles, formats, providers, roles and spaces.
 
 A type here takes any text, as the plain type does; it only knows what a text may begin with. Where the database cannot
-be read, it offers nothing: no error may end up in the person's command line.
+be read, it offers nothing: no error may end up in the person's command line. Nor does a name that a shell would read as
+more than a word: bash inserts it as it is, and names also come from other machines.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 OFFERED = 50
 """So many names, and so many handles, are offered at the most."""
+SPECIAL = frozenset(" !\"#$&'()*,;<>?[\\]^`{|}~")
+"""What a shell, or the script that click writes for it, does not take as it is."""
 Offer = Callable[[click.Context, str], "Iterable[CompletionItem]"]
 
 
@@ -32,9 +35,14 @@ class Completed(click.types.StringParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
-            return list(self._offer(ctx, incomplete))
+            return [item for item in self._offer(ctx, incomplete) if is_a_word(item.value)]
         except Exception:  # whatever it is, the person is in the middle of a line
             return []
+
+
+def is_a_word(value: str) -> bool:
+    """Whether every shell takes it for one word, without quotes."""
+    return value.isprintable() and SPECIAL.isdisjoint(value)
 
 
 def settings_of(ctx: click.Context) -> GlobalOptions:
@@ -143,7 +151,7 @@ _BY_METAVAR = {
     "PROVIDER": Completed(_providers),
 }
 _BY_NAME = {
-    **dict.fromkeys(("headish", "continues", "first", "last", "expect", "after"), _HEADISH),
+    **dict.fromkeys(("headish", "continues", "first", "last", "expect"), _HEADISH),
     **dict.fromkeys(("bookmark", "old"), _NAME),
     "space": SPACE,
     "role": Completed(lambda _, incomplete: _matching(ROLES, incomplete)),

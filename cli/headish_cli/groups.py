@@ -14,6 +14,7 @@ import click
 
 from headish_cli.completing import SPACE, completed_type
 from headish_cli.printing.briefs import brief
+from headish_cli.topics import TOPICS
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Talk": ("ask", "chat", "retry", "reply", "recover", "batch", "ptr", "tools"),
@@ -26,7 +27,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Serve": ("serve", "run", "call", "token", "mcp"),
     "Share": ("remote", "sync", "push", "pull", "status", "bundle"),
     "Follow": ("follow", "position", "audit"),
-    "Begin": ("demo", "completion"),
+    "Begin": ("demo", "help", "completion"),
 }
 """The commands of each section of the help, in the order in which they are listed."""
 DAILY = (
@@ -91,6 +92,7 @@ class LazyGroup(click.Group):
         if ALL not in ctx.meta:
             formatter.write_paragraph()
             formatter.write_text(f"'headish --help --all' lists all {len(self.modules)} commands.")
+            formatter.write_text(f"'headish help TOPIC' explains {', '.join(TOPICS)}.")
 
 
 def with_common_options(command: click.Command) -> click.Command:

@@ -23,7 +23,7 @@ from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
 from headish_cli.printing.hints import hint, told_by_system
-from headish_cli.printing.output import Misspelled, Told, sentence
+from headish_cli.printing.output import Misspelled, Told, read_cursor, sentence
 
 COMMANDS = {
     "add": "commands.writing",
@@ -55,6 +55,7 @@ COMMANDS = {
     "gc": "commands.keeping.erase",
     "get": "commands.reading",
     "heads": "commands.finding.neighbours",
+    "help": "commands.helping",
     "hide": "commands.changing.overlays",
     "import": "commands.importing",
     "keep": "commands.changing.overlays",
@@ -265,22 +266,17 @@ def main(
 ) -> None:  # fmt: skip
     """Keep conversations with language models the way git keeps code.
 
-    A HEADISH names a turn: its id, the handle that lists show for it, a bookmark, or @ for the newest turn; behind it
-    ~n goes n turns back, ^n takes the n-th turn that it continues, main@{n} is where the bookmark was n moves ago, and
-    main@{yesterday} where it was then. Where a HEADISH is left out, it is @. --db, --space and --no-pager may stand
-    behind the command, too. Without a command, a terminal shows 'headish list'.
+    A HEADISH names a turn: a bookmark, a handle, an id, or @ for the newest turn, each with suffixes such as main~2.
+    Where it is left out, it is @. --db, --space and --no-pager may stand behind the command, too. Without a command,
+    a terminal shows 'headish list'.
 
-    \b
-    Exit codes: 0 done; 1 an error, or findings (verify, lint, db secure, a
-    broken file of an import, an answer that was cut off or does not follow
-    its schema); 2 a line that cannot be right, whatever the database holds;
-    130 Ctrl-C; 141 a closed pipe.
+    Exit codes: 0 done, 1 an error or findings, 2 a line that cannot be right, 130 Ctrl-C, 141 a closed pipe.
     """
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
     prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
     apart: Literal["required"] | None = "required" if isolation == "required" else None
-    ctx.obj = GlobalOptions(db, space, read_only, author or None, at_least, no_pager, ptr, prices, apart)
+    ctx.obj = GlobalOptions(db, space, read_only, author or None, read_cursor(at_least), no_pager, ptr, prices, apart)
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -17,10 +18,13 @@ from typing import Any
 import click
 import pytest
 
+import headish as library
+import headish_cli
 from headish import Store
 from headish.database.revisions import REVISION
 from headish.version import __version__
 from headish_cli.main import COMMANDS, main
+from headish_cli.topics import TOPICS
 from support.command import HEADISH, Command, start
 
 
@@ -212,6 +216,34 @@ class TestStart:
             help_text = headish(name, "--help").out
             assert help_text.startswith(f"Usage: headish {name} ")
         assert sorted(COMMANDS) == main.list_commands(main.make_context("headish", ["--db", "x", "log"]))
+
+    def test_help_shows_what_a_command_of_any_depth_shows_itself(self, headish: Command) -> None:
+        for words in ((), ("ask",), ("bundle",), ("bundle", "create"), ("help",)):
+            assert headish("help", *words).out == headish(*words, "--help").out, words
+
+    def test_help_of_a_topic_fits_a_terminal_of_80_columns_and_is_named_in_the_plain_help(
+        self, headish: Command
+    ) -> None:
+        plain = headish("--help").out
+        for name in TOPICS:
+            text = headish("help", name).out
+            assert name in plain
+            assert max(map(len, text.splitlines())) <= 80, name
+
+    def test_what_there_is_no_help_for_is_2_and_something_near_is_offered(self, headish: Command) -> None:
+        for words, told in (
+            (("tims",), "did you mean times?"), (("bundle", "crate"), "did you mean create?"),
+            (("ask", "x"), "no command or topic 'x'"), (("bundle", "times"), "no command or topic 'times'"),
+        ):  # fmt: skip
+            assert told in headish.misused("help", *words), words
+
+    def test_help_of_the_environment_has_every_variable_that_is_read(self, headish: Command) -> None:
+        roots = [Path(found.__file__ or "").parent for found in (library, headish_cli)]
+        sources = [path.read_text("utf-8") for root in roots for path in root.rglob("*.py")]
+        read = {name for source in sources for name in re.findall(r"[\"'`](HEADISH_[A-Z_]+)[\"'`]", source)}
+        told = set(re.findall(r"HEADISH_\w+", headish("help", "environment").out))
+        assert read - told == {"HEADISH_PROCESS"}, "that of the workers of `serve` alone is set by headish itself"
+        assert told <= {*read, "HEADISH_READ_ONLY"}
 
     def test_a_help_fits_a_terminal_of_80_columns_and_cuts_no_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COLUMNS", "80")

@@ -73,7 +73,7 @@ class TestFollow:
         assert [each.name for each in tmp_path.iterdir() if each.name.startswith("cursor")] == ["cursor"]
 
     def test_what_cannot_be_is_told_in_a_line(self, talked: Command, tmp_path: Path) -> None:
-        assert "a cursor is what follow or position gave" in talked.fails("follow", "--after", "x")
+        assert "a cursor is what follow or position gave" in talked.refuses("follow", "--after", "x")
         assert "contradict" in talked.misused("follow", "--after", "x", "--new")
         lost = talked("position").out.strip()[:-8] + "00000000"
         assert "is lost: other changes have its numbers now" in talked.fails("follow", "--after", lost)
@@ -116,7 +116,7 @@ class TestPosition:
     def test_a_read_waits_until_the_database_is_as_far(self, talked: Command) -> None:
         cursor = talked("position").out.strip()
         assert talked("--at-least", cursor, "get", "heights").out == "8849 m\n"
-        assert "a cursor is what" in talked.fails("--at-least", "x", "get", "heights")
+        assert "a cursor is what" in talked.refuses("--at-least", "x", "get", "heights")
 
 
 class TestAudit:

@@ -1,6 +1,6 @@
 """A real browser that a program drives: Chromium through chromedriver, where both are installed.
 
-Used by the tests of the page (tests/serve/pages) and by docs/page_pictures.py. It reaches loopback only.
+Used by the tests of the page (support/looking.py) and by docs/page_pictures.py. It reaches loopback only.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def driving(profile: Path) -> Iterator[Any]:
         driver.quit()
 
 
-def look(driver: Any, *, width: int, height: int = 900, dark: bool = False) -> None:
-    """Set the size of what is seen, and which theme the person prefers."""
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+def look(driver: Any, *, width: int, height: int = 900, zoom: int = 1, dark: bool = False) -> None:
+    """Set the size of what is seen, in pixels of the page, and which theme the person prefers."""
+    size = {"width": width, "height": height, "deviceScaleFactor": zoom, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = [
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},

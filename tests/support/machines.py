@@ -49,6 +49,10 @@ def machines(folder: Path) -> Iterator[Callable[..., Machine]]:
         store.close()
 
 
+Pair = tuple[Machine, Machine]
+"""The desk and the laptop, which it has invited."""
+
+
 def url_of(folder: Path) -> str:
     return folder.as_uri()
 
@@ -66,3 +70,20 @@ def invite(host: Machine, guest: Machine, url: str) -> None:
 def objects(folder: Path) -> dict[str, bytes]:
     """What lies in a folder, by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def put_back(folder: Path, wanted: dict[str, bytes]) -> None:
+    """Make a folder hold what it held once."""
+    for path in objects(folder):
+        (folder / path).unlink()
+    for path, data in wanted.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+
+def bundles(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.hb"))
+
+
+def state(store: Store) -> tuple[Any, ...]:
+    return {turn.id: turn.seal for turn in store.turns()}, dict(store.bookmarks)

@@ -9,8 +9,10 @@ from base64 import b64encode
 from typing import Any, NamedTuple
 
 from headish import Store
+from headish.serve.recorder.recording import CallRecorder
 from headish.values.ids import TurnId
 from support.hostile import PNG
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
 
 QUESTION = "I have a plot of 3 by 4 metres that gets sun from nine to two. A **greenhouse**, or not?"
 
@@ -58,3 +60,18 @@ def fill(store: Store) -> Talk:
     store.add_turn("Forget it.", continues="number")
     store.erase(erased, reason="asked to")
     return Talk(question, first, second, called, picture, erased)
+
+
+def record_calls(store: Store) -> None:
+    """Three requests of one session, the last of which rewrites a message; one that failed, one that is half there."""
+    recorder = CallRecorder(lambda _space: store)
+    messages = [user("Which train goes to Sintra?")]
+    for answer, question in (("The one at 09:11.", "And back?"), ("Every half hour until 23:59.", "On Sundays, too?")):
+        body = anthropic_body(messages)
+        recorder.record(passed("anthropic", body, anthropic_answer(answer), headers=CLAUDE_CODE))
+        messages = [*messages, assistant(answer), user(question)]
+    messages[2] = user("And back? (shortened)")
+    body = anthropic_body(messages)
+    recorder.record(passed("anthropic", body, anthropic_answer("Once an hour."), headers=CLAUDE_CODE))
+    recorder.record(passed("anthropic", anthropic_body([user("Hello")]), b'{"error": 1}', status=529))
+    recorder.record(passed("chat", b"{not JSON", outcome="unrecorded", status=None, path="/v1/<i>"))

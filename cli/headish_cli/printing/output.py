@@ -65,6 +65,22 @@ class Misspelled(Told):
     exit_code = 2
 
 
+def read_cursor(text: str | None) -> str | None:
+    """A cursor that has the form of one; whether the space still holds what lay there, the database says.
+
+    Raises: Misspelled.
+    """
+    if text is None:
+        return None
+    from headish.errors import InvalidArgument
+    from headish.feeds.cursors import parse_cursor
+
+    try:
+        return str(parse_cursor(text))
+    except InvalidArgument as error:
+        raise Misspelled(sentence(error)) from None
+
+
 class Stopped(Told):
     """Ctrl-C, and what there is to say about it."""
 

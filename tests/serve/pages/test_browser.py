@@ -1,119 +1,20 @@
-"""The page in a browser: read, search, write, live in two tabs, by keys alone, without script, and attacked.
-
-One server and one browser serve all tests of a process: a browser takes seconds to start.
-"""
+"""The page in a browser: read, search, write, live in two tabs, without script, and attacked."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from headish import Store
-from support.chrome import driving, look, needs_chromedriver, set_script
+from support.chrome import needs_chromedriver, set_script
 from support.hostile import documents, texts
+from support.looking import WATCH, Looking
 from support.loopback import Loopback, event_stream
-from support.loops import failing
 from support.providers.answers import anthropic_text
-from support.serving import Served, serving
-from support.talks import Talk, fill
 
-pytestmark = [pytest.mark.slow, needs_chromedriver]
-
-WATCH = """
-window.reports = [];
-document.addEventListener("securitypolicyviolation", (event) => {
-  window.reports.push(event.violatedDirective + " " + event.blockedURI);
-});
-"""
-AXE = """
-const done = arguments[arguments.length - 1];
-axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "best-practice"]}).then(
-  (found) => done(found.violations.map((each) => each.id + ": " + each.nodes.map((node) => node.html.slice(0, 120)))),
-  (error) => done([String(error)]));
-"""
-
-
-class Looking(NamedTuple):
-    """A browser that is logged in, and what it looks at."""
-
-    driver: Any
-    served: Served
-    store: Store
-    talk: Talk
-    model: Loopback
-
-    def open(self, path: str) -> None:
-        self.driver.get(self.served.url + path)
-
-    def find(self, selector: str) -> Any:
-        return self.driver.find_element("css selector", selector)
-
-    def text(self, selector: str) -> str:
-        """What an element says; empty without one, or while it is replaced."""
-        return str(self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
-
-    def until(self, seen: Callable[[], Any]) -> Any:
-        for _ in range(1200):
-            found = seen()
-            if found:
-                return found
-            time.sleep(0.05)
-        pytest.fail("it was not seen within a minute")
-
-    def reports(self) -> list[str]:
-        return list(self.driver.execute_script("return window.reports"))
-
-
-@pytest.fixture(scope="module")
-def looking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looking]:
-    folder = tmp_path_factory.mktemp("browser")
-    with (
-        Store.open(folder / "talk.db") as store, Loopback() as model, driving(folder / "profile") as driver,
-    ):  # fmt: skip
-        talk = fill(store)
-        store.pointers.set("milli", "anthropic/small", base_url=model.url, key_env="PATH")
-        store.pointers.set_default("milli")
-        with serving(folder / "talk.db", folder / "state") as served:
-            driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
-            driver.get(f"{served.url}/login?code={served.logins.make_code()}")
-            yield Looking(driver, served, store, talk, model)
-
-
-def test_axe_finds_nothing_on_any_view_in_both_themes_and_the_policy_is_kept(looking: Looking) -> None:
-    t = looking.talk
-    axe = files("axe_selenium_python").joinpath("node_modules/axe-core/axe.min.js").read_text("utf-8")
-    views = [
-        "/",
-        "/?q=greenhouse",
-        "/?q=zeppelin",
-        "/c/garden",
-        "/c/plan",
-        "/c/trip",
-        "/c/number",
-        "/diff",
-        "/new",
-        "/keys",
-    ]
-    views += [f"/t/{t.first}/change?name=garden", f"/t/{t.call}/explain", f"/erase/{t.first}", f"/t/{t.call}/whole"]
-    views += ["/diff/garden..no", "/diff/garden..no?view=unified"]
-
-    def check(path: str, width: int, dark: bool) -> None:
-        look(looking.driver, width=width, dark=dark)
-        looking.open(path)
-        looking.driver.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
-        looking.driver.execute_script(axe)
-        assert looking.driver.execute_async_script(AXE) == []
-        wide = looking.driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0, f"it is {wide} pixels too wide"
-        assert looking.reports() == []
-
-    assert failing([(path, 390, False) for path in views] + [(path, 1280, True) for path in views], check) == {}
-    looking.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+pytestmark = [pytest.mark.slow, needs_chromedriver, pytest.mark.xdist_group("browser")]
 
 
 def test_two_tabs_see_what_is_written_while_it_is_typed_in(looking: Looking) -> None:

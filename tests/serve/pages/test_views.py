@@ -227,6 +227,47 @@ def test_what_strangers_said_is_text_in_every_view(house: House) -> None:
     assert "‹U+001B›" in pages[0]
 
 
+def test_a_theme_is_chosen_without_a_script_and_remembered(house: House) -> None:
+    client = browser(house.served)
+    assert "data-theme" not in client.get("/c/garden").text
+    place = "/c/garden?start=0&x=%C3%A9"
+    assert f'name="to" value="{place.replace("&", "&amp;")}"' in client.get(place).text
+    chosen = client.get("/theme", params={"theme": "dark", "to": place})
+    assert (chosen.status_code, chosen.headers["location"]) == (303, place)
+    assert "HttpOnly; Max-Age=31536000; Path=/; SameSite=strict" in chosen.headers["set-cookie"]
+    for path in ("/", "/c/garden", "/t/nobody"):
+        page = client.get(path).text
+        assert '<html lang="en" data-theme="dark">' in page
+    assert 'value="dark" aria-pressed="true"' in client.get("/").text
+    for elsewhere in ("//evil.test/", "https://evil.test", "/\\evil.test", "evil", "", "/a\nb", "javascript:x"):
+        assert client.get("/theme", params={"theme": "system", "to": elsewhere}).headers["location"] == "/"
+    assert "data-theme" not in client.get("/").text
+    assert client.get("/theme", params={"theme": "<b>"}).status_code == 400
+    assert house.served.stranger().get("/theme", params={"theme": "dark"}).status_code == 401
+
+
+def test_what_is_wrong_is_said_on_a_page_of_the_same_style(house: House) -> None:
+    client = browser(house.served)
+    pages = {
+        "/t/nobody": (404, "There is nothing here", "nobody"),
+        "/nothing": (404, "There is nothing here", "Not Found"),
+        "/diff/garden": (400, "This does not work", "A..B"),
+        "/?space=other": (404, "There is nothing here", "other"),
+        "/login?code=wrong": (403, "This is not allowed", "five minutes"),
+    }
+    for path, (status, title, words) in pages.items():
+        answer = client.get(path)
+        assert answer.status_code == status, path
+        assert f"<title>{title} – headish</title>" in answer.text, path
+        assert answer.text.count("<h1>") == 1
+        assert words in answer.text, path
+        assert '<a href="/">All conversations</a>' in answer.text
+    outside = house.served.stranger(headers={"accept": "text/html"}).get("/")
+    assert outside.status_code == 401
+    assert "<h1>Log in first</h1>" in outside.text
+    assert "All conversations" not in outside.text
+
+
 class TestWriting:
     def test_say_asks_the_model_and_stores_both(self, house: House) -> None:
         house.model.answer(chunks=event_stream(anthropic_text("Take the early one.")))

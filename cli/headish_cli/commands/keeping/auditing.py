@@ -8,7 +8,7 @@ import click
 
 from headish_cli.commands.keeping.following import KINDS
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
-from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, read_cursor, say
 from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def audit_command(
     from headish.store.reading.audit import count_by_author
 
     first, last = read_time(since, "--since"), read_time(until, "--until")
+    after = read_cursor(after)
     with settings.open() as store:
         audited = store.audit(after=after, since=first, until=last, author=author, kinds=kinds or None)
         if count:

@@ -9,7 +9,7 @@ import click
 
 from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.output import counted, one_line, print_json, read_cursor, say
 from headish_cli.printing.progress import counting_turns
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ OUTCOMES = {
 
 @click.group("bundle", cls=BriefGroup)
 def bundle_command() -> None:
-    """Carry turns to another store in a file: create, verify, apply.
+    """Carry turns to another store in a file: create, verify, apply, rewrite.
 
     A bundle holds turns as they are, with their ids and times. The store that applies it proves each turn before it
     stores any, and changes nothing that it has.
@@ -47,6 +47,7 @@ def create_command(
 
     Provider pointers, tools and keys never go into a bundle. Prints the cursor behind which the next bundle begins.
     """
+    since = read_cursor(since)
     with settings.open() as store, counting_turns("bundling") as told:
         done = store.bundles.create(
             file, list(headishes) or None, since=since, allow_secrets=allow_secrets, progress=told
@@ -74,6 +75,25 @@ def verify_command(file: str, as_json: bool) -> None:
     say(f"{done.path}: {counted(done.turns, 'turn')}, {done.proven:,} proven, {counted(done.names, 'bookmark')}.")
     if done.requires:
         say(f"It continues {counted(len(done.requires), 'turn')} that must be there before: {done.requires[0]} …")
+
+
+@bundle_command.command("rewrite")
+@click.argument("file", type=PLACE)
+@click.argument("out", type=PLACE)
+@click.option("--erasures", metavar="RECEIPTS", type=PLACE, required=True, help="What 'erasures --export' printed.")
+@json_option
+def rewrite_command(file: str, out: str, erasures: str, as_json: bool) -> None:
+    """Write the bundle FILE to OUT without what was erased since. Takes no database.
+
+    A bundle that you have handed out stays as it is: hand OUT out in its place.
+    """
+    from headish import rewrite_bundle
+
+    done = rewrite_bundle(file, out, erasures)
+    if as_json:
+        print_json(done)
+        return
+    say(f"{done.path}: {counted(done.turns, 'turn')}, {done.erased:,} erased, {done.size_bytes:,} bytes.")
 
 
 @bundle_command.command("apply")

@@ -37,18 +37,20 @@ def remote_command() -> None:
 @click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]")
 @click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything.")
 @click.option("--passphrase", is_flag=True, help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE.")
+@click.option("--key", metavar="FINGERPRINT", help="Take no other key than the one that 'remote add' showed there.")
 @json_option
 @pass_settings
 def add_command(
-    settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, as_json: bool
-) -> None:
+    settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
     with settings.open(create=True) as store:
-        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase)
+        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
     if as_json:
         print_json(added)
         return
@@ -147,12 +149,18 @@ def invite_command(settings: GlobalOptions, name: str, recipient: str) -> None:
 def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secrets: bool) -> None:
     """Take DEVICE out of the remote NAME: a new key for all others, and the device's log removed.
 
-    Prints the command by which each other machine confirms the new key. What the device has read it has. Take its
-    access to the bucket or folder away, too.
+    Prints the command by which each other machine confirms the new key; a machine that this one has not invited is to
+    be invited again. What the device has read it has. Take its access to the bucket or folder away, too.
     """
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
+        stay = store.remotes.devices(name)
     if fingerprint:
+        for each in stay:
+            if not (each.own or each.invited):
+                say(
+                    f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"
+                )
         click.echo(f"headish remote set {name} key={fingerprint}")
 
 

@@ -319,10 +319,13 @@ class AsyncRemotes(Front["Remotes"]):
     """For asyncio: the remotes of a space: folders and buckets in which each store that syncs has a log of its own."""
 
     async def add(
-        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None
     ) -> RemotePlace:
         """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``)."""
-        return await self._finish(self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase)
+        return await self._finish(
+            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+        )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a

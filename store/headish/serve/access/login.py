@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from headish.serve.access.admitting import LOGIN_PATH
 from headish.serve.access.logins import SESSION_SECONDS
+from headish.serve.access.plain_pages import HOME_HTML, plain_page
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import state_of
@@ -31,10 +32,10 @@ async def log_in(request: Request) -> Response:
     if session is None:
         return _wrong(request)
     page = HTMLResponse(
-        '<!doctype html><meta charset=utf-8><title>headish</title><meta http-equiv=refresh content="0;url=/">'
-        '<p>You are logged in. <a href="/">Go on</a></p>',
+        plain_page("You are logged in", "This page goes on to your conversations.", further_html=HOME_HTML,
+                   head_html='<meta http-equiv="refresh" content="0;url=/">\n'),
         headers={"Cache-Control": "no-store"},
-    )
+    )  # fmt: skip
     is_secure = request.state.origin.startswith("https:")
     page.set_cookie(
         web.settings.cookie, session, max_age=SESSION_SECONDS, httponly=True, samesite="strict", secure=is_secure
@@ -57,7 +58,7 @@ async def log_out(request: Request) -> Response:
     """End the session."""
     web = state_of(request)
     web.logins.end(request.cookies.get(web.settings.cookie, ""))
-    page = HTMLResponse("<!doctype html><meta charset=utf-8><title>headish</title><p>You are logged out.</p>")
+    page = HTMLResponse(plain_page("You are logged out", "For a new address, start 'headish serve' again."))
     page.delete_cookie(web.settings.cookie, httponly=True, samesite="strict")
     return page
 

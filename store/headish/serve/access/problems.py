@@ -7,7 +7,6 @@ goes to the log, and the caller learns the class.
 from __future__ import annotations
 
 import logging
-from html import escape
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +18,8 @@ from starlette.types import Scope
 
 from headish import errors
 from headish.errors import HeadishError
+from headish.serve.access.plain_pages import HOME_HTML, plain_page
+from headish.serve.access.themes import theme_of
 from headish.values.access.wording import words_for_callers
 
 LOG = logging.getLogger("headish.serve")
@@ -50,7 +51,8 @@ def problem(
     """An answer that says what is wrong, as JSON or, to a browser that shows pages, as one."""
     title = HTTPStatus(status).phrase
     if _wants_page(scope):
-        page = f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{escape(detail)}</p>"
+        further_html = "" if status in _OUTSIDE else HOME_HTML
+        page = plain_page(_TITLES.get(status, title), detail, theme_of(scope), further_html=further_html)
         return HTMLResponse(page, status, headers)
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
     return Response(msgspec.json.encode(body), status, headers, PROBLEM)
@@ -62,6 +64,26 @@ def _wants_page(scope: Scope) -> bool:
     accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
     return b"text/html" in accepted
 
+
+_OUTSIDE = (401, 421)
+"""Where a link to the list would lead to the same answer."""
+_TITLES = {
+    400: "This does not work",
+    401: "Log in first",
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This address takes no such request",
+    409: "This is taken already",
+    410: "This is gone",
+    412: "Somebody was faster",
+    413: "This is too large",
+    421: "This address is not known here",
+    429: "Too many attempts",
+    500: "The server failed",
+    502: "The model's server failed",
+    503: "The database does not answer",
+}
+"""What a page is called that says what is wrong."""
 
 _STATUSES: dict[type, int] = {
     errors.InputError: 400,

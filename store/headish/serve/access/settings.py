@@ -31,6 +31,8 @@ class WebSettings(Struct, frozen=True):
     """The header in which the proxy names the user; believed from ``behind_proxy`` alone."""
     user_space: str = USER_SPACE
     """The space of a user."""
+    gateway: str | None = None
+    """Where the gateway beside it answers, from this machine; None without one."""
 
     def check(self) -> WebSettings:
         """Itself, if it may be served so.

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from headish.renderings.marking import show_unseen
 from headish.serve.access.state import caller_of
+from headish.serve.access.themes import theme_of
 from headish.values.results.conversations import Conversation
 from headish.values.times import local_time
 from headish.version import __version__
@@ -66,7 +67,10 @@ class Links:
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """A page. It is drawn beside the loop: a long message takes its time, and others do not wait for it."""
-    known = {"may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", "")}
+    known = {
+        "may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", ""),
+        "theme": theme_of(request.scope), "here": str(request.url.replace(scheme="", netloc="")),
+    }  # fmt: skip
     page = await run_in_threadpool(fill, template, {**known, **values})
     return HTMLResponse(page, status)
 
@@ -93,7 +97,7 @@ def _environment() -> Environment:
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     environment.filters |= {"time": local_time, "since": since, "plain": plain, "amount": amount, "iso": _iso}
-    environment.globals |= {"version": __version__, "is_file": False}
+    environment.globals |= {"version": __version__, "is_file": False, "theme": "system"}
     return environment
 
 

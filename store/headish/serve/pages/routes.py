@@ -16,6 +16,7 @@ from headish.serve.pages.erasing import show_erasure
 from headish.serve.pages.explaining import send_copy, show_explain
 from headish.serve.pages.listing import show_list
 from headish.serve.pages.live import show_live
+from headish.serve.pages.passed import show_calls
 from headish.serve.pages.raw import send_raw
 from headish.serve.pages.threads import show_change, show_conversation, show_turn, show_version, show_whole
 
@@ -36,6 +37,7 @@ def page_routes(settings: WebSettings) -> list[BaseRoute]:
     return [
         Route("/", show_list),
         Route("/new", show_new),
+        Route("/calls", show_calls),
         Route("/keys", show_keys),
         Route("/live", show_live),
         Route("/c/{name:path}", show_conversation),

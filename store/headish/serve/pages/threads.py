@@ -15,7 +15,7 @@ from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of, plain
 from headish.serve.pages.hub import hub_of
 from headish.serve.pages.rail import draw_rail
-from headish.serve.pages.turns import WINDOW_TURNS, show_turns
+from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
 from headish.values.results.conversations import Conversation
 from headish.values.results.threads import Stretch
 
@@ -126,6 +126,7 @@ async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> d
         "name": name,
         "head": stretch.head,
         "usage": usage[0] if usage else None,
+        "tokens": say_tokens(usage[0].usage.to_dict()) if usage else "",
     }
 
 

@@ -128,8 +128,11 @@ def _documents(turn: TreeTurn) -> Iterator[ShownDocument]:
 def usage_of(turn: TreeTurn) -> str:
     """What an answer took, in words."""
     usage = turn.reply.get("usage")
-    if not isinstance(usage, Mapping):
-        return ""
+    return say_tokens(usage) if isinstance(usage, Mapping) else ""
+
+
+def say_tokens(usage: Mapping[str, object]) -> str:
+    """Tokens in words; those that were cached are among those that went in."""
     counts = [
         ("in", sum(_count(usage, key) for key in _READ)),
         ("of them cached", _count(usage, "cache_read_input_tokens")),
@@ -141,7 +144,7 @@ def usage_of(turn: TreeTurn) -> str:
 _READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def _count(usage: Mapping[object, object], key: str) -> int:
+def _count(usage: Mapping[str, object], key: str) -> int:
     count = usage.get(key)
     return count if isinstance(count, int) else 0
 

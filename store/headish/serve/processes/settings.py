@@ -75,6 +75,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
             behind_proxy=self.behind_proxy,
             user_header=self.user_header,
             user_space=self.user_space,
+            gateway=f"http://{self.host}:{self.gateway_port}" if self.has_gateway else None,
         )
 
     @property

@@ -34,6 +34,7 @@ from headish.serve.access.logins import Logins
 from headish.serve.access.problems import answer_error
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import WebState
+from headish.serve.access.themes import theme_routes
 from headish.serve.access.token_book import TokenBook
 from headish.serve.api.routes import LARGE, api_routes
 from headish.serve.mcp.server import McpEndpoint
@@ -42,7 +43,7 @@ from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, api_routes, page_routes)
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, theme_routes, api_routes, page_routes)
 """Where the routes come from, in the order in which they are tried."""
 
 

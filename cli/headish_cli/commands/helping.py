@@ -1,0 +1,51 @@
+"""``help``: the help of a command, and what all commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import click
+
+from headish_cli.completing import Completed
+from headish_cli.printing.output import Misspelled
+from headish_cli.topics import TOPICS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+SUGGESTED = 3
+
+
+def _known(ctx: click.Context, words: Sequence[str]) -> list[str]:
+    """What may come behind these words."""
+    found: click.Command | None = ctx.find_root().command
+    for word in words:
+        found = found.get_command(ctx, word) if isinstance(found, click.Group) else None
+    commands = found.list_commands(ctx) if isinstance(found, click.Group) else []
+    return commands if words else [*commands, *TOPICS]
+
+
+def _offer(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
+    from click.shell_completion import CompletionItem  # late: only a shell asks for it
+
+    yield from (CompletionItem(each) for each in _known(ctx, ctx.params["words"]) if each.startswith(incomplete))
+
+
+@click.command("help", epilog=f"Topics: {', '.join(TOPICS)}.")
+@click.argument("words", metavar="[COMMAND|TOPIC]...", nargs=-1, type=Completed(_offer))
+def help_command(words: tuple[str, ...]) -> None:
+    """Show the help of a command, or of a shared topic."""
+    if len(words) == 1 and words[0] in TOPICS:
+        click.echo(TOPICS[words[0]], nl=False)
+        return
+    ctx = click.get_current_context().find_root()
+    for number, word in enumerate(words):
+        found = ctx.command.get_command(ctx, word) if isinstance(ctx.command, click.Group) else None
+        if found is None:
+            close = get_close_matches(word, _known(ctx, words[:number]), SUGGESTED)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise Misspelled(f"there is no command or topic {word!r}{hint}")
+        ctx = click.Context(found, info_name=word, parent=ctx)
+    click.echo(ctx.get_help())

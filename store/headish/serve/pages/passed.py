@@ -1,0 +1,119 @@
+"""``/calls``: what passed the gateway, whose, what it used, where its prefix broke; and what was not recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx2 as httpx
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headish.aio import AsyncStore
+from headish.errors import InputError
+from headish.gateway.spool.state import read_state
+from headish.serve.access.state import enter, state_of
+from headish.serve.pages.drawing import draw, links_of
+from headish.serve.pages.turns import say_tokens
+from headish.values.ids import TurnId
+from headish.values.results.calls import PassedCall, PrefixBreak
+
+LISTED = 50
+HEALTH_SECONDS = 1.0
+"""How long the page waits for the gateway to say how it is."""
+
+
+class ShownCall(Struct, frozen=True):
+    """A call: the turn that it leads to, the bookmark of its conversation, and in words its tokens, how it ended and
+    what of its prefix broke."""
+
+    call: PassedCall
+    turn: TurnId | None
+    name: str | None
+    tokens: str
+    ending: str
+    broke: str
+
+
+class GatewayHealth(Struct, frozen=True):
+    """What the page needs to know of ``/healthz`` of the gateway."""
+
+    unrecorded: int
+    failure: str | None
+
+
+async def show_calls(request: Request) -> Response:
+    """The calls, the newest first; with ``name`` those of the conversation of a bookmark."""
+    store = await enter(request, "read")
+    name = request.query_params.get("name", "").strip() or None
+    calls = await store.calls.list(name, before=request.query_params.get("before") or None, limit=LISTED + 1)
+    shown, link = calls[:LISTED], links_of(request)
+    older = link("/calls", name=name, before=shown[-1].id) if len(calls) > LISTED else ""
+    turns = [turn for call in shown for turn in (call.answer, call.tip, _broken_turn(call)) if turn is not None]
+    names = {lane: await _name_of(store, lane) for lane in {call.lane for call in shown if call.lane}}
+    web = state_of(request).settings
+    return await draw(
+        request, "calls.html", name=name, older=older, calls=[_show(each, names) for each in shown],
+        handles=await store.abbreviate(list(dict.fromkeys(turns))), health=await _ask_health(web.gateway),
+        recorder=read_state(Path(web.folder)) if web.gateway else None,
+    )  # fmt: skip
+
+
+def _show(call: PassedCall, names: dict[str, str | None]) -> ShownCall:
+    facts = call.facts
+    return ShownCall(
+        call=call,
+        turn=call.answer or call.tip,
+        name=names.get(call.lane or ""),
+        tokens=say_tokens(facts.usage),
+        ending=_say_ending(call),
+        broke="" if facts.broke is None else _say_break(facts.broke),
+    )
+
+
+def _say_ending(call: PassedCall) -> str:
+    """How a call ended that did not just succeed."""
+    facts = call.facts
+    if facts.outcome != "ok":
+        return _ENDINGS.get(facts.outcome, facts.outcome)
+    return f"status {facts.status}" if facts.status is not None and facts.status >= 400 else ""
+
+
+def _say_break(broke: PrefixBreak) -> str:
+    where = "message " + str(broke.index) if broke.what == "message" else f"the {_PARTS.get(broke.what, broke.what)}"
+    cost = f", about {broke.tokens:,} tokens were read anew" if broke.tokens else ""
+    return f"The prompt cache ended at {where}{cost}."
+
+
+def _broken_turn(call: PassedCall) -> TurnId | None:
+    return None if call.facts.broke is None else call.facts.broke.turn
+
+
+async def _name_of(store: AsyncStore, lane: str) -> str | None:
+    """The bookmark of the conversation that a call belongs to, if it has one still."""
+    try:
+        return (await store.conversations.find(lane)).name
+    except InputError:
+        return None
+
+
+async def _ask_health(gateway: str | None) -> GatewayHealth | None:
+    """How the gateway is; None where none runs, or none answers."""
+    if gateway is None:
+        return None
+    try:
+        async with httpx.AsyncClient(timeout=HEALTH_SECONDS, trust_env=False) as client:
+            answer = await client.get(f"{gateway}/healthz")
+        return msgspec.json.decode(answer.content, type=GatewayHealth)
+    except (httpx.HTTPError, msgspec.MsgspecError):
+        return None
+
+
+_ENDINGS = {
+    "broken": "the provider broke off",
+    "client gone": "the client went away",
+    "unreachable": "the provider was out of reach",
+    "unrecorded": "not recorded",
+}
+_PARTS = {"system": "system prompt", "tools": "tools"}
