@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headish import Store
+from headish.remotes.objects import ObjectPlace
+from headish.store.keeping import remotes as remotes_verbs
+from headish.syncing import bundling, erasures, pulling, pushing
 
 
 class Machine:
@@ -70,6 +75,42 @@ def invite(host: Machine, guest: Machine, url: str) -> None:
 def objects(folder: Path) -> dict[str, bytes]:
     """What lies in a folder, by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class CutOff(BaseException):
+    """The machine stopped: nothing of ours ran behind this."""
+
+
+def _stop() -> None:
+    raise CutOff
+
+
+@contextmanager
+def cut_off(after: int, stop: Callable[[], None] = _stop) -> Iterator[list[int]]:
+    """Stop at a moment: each request to a place and each transaction that writes has one before it and one behind it.
+    Yields a list whose length is how many there were, at most ``after`` and one."""
+    moments: list[int] = []
+
+    def pass_on() -> None:
+        moments.append(len(moments))
+        if len(moments) > after:
+            stop()
+
+    def stopping(work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any, **named: Any) -> Any:
+            pass_on()
+            done = work(*given, **named)
+            pass_on()
+            return done
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("put", "put_new", "get", "list", "delete"):
+            patch.setattr(ObjectPlace, name, stopping(getattr(ObjectPlace, name)))
+        for module in (pulling, pushing, erasures, bundling, remotes_verbs):
+            patch.setattr(module, "write_locked", stopping(bundling.write_locked))
+        yield moments
 
 
 def put_back(folder: Path, wanted: dict[str, bytes]) -> None:

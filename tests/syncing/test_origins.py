@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headish import Store
+from headish.errors import InvalidArgument
 from headish.store.asking.origins import is_strangers
 from support.machines import Machine, Pair, invite, objects, state, url_of
 
@@ -113,6 +116,29 @@ class TestAStrangerStaysOne:
             store.remotes.remove("box")
         desk.add(url_of(tmp_path / "sealed"))
         assert strangers(desk.store) == {"over an open folder"}
+
+    def test_unless_the_user_trusts_a_place_that_anybody_can_write_to(self, machine: Any, tmp_path: Path) -> None:
+        desk, other, third = machine("desk"), machine("other"), machine("third")
+        for each in (desk, other):
+            each.add(url_of(tmp_path / "open"), plain=True)
+        third.store.add_turn("of a bundle", bookmark="third", inherited={"provider_ptr": "evil"})
+        third.store.bundles.create(tmp_path / "bundle")
+        other.store.bundles.apply(tmp_path / "bundle")
+        other.store.add_turn("of the other", bookmark="other", inherited={"provider_ptr": "mine"})
+        for each in (other, desk):
+            each.sync()
+        assert strangers(desk.store) == {"of a bundle", "of the other"}
+        with desk as store:
+            assert store.remotes.set("box", trust=True).trust
+        assert strangers(desk.store) == {"of a bundle"}  # which the other has from a stranger
+        with desk as store:
+            store.remotes.set("box", names="*")
+            assert store.remotes.list()[0].trust
+            store.remotes.set("box", trust=False)
+        assert strangers(desk.store) == {"of a bundle", "of the other"}
+        third.add(url_of(tmp_path / "sealed"))
+        with third as store, pytest.raises(InvalidArgument, match="is encrypted"):
+            store.remotes.set("box", trust=True)
 
     def test_in_another_space_into_which_it_is_copied(self, store: Store, machine: Any, tmp_path: Path) -> None:
         stranger = machine("stranger")

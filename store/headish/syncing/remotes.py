@@ -22,7 +22,8 @@ S = TypeVar("S", bound=Struct)
 class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     """``id`` names the file with the keys, ``device`` the folder of this store's log: 16 hex digits each, by chance. At
     an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
-    key that was confirmed. ``erasures`` is apply, ask or ignore."""
+    key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
+    acts here as one's own."""
 
     id: str
     device: str
@@ -31,6 +32,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     key: str | None = None
     names: str = "*"
     erasures: str = "apply"
+    trust: bool = False
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
@@ -179,6 +181,7 @@ def describe(remote: OpenRemote) -> RemotePlace:
         device=remote.settings.label,
         names=remote.settings.names,
         erasures=remote.settings.erasures,
+        trust=remote.settings.trust,
         fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
         recipient=None if keys is None else recipient_of(keys.own),
         waits="" if has_key or not remote.settings.encrypted else waits_of(remote, keys),

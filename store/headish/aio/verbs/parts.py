@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
     from headish.values.results.quotas import Quota
-    from headish.values.results.sharing import Applied, Bundled, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+    from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
@@ -299,7 +299,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         api_version: str | None = None, headers: Mapping[str, str] | None = None, dialect: str | None = None,
         timeouts: Mapping[str, float] | None = None
     ) -> Pointer:
-        """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history."""
+        """Point a name at ``PROVIDER/MODEL``. Its history keeps what it pointed at before."""
         return await self._finish(
             self.sync.set, name=name, target=target, params=params, base_url=base_url, key_env=key_env,
             context_window=context_window, cloud=cloud, region=region, project=project, profile=profile,
@@ -331,6 +331,16 @@ class AsyncRemotes(Front["Remotes"]):
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
         headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
         return await self._finish(self.sync.bookmarks)
+
+    async def clone(
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None
+    ) -> Cloned:
+        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
+        The last turn that came is ``@``."""
+        return await self._finish(
+            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+        )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
         """The stores that sync with a remote, this one first, as they were when they were last read."""
@@ -384,10 +394,11 @@ class AsyncRemotes(Front["Remotes"]):
         return await self._wait(self.sync.revoke, name=name, device=device, allow_secrets=allow_secrets)
 
     async def set(
-        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
+        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
+        trust: bool | None = None
     ) -> RemotePlace:
         """Change what is chosen of a remote."""
-        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures)
+        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust)
 
     async def status(self, name: str) -> RemoteStatus:
         """How a remote stands, without asking it."""
@@ -427,7 +438,7 @@ class AsyncSpaces(Front["Spaces"]):
         self, space: str, *, turns: int | Literal['none'] | None = None, bytes: int | Literal['none'] | None =
         None
     ) -> Quota:
-        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on."""
+        """Set how many turns a space may hold, and how many bytes of payloads; what it may hold, and holds, then."""
         return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
 
     async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:

@@ -20,6 +20,7 @@ from headish import errors
 from headish.errors import DatabaseError, HeadishError
 from headish.serve.access.plain_pages import HOME_HTML, plain_page
 from headish.serve.access.themes import theme_of
+from headish.values.access.wording import words_for_callers
 from headish.values.results.plain import as_plain
 
 LOG = logging.getLogger("headish.serve")
@@ -37,7 +38,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)
-    return problem(request.scope, status, type(error).__name__, detail_of(error), facts=facts_of(error))
+    return problem(request.scope, status, type(error).__name__, words_for_callers(error), facts=facts_of(error))
 
 
 def facts_of(error: HeadishError) -> dict[str, Any]:
@@ -56,15 +57,6 @@ def status_of(error: HeadishError) -> int:
 def status_of_kind(kind: type[HeadishError]) -> int:
     """The HTTP status of a class of errors."""
     return next(_STATUSES[each] for each in kind.__mro__ if each in _STATUSES)
-
-
-def detail_of(error: HeadishError) -> str:
-    """What the caller may read of an error."""
-    if isinstance(error, errors.UnknownSpace):
-        return f"there is no space {error.space!r}"
-    if isinstance(error, DatabaseError):
-        return "the database cannot do this; the server's log says why"
-    return str(error)
 
 
 def problem(

@@ -12,7 +12,15 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteRolledBack, RemoteTaken, shown
+from headish.errors import (
+    InvalidArgument,
+    NoRemoteKey,
+    NotADevice,
+    RemoteRolledBack,
+    RemoteTaken,
+    RemoteUnavailable,
+    shown,
+)
 from headish.remotes.keys import (
     KeyPair,
     RemoteKey,
@@ -57,7 +65,16 @@ from headish.syncing.remotes import (
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.results.erasures import Receipt
-from headish.values.results.sharing import DIVERGED, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+from headish.values.results.sharing import (
+    DIVERGED,
+    Cloned,
+    Pulled,
+    Pushed,
+    RemoteDevice,
+    RemotePlace,
+    RemoteStatus,
+    Synced,
+)
 from headish.values.turns import Bookmark
 
 FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
@@ -113,6 +130,26 @@ class Remotes:
         added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
         space._write(lambda connection: store_remote(connection, number, added))
         return describe(added)
+
+    @door(plain=FLAG, passphrase=FLAG)
+    def clone(
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None,
+    ) -> Cloned:  # fmt: skip
+        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
+        The last turn that came is ``@``.
+
+        Raises: as both; InvalidArgument where there is a history; RemoteUnavailable where none lies there.
+        """
+        space = self._space
+        if space._read(lambda connection: read_counter(connection, space._number)).seq:
+            raise InvalidArgument(
+                "there is a history here already: 'headish remote add', then 'headish sync' joins both"
+            )
+        if not ObjectPlace(check_url(url)).list(folder_of(space.space)):
+            raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
+        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        return Cloned(added, None if added.waits else self.pull(name))
 
     def _make_keys(
         self, name: str, place: ObjectPlace, settings: RemoteSettings, passphrase: bool, key: str | None
@@ -172,20 +209,25 @@ class Remotes:
 
     @door()
     def set(
-        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
-    ) -> RemotePlace:
+        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
+        trust: bool | None = None,
+    ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
         ``key`` confirms the fingerprint of the remote's key, as ``invite`` or ``revoke`` on another machine gave it:
         only that key is taken. ``names`` is the pattern of bookmarks that a pull may make here. ``erasures`` says what
-        an erasure on another device does here: ``apply``, ``ask`` or ``ignore``.
+        an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the options of turns that
+        come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
+        chooses servers and tools then.
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
         _check_fingerprint(key)
         if erasures is not None and erasures not in ERASURES:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
-        changes = {"key": key, "names": names, "erasures": erasures}
+        if trust and remote.settings.encrypted:
+            raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
+        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust}
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
         return describe(self._save(remote, remote._replace(settings=settings)))
 

@@ -78,7 +78,8 @@ class RemotePlace(PlainResult, frozen=True):
     ``encrypted``: nobody reads it without its key, whose ``fingerprint`` is None where this machine does not have it
     yet; then ``recipient`` is what another one takes to invite it. ``device`` is what this store is called there.
     ``names`` is the pattern of the bookmarks that a pull may make, ``erasures`` what an erasure of another device does
-    here. ``waits`` says what is to be done before it syncs.
+    here. ``trust``: the options of its turns act here, though it is not encrypted. ``waits`` says what is to be done
+    before it syncs.
     """
 
     name: str
@@ -87,6 +88,7 @@ class RemotePlace(PlainResult, frozen=True):
     device: str
     names: str = "*"
     erasures: str = "apply"
+    trust: bool = False
     fingerprint: str | None = None
     recipient: str | None = None
     waits: str = ""
@@ -139,6 +141,13 @@ class Pulled(PlainResult, frozen=True):
     kept: tuple[str, ...] = ()
     erased: int = 0
     waiting: tuple[str, ...] = ()
+
+
+class Cloned(PlainResult, frozen=True):
+    """A place whose history was taken over, and what came; None where this machine must be invited first."""
+
+    remote: RemotePlace
+    pulled: Pulled | None
 
 
 class Synced(PlainResult, frozen=True):
