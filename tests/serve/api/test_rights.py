@@ -29,6 +29,12 @@ def ask(client: httpx.Client, verb: ApiVerb, **query: str) -> httpx.Response:
     return client.post(f"{API}{verb.path}", params=query, json=shown.get("request", {"stream": "x"}), headers=headers)
 
 
+def held(database: Database, space: str) -> tuple[int, int, int]:
+    with database.store(space) as store:
+        found = store.stats()
+    return found.turns, found.bookmarks, found.payload_bytes
+
+
 @pytest.mark.slow
 def test_an_operation_is_there_for_its_right_alone_and_no_other_space_is_told_from_none(tmp_path: Path) -> None:
     place = tmp_path / "talk.db"
@@ -37,7 +43,7 @@ def test_an_operation_is_there_for_its_right_alone_and_no_other_space_is_told_fr
             with database.store(space) as store:
                 store.add_turn("CANARY", bookmark="main", key="chat:1")
         tokens = {right: database.access_tokens.add(right, space="here", rights=[right]) for right in RIGHTS}
-        before = [database.store(space).stats() for space in ("here", "elsewhere")]
+        before = [held(database, space) for space in ("here", "elsewhere")]
     with serving(place, tmp_path / "state") as served:
         clients = {right: served.client(token=token) for right, token in tokens.items()}
 
@@ -57,5 +63,5 @@ def test_an_operation_is_there_for_its_right_alone_and_no_other_space_is_told_fr
 
         assert failing([verb.name for verb in VERBS], check) == {}
     with Database.open(place) as database:
-        assert [database.store(space).stats() for space in ("here", "elsewhere")] == before
+        assert [held(database, space) for space in ("here", "elsewhere")] == before
         assert list(database.spaces) == ["default", "elsewhere", "here"]
