@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
-from headish.rows.threads.places import TREE, WANTED_PLACES, place_portions
+from headish.rows.threads.places import TREE, WANTED_PLACES, WANTED_SEGMENTS, place_portions, segment_portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
-from headish.values.places import Place
+from headish.values.places import Place, Segment
 
 
 class Walked(NamedTuple):
@@ -264,6 +264,26 @@ def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]
     Cost: one statement, which looks at every turn of the thread, without payloads.
     """
     return connection.rows(READ_MARKED, space=space, chain=end.chain, pos=end.pos)
+
+
+# Distinct: a portion is filled up with its last range, and that may be a long one.
+READ_MARKED_WITHIN = Query(
+    "types and attributes of turns of ranges of chains",
+    f"""
+    WITH wanted AS (SELECT DISTINCT chain, low, high FROM ({WANTED_SEGMENTS}) AS given)
+    SELECT t.type, t.attributes FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos >= wanted.low AND t.pos <= wanted.high
+      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL)
+    """,
+)
+
+
+def read_marked_within(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Row]:
+    """As ``read_marked``, of the turns of some ranges. Cost: one statement for each ``LOOKED_UP`` ranges."""
+    rows: list[Row] = []
+    for portion in segment_portions(segments):
+        rows += connection.rows(READ_MARKED_WITHIN, space=space, **portion)
+    return rows
 
 
 READ_NEWEST = Query(
