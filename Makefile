@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs man site aio fix lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -43,6 +43,8 @@ help:
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
 	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
+	@echo "make dist   the wheel, the sdist and the bill of materials in build/dist, built twice and compared"
+	@echo "make audit  known holes of the pinned dependencies"
 	@echo "make lock   pin the dependencies anew; LOCK=--upgrade takes newer ones"
 	@echo "make clean  remove the environment, the caches and what was built"
 
@@ -181,11 +183,38 @@ wheel: $(VENV)/.dev
 	build/empty/bin/python -m pip --disable-pip-version-check --quiet install --no-deps build/dist/*.whl
 	build/empty/bin/python tests/wheel/smoke.py
 
+# What is published. It is built again from its own sources, by a stricter umask, and must come out byte for byte the same.
+# The wheel is then installed alone on each Python, which takes the tour, an upgrade and a request to every provider.
+dist: $(VENV)/.dev .venv-release/.installed
+	rm -rf build
+	$(BIN)/python -m build --quiet --no-isolation --outdir build/dist
+	mkdir -p build/again && tar -xzf build/dist/*.tar.gz -C build/again --strip-components 1
+	cd build/again && umask 077 && $(CURDIR)/$(BIN)/python -m build --quiet --no-isolation --outdir dist
+	cd build/dist && for file in *; do cmp $$file ../again/dist/$$file || exit 1; done
+	.venv-release/bin/twine check --strict build/dist/*
+	@set -e; $(foreach version,$(PYTHONS),$(if $(call find,$(version)),\
+		$(call find,$(version)) -m venv --without-pip build/bare-$(version); \
+		$(BIN)/uv pip install --quiet --python build/bare-$(version) --constraint requirements/run.txt build/dist/*.whl; \
+		build/bare-$(version)/bin/python tests/wheel/smoke.py;,\
+		echo "Python $(version) is neither on the path nor among pyenv's: the wheel was not tried on it";))
+	version=$$($(BIN)/headish --version | cut -d' ' -f2) && \
+		sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/again/pyproject.toml && \
+		.venv-release/bin/cyclonedx-py environment --pyproject build/again/pyproject.toml --output-reproducible \
+		--output-file build/dist/headish-$$version.cdx.json build/bare-$(lastword $(PYTHONS))
+	$(BIN)/python tests/wheel/check_contents.py build/dist
+	@ls -l build/dist
+
+# Known holes of the pinned dependencies. Where the list of holes cannot be had, the pins that are behind are told instead.
+audit: $(VENV)/.run .venv-release/.installed
+	.venv-release/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements/run.txt || \
+		{ echo "no list of holes: these are behind"; $(BIN)/python -m pip --disable-pip-version-check list --outdated; }
+
 lock: $(VENV)/.dev
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
 	$(LOCK_ONE) --output-file requirements/site.txt --constraint requirements/run.txt requirements/site.in
+	$(LOCK_ONE) --output-file requirements/release.txt --constraint requirements/run.txt requirements/release.in
 	$(LOCK_ONE) --output-file requirements/mutants.txt requirements/mutants.in
 	$(LOCK_ONE) --output-file requirements/fuzz.txt --constraint requirements/run.txt requirements/fuzz.in
 	for peer in $(PEERS); do $(LOCK_ONE) --output-file requirements/peers-$$peer.txt \
@@ -210,6 +239,11 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 .venv-site/.installed: requirements/site.txt | $(BIN)/python
 	$(BIN)/python -m venv .venv-site
 	.venv-site/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/site.txt
+	@touch $@
+
+.venv-release/.installed: requirements/release.txt | $(BIN)/python
+	$(BIN)/python -m venv .venv-release
+	.venv-release/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/release.txt
 	@touch $@
 
 .venv-fuzz/.installed: requirements/fuzz.txt pyproject.toml | $(BIN)/python

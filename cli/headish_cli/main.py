@@ -36,6 +36,7 @@ COMMANDS = {
     "call": "commands.serving.passed",
     "chat": "commands.talking.chat",
     "bundle": "commands.sharing.bundles",
+    "clone": "commands.sharing.cloning",
     "children": "commands.finding.neighbours",
     "compact": "commands.changing.budgets",
     "completion": "commands.finding.completion",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headish.renderings.emission import emit as emit
     from headish.store.database import Database as Database
     from headish.store.keeping.backup import restore as restore
+    from headish.store.keeping.bundles import rewrite_bundle as rewrite_bundle
     from headish.store.keeping.bundles import verify_bundle as verify_bundle
     from headish.store.store import Store as Store
     from headish.store.transactions.reading import ReadTransaction as ReadTransaction
@@ -40,6 +41,7 @@ _HOMES = {
     "WriteTransaction": "headish.store.transactions.writing",
     "emit": "headish.renderings.emission",
     "restore": "headish.store.keeping.backup",
+    "rewrite_bundle": "headish.store.keeping.bundles",
     "verify_bundle": "headish.store.keeping.bundles",
     "ABSENT": "headish.values.names",
     "Object": "headish.values.results.objects",
@@ -49,7 +51,7 @@ _HOMES = {
 }
 __all__ = [
     "ABSENT", "ContextWindow", "Database", "Message", "Object", "ReadTransaction", "Store", "Turn", "WriteTransaction",
-    "__version__", "emit", "restore", "verify_bundle",
+    "__version__", "emit", "restore", "rewrite_bundle", "verify_bundle",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from headish.bundles.records import BUNDLE, BundleHeader, BundleKind, SentName, 
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter
 from headish.content.hashes import hash_payload
-from headish.errors import InvalidBundle, NotADevice
+from headish.errors import InvalidBundle, InvalidContent, NotADevice, TooLarge
 from headish.history.writing.arriving import check_payloads
 from headish.values.ids import TurnId
 from support.loops import failing
@@ -111,3 +111,52 @@ def test_two_halves_of_a_payload_do_not_pass_for_two_payloads() -> None:
     turns = [each._replace(payload=half) for each, half in zip((TURN, NEXT), halves, strict=True)]
     with pytest.raises(InvalidBundle, match="does not decode"):
         check_payloads(turns, "x")
+
+
+def test_a_head_that_says_what_no_store_says_is_refused() -> None:
+    """Everybody may write to a place that has no key."""
+    good = LogHead("a" * 16, "desk", None, 1, 2, b"h" * 32, "cursor", 5)
+    cases: dict[str, dict[str, object]] = {
+        "terminal codes": {"label": "\x1b[2J"}, "a folder": {"label": "desk/main"}, "nothing": {"label": ""},
+        "a time that is none": {"made_at": 10**15}, "before all time": {"made_at": -1}, "no hash": {"hash": b"h"},
+        "numbers": {"number": 10**18}, "generation": {"generation": 0}, "serial": {"serial": -1},
+    }  # fmt: skip
+
+    def check(case: str) -> None:
+        with pytest.raises(InvalidBundle, match="what no head says"):
+            read_head(write_head(replace(good, **cases[case]), None), "x", None)
+
+    assert failing(cases, check) == {}
+    assert read_head(write_head(good, None), "x", None) == good
+
+
+def test_what_no_reader_would_take_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headish.bundles.records.LISTED_LIMIT", 2)
+    monkeypatch.setattr("headish.bundles.streams.RECEIPTS_LIMIT_BYTES", 10)
+    monkeypatch.setattr("headish.content.frames.BODY_LIMIT_BYTES", 1000)
+    three = (SentName(b"x", FIRST, b""),) * 3
+    head = LogHead("a" * 16, "desk", None, 1, 2, b"", "cursor", 5)
+    with pytest.raises(InvalidContent, match="3 entries"):
+        BundleWriter(BytesIO(), BundleHeader(requires=(FIRST,) * 3))
+    writer = BundleWriter(BytesIO(), BundleHeader())
+    refused = {
+        "names": lambda: writer.end(three),
+        "conversations": lambda: writer.end((), three),
+        "bookmarks": lambda: write_head(replace(head, names=three), None),
+        "titles": lambda: write_head(replace(head, records=three), None),
+    }
+
+    def check(case: str) -> None:
+        with pytest.raises(InvalidContent, match="3 entries"):
+            refused[case]()
+
+    assert failing(refused, check) == {}
+    writer.receipt(b"x" * 10)
+    with pytest.raises(TooLarge, match="the receipts of a bundle"):
+        writer.receipt(b"x")
+    with pytest.raises(TooLarge, match="a frame"):
+        writer.page([TURN._replace(app=b"x" * 1000)])
+
+
+def test_whose_a_turn_is_goes_with_it() -> None:
+    assert from_page(to_page([TURN._replace(foreign=True), NEXT], None), "x")[0].foreign

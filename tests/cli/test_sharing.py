@@ -94,3 +94,30 @@ def test_erasures_wait_where_it_is_asked(two: tuple[Command, Command, str]) -> N
     laptop("sync")
     desk("sync")
     assert "not reached" not in desk("erasures").out
+
+
+def test_a_history_is_cloned(two: tuple[Command, Command, str]) -> None:
+    desk, laptop, url = two
+    assert "no history of the space" in laptop.fails("clone", url)
+    assert laptop("remote", "list").out == ""
+    desk("add", "hello", "-b", "main")
+    desk("remote", "add", "box", url, "--device", "desk", "--plain")
+    desk("sync")
+    cloned = laptop("clone", url, "--device", "laptop", "--plain")
+    assert cloned.err == "origin: plain; this machine is laptop.\norigin: 1 turn came.\ndesk/main: new here\n"
+    assert laptop("get", "@").out == "hello\n"
+    assert "a history here already" in laptop.fails("clone", url, "--name", "again", "--plain")
+    assert "is on or off" in laptop.misused("remote", "set", "origin", "trust=yes")
+    assert laptop("remote", "set", "origin", "trust=on", "--json").json["trust"] is True
+
+
+def test_a_clone_waits_for_its_invitation(two: tuple[Command, Command, str]) -> None:
+    desk, laptop, url = two
+    desk("add", "hello", "-b", "main")
+    desk("remote", "add", "box", url, "--device", "desk")
+    desk("sync")
+    cloned = laptop("clone", url, "--name", "box", "--device", "laptop", "--json").json
+    assert (cloned["pulled"], "must invite this one" in cloned["remote"]["waits"]) == (None, True)
+    confirm = desk("remote", "invite", "box", cloned["remote"]["recipient"]).out.split()
+    laptop(*confirm[1:])
+    assert "box: 1 turn came." in laptop("sync").err

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headish.content import encoding, strictjson
-from headish.content.encoding import decode_payload, encode_payload, read_block, read_call
+from headish.content.encoding import decode_payload, decode_payloads, encode_payload, read_block, read_call
 from headish.errors import InvalidContent
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 
@@ -95,3 +95,18 @@ def test_blocks_that_a_reader_made_become_the_same_payload_at_a_glance_or_are_lo
 )  # fmt: skip
 def test_a_block_that_is_not_what_its_kind_says_is_looked_at(block: ContentBlock) -> None:
     assert encoding.encode_read((block,)) is None
+
+
+def test_many_payloads_at_once_are_each_what_they_are_alone() -> None:
+    whole = [encode_payload((Text(each),)) for each in "ab"]
+    assert decode_payloads(whole) == [decode_payload(each) for each in whole]
+    assert decode_payloads([]) == []
+    call = b'[{"type":"tool_use","name":"f","input":{"a":[[1]'
+    odd = {
+        "two halves": [b'[{"type":"text","text":"a"}', b'{"type":"text","text":"b"}],[]'],
+        "in a call": [call, b'[2]]}}],[{"type":"text","text":"b"}]'],
+        "two in one": [whole[0] + b"," + whole[1], b""],
+        "a number": [b"1", whole[0]],
+        "too many": [whole[0], whole[0] + b"," + whole[1]],
+    }
+    assert {name: decode_payloads(each) for name, each in odd.items()} == dict.fromkeys(odd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,3 +29,10 @@ def test_the_readme_names_each_how_to_page_once() -> None:
     # A release is made by those who contribute; their page names it.
     pages = {f"docs/how-to/{path.name}" for path in (ROOT / "docs/how-to").glob("*.md")} - {"docs/how-to/release.md"}
     assert sorted(named) == sorted(pages)
+
+
+def test_the_page_about_installing_has_each_extra_once() -> None:
+    page = (ROOT / "docs/how-to/install.md").read_text("utf-8")
+    table = page.split("| you want | extra |")[1].split("\n\n")[0]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert sorted(re.findall(r"`([a-z-]+)`", table)) == sorted(project["optional-dependencies"])

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headish import Store
+from headish.remotes.objects import ObjectPlace
+from headish.store.keeping import remotes as remotes_verbs
+from headish.syncing import bundling, erasures, pulling, pushing
 
 
 class Machine:
@@ -49,6 +54,10 @@ def machines(folder: Path) -> Iterator[Callable[..., Machine]]:
         store.close()
 
 
+Pair = tuple[Machine, Machine]
+"""The desk and the laptop, which it has invited."""
+
+
 def url_of(folder: Path) -> str:
     return folder.as_uri()
 
@@ -66,3 +75,56 @@ def invite(host: Machine, guest: Machine, url: str) -> None:
 def objects(folder: Path) -> dict[str, bytes]:
     """What lies in a folder, by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class CutOff(BaseException):
+    """The machine stopped: nothing of ours ran behind this."""
+
+
+def _stop() -> None:
+    raise CutOff
+
+
+@contextmanager
+def cut_off(after: int, stop: Callable[[], None] = _stop) -> Iterator[list[int]]:
+    """Stop at a moment: each request to a place and each transaction that writes has one before it and one behind it.
+    Yields a list whose length is how many there were, at most ``after`` and one."""
+    moments: list[int] = []
+
+    def pass_on() -> None:
+        moments.append(len(moments))
+        if len(moments) > after:
+            stop()
+
+    def stopping(work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any, **named: Any) -> Any:
+            pass_on()
+            done = work(*given, **named)
+            pass_on()
+            return done
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("put", "put_new", "get", "list", "delete"):
+            patch.setattr(ObjectPlace, name, stopping(getattr(ObjectPlace, name)))
+        for module in (pulling, pushing, erasures, bundling, remotes_verbs):
+            patch.setattr(module, "write_locked", stopping(bundling.write_locked))
+        yield moments
+
+
+def put_back(folder: Path, wanted: dict[str, bytes]) -> None:
+    """Make a folder hold what it held once."""
+    for path in objects(folder):
+        (folder / path).unlink()
+    for path, data in wanted.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+
+def bundles(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.hb"))
+
+
+def state(store: Store) -> tuple[Any, ...]:
+    return {turn.id: turn.seal for turn in store.turns()}, dict(store.bookmarks)

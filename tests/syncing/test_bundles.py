@@ -13,6 +13,7 @@ from headish import Store, verify_bundle
 from headish.bundles.records import BUNDLE, BundleEnd, BundleHeader, BundleKind, SentName, TurnRecord, to_page
 from headish.bundles.streams import BundleWriter
 from headish.content.frames import FrameWriter
+from headish.content.receipts import encode_receipt
 from headish.errors import (
     CursorLost,
     FileTaken,
@@ -156,6 +157,28 @@ class TestThereAndBack:
         assert [turn.erased is not None for turn in there.turns()] == [True, False, True, False]
         assert {each.reason for each in there.erasures} == {"told in error", "all of it"}
         assert (seals(there), there.verify().problems) == (seals(here), ())
+
+    def test_a_turn_that_lost_its_meta_arrives_with_the_hash_of_its_key_and_nothing_more(
+        self, two: tuple[Store, Store], tmp_path: Path
+    ) -> None:
+        here, there = two
+        turn = here.add_turn("a", bookmark="main", key="k", meta={"n": 1}, inherited={"a": 1})
+        here.erase(turn.id, reason="all of it", meta=True)
+        here.bundles.create(tmp_path / "a")
+        assert verify_bundle(tmp_path / "a").proven == 1
+        [record] = _records(here, tmp_path)
+        [receipt] = [each for each in here.erasures if each.turns]
+        for name, changes in {"app": {"app": b"{}"}, "inherited": {"inherited": b'{"servers":["evil"]}'}}.items():
+            with (tmp_path / name).open("wb") as file:
+                writer = BundleWriter(file, BundleHeader())
+                writer.receipt(encode_receipt(receipt))
+                writer.page([record._replace(**changes)])
+                writer.end()
+            for refuse in (verify_bundle, there.bundles.apply):
+                with pytest.raises(InvalidBundle, match="lost its meta, and still has some"):
+                    refuse(tmp_path / name)
+        assert there.bundles.apply(tmp_path / "a").stored == 1
+        assert (there.get(turn.id).erased is not None, there.verify().problems) == (True, ())
 
     def test_barred_words_arrive_as_erased(self, two: tuple[Store, Store], tmp_path: Path) -> None:
         here, there = two

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headish import Store
-from support.machines import Machine, invite, machines, objects, url_of
+from support.machines import Machine, invite, objects, url_of
 
 SECRET = "a rare ornithological word"
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
-    with machines(tmp_path) as make:
-        yield make
 
 
 def three(machine: Any, tmp_path: Path) -> tuple[Machine, Machine, Machine]:

@@ -29,7 +29,8 @@ def main() -> None:
         downgrade_and_upgrade(target)
         assert "Hello?" in run("--db", target, "export", "main")
         ask_every_provider(target)
-    print("the installed wheel works")
+    assert (BIN.parent / "share/man/man1/headish.1").exists()
+    print(f"the installed wheel works on Python {'.'.join(map(str, sys.version_info[:3]))}")
 
 
 def ask_every_provider(target: str) -> None:

@@ -8,9 +8,10 @@ from io import BytesIO
 import msgspec
 from msgspec import Struct
 
-from headish.bundles.records import BUNDLE, SentNames, SentRecords
+from headish.bundles.records import BUNDLE, SentNames, SentRecords, check_listed
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import InvalidBundle, NotADevice
+from headish.values.names import new_refusal
 
 
 class HeadKind(IntEnum):
@@ -41,6 +42,9 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     serial: int = 0
 
 
+COUNT_LIMIT = 253_402_300_799_999
+"""The largest number of a head: the last millisecond of the year 9999, and more bundles than any log has."""
+
 HEAD = BUNDLE._replace(
     magic=b"headish-head-1\n",
     kinds=HeadKind,
@@ -51,7 +55,9 @@ HEAD = BUNDLE._replace(
 
 
 def write_head(head: LogHead, key: bytes | None) -> bytes:
-    """A head as bytes; ``key`` is that of the sums."""
+    """A head as bytes; ``key`` is that of the sums. Raises: InvalidContent, TooLarge for what would not be read."""
+    check_listed("the list of this store's bookmarks", head.names)
+    check_listed("the list of this store's conversations", head.records)
     file = BytesIO()
     FrameWriter(file, HEAD, key).write(HeadKind.HEAD, head)
     return file.getvalue()
@@ -61,6 +67,14 @@ def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
     """The head of a log. Raises: InvalidBundle, NotADevice."""
     format = HEAD if key is None else HEAD._replace(altered=NotADevice)
     [(_, head)] = read_frames(BytesIO(data), name, format, key)
-    if not isinstance(head, LogHead) or head.generation < 1 or head.number < 0 or head.serial < 0:
+    if not isinstance(head, LogHead) or not _is_sound(head):
         raise InvalidBundle(name, "it says what no head says")
     return head
+
+
+def _is_sound(head: LogHead) -> bool:
+    """Whether a head holds what a store may write: everybody may write to a place that has no key."""
+    counts = (head.generation - 1, head.number, head.serial, head.made_at)
+    if not all(0 <= each <= COUNT_LIMIT for each in counts) or len(head.hash) not in (0, 32):
+        return False
+    return new_refusal(head.label) is None and "/" not in head.label

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
-from headish.errors import InvalidBundle
+from headish.errors import InvalidBundle, InvalidContent
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.limits import CONTINUES_LIMIT
 
@@ -67,7 +67,8 @@ class WireLeft(Struct, frozen=True, array_like=True):
 
 class WireTurn(Struct, frozen=True, array_like=True):
     """A turn in a page. A parent is an id, or the place of an earlier turn of the page; ``payload`` is the place of its
-    bytes in the page, or the hash of bytes that were erased. ``erased`` is the id of the receipt that says so."""
+    bytes in the page, or the hash of bytes that were erased. ``erased`` is the id of the receipt that says so.
+    ``foreign``: the sender has it from a stranger, and so has whoever receives it."""
 
     id: str
     parents: Annotated[tuple[int | str, ...], Meta(max_length=CONTINUES_LIMIT)]
@@ -84,6 +85,7 @@ class WireTurn(Struct, frozen=True, array_like=True):
     head: bytes | None
     erased: str | None = None
     left: WireLeft | None = None
+    foreign: bool = False
 
 
 class WirePage(Struct, frozen=True):
@@ -139,8 +141,15 @@ BUNDLE = FrameFormat(
 )
 
 
+def check_listed(what: str, listed: Sequence[object]) -> None:
+    """Whether a frame may list so many. Raises: InvalidContent."""
+    if len(listed) > LISTED_LIMIT:
+        raise InvalidContent(what, f"it has {len(listed):,} entries and the limit is {LISTED_LIMIT:,}")
+
+
 class TurnRecord(NamedTuple):
-    """A turn on its way: what its seal covers, its payload (None where it was erased) and the hash of that."""
+    """A turn on its way: what its seal covers, its payload (None where it was erased) and the hash of that, and whether
+    it is a stranger's."""
 
     id: TurnId
     parents: tuple[TurnId, ...]
@@ -158,6 +167,7 @@ class TurnRecord(NamedTuple):
     head: bytes | None
     erased: TurnId | None = None
     left: WireLeft | None = None
+    foreign: bool = False
 
 
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
@@ -214,7 +224,7 @@ def _from_wire(
         raise InvalidBundle(file, f"turn {turn_id} has a digest of another length")
     return TurnRecord(
         turn_id, parents, payload, hash, wire.seal, wire.role, wire.type, wire.content_type, wire.cache,
-        wire.attributes, wire.inherited, wire.system, wire.app, wire.head, erased, wire.left,
+        wire.attributes, wire.inherited, wire.system, wire.app, wire.head, erased, wire.left, wire.foreign,
     )  # fmt: skip
 
 

@@ -22,22 +22,30 @@ from headish.bundles.records import (
     SentName,
     SentRecord,
     TurnRecord,
+    check_listed,
     to_page,
 )
 from headish.content.frames import FrameWriter, read_frames
-from headish.errors import InvalidBundle, NotADevice
+from headish.errors import InvalidBundle, NotADevice, TooLarge
 
 
 class BundleWriter:
-    """Writes a bundle to a file. ``key``: 32 bytes, for sums that only who has it can make."""
+    """Writes a bundle to a file. ``key``: 32 bytes, for sums that only who has it can make.
+
+    Raises TooLarge for what no reader would take.
+    """
 
     def __init__(self, file: BinaryIO, header: BundleHeader, key: bytes | None = None) -> None:
+        check_listed("the list of turns that a bundle continues", header.requires)
         self._frames = FrameWriter(file, BUNDLE, key)
         self._frames.write(BundleKind.HEADER, header)
-        self.turns = self.receipts = 0
+        self.turns = self.receipts = self._receipt_bytes = 0
 
     def receipt(self, receipt: bytes) -> None:
         """Append the receipt of an erasure, as it is stored."""
+        self._receipt_bytes += len(receipt)
+        if self._receipt_bytes > RECEIPTS_LIMIT_BYTES:
+            raise TooLarge("the receipts of a bundle", self._receipt_bytes, RECEIPTS_LIMIT_BYTES)
         self._frames.write(BundleKind.RECEIPT, receipt)
         self.receipts += 1
 
@@ -48,6 +56,8 @@ class BundleWriter:
 
     def end(self, names: Sequence[SentName] = (), records: Sequence[SentRecord] = ()) -> int:
         """Append names and what is said of conversations, and end the bundle; how many bytes it has."""
+        check_listed("the list of a bundle's bookmarks", names)
+        check_listed("the list of a bundle's conversations", records)
         if names:
             self._frames.write(BundleKind.NAMES, tuple(names))
         if records:

@@ -9,8 +9,9 @@ Two readers give one result: a typed decoder for known blocks, and a careful one
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -40,8 +41,11 @@ Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock |
 
 WHAT = "content"
 BASE64 = Base64Source.__struct_config__.tag
-_decode_all_known = msgspec.json.Decoder(list[tuple[KnownBlock, ...]]).decode
+_decode_all_known = msgspec.json.Decoder(list[tuple[KnownBlock, ...] | int]).decode
 _decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
+_NUMBER = int.from_bytes(os.urandom(7), "big")
+_BETWEEN = b",%d," % _NUMBER
+"""What stands between payloads that are decoded at once: by chance, so that nobody can put it into one."""
 _encode = msgspec.json.Encoder().encode
 _SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
 """Older spellings that are read and never written (rule R8, block kinds)."""
@@ -185,10 +189,15 @@ def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]]
     """The blocks of many payloads in one go, which takes a third of the time. None if one of them is not plain:
     then each is decoded by itself, so that a damaged one is named."""
     try:
-        decoded = _decode_all_known(b"[%b]" % b",".join(payloads))
+        decoded = _decode_all_known(b"[%b]" % _BETWEEN.join(payloads))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return list(decoded) if len(decoded) == len(payloads) else None
+    # Each number between them is one that no payload holds: so none reaches into the next one, or is two.
+    between = max(len(payloads) - 1, 0)
+    if len(decoded) != len(payloads) + between or decoded[1::2].count(_NUMBER) != between:
+        return None
+    found = decoded[::2]
+    return None if int in map(type, found) else cast("list[tuple[ContentBlock, ...]]", found)
 
 
 def _is_plain(block: ContentBlock) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 from blake3 import blake3
 
-from headish.errors import HeadishError
+from headish.errors import HeadishError, TooLarge
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 FRAME_BYTES = 4 * 1024 * 1024
@@ -61,8 +61,11 @@ class FrameWriter:
         self._put(format.magic)
 
     def write(self, kind: IntEnum, value: Any) -> None:
-        """Append a frame."""
-        body = zlib.compress(msgspec.msgpack.encode(value), 6)
+        """Append a frame. Raises: TooLarge for one that would not be read."""
+        packed = msgspec.msgpack.encode(value)
+        if len(packed) > BODY_LIMIT_BYTES:
+            raise TooLarge("a frame", len(packed), BODY_LIMIT_BYTES)
+        body = zlib.compress(packed, 6)
         head = bytes([kind]) + len(body).to_bytes(4, "big")
         sum = _sum_behind(self._hasher, head, body)
         self._put(head + sum + body)

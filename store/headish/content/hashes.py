@@ -37,7 +37,7 @@ fixed for good.
 
 ``arrival`` over a row that says which turns came from elsewhere: the netstrings of ::
 
-                "headish-arrival-1", first and last commit number, remote, by, milliseconds
+                "headish-arrival-1", first and last commit number, kind, remote, device, by, milliseconds
 
 ``remote``  over a remote, over what one of its devices calls a turn or says of a conversation, and over the receipt of
             an erasure that came from there: the netstrings of ::
@@ -164,10 +164,12 @@ def seal_entry(change: int, seq: int, subject: bytes, milliseconds: int) -> byte
     return blake3(_netstrings([ENTRY_VERSION, b"%d" % change, b"%d" % seq, subject, b"%d" % milliseconds])).digest()
 
 
-def seal_arrival(first: int, last: int, remote: bytes | None, by: bytes | None, milliseconds: int) -> bytes:
+def seal_arrival(
+    first: int, last: int, kind: str, remote: bytes | None, device: str | None, by: bytes | None, milliseconds: int
+) -> bytes:
     """The seal of a row that says from where turns came, 32 bytes."""
-    fields = [ARRIVAL_VERSION, b"%d" % first, b"%d" % last, remote or b"", by or b"", b"%d" % milliseconds]
-    return blake3(_netstrings(fields)).digest()
+    origin = [kind.encode(), remote or b"", (device or "").encode(), by or b""]
+    return blake3(_netstrings([ARRIVAL_VERSION, b"%d" % first, b"%d" % last, *origin, b"%d" % milliseconds])).digest()
 
 
 def seal_remote(name: bytes, url: bytes, settings: bytes, state: bytes, milliseconds: int) -> bytes:

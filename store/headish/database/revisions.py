@@ -22,7 +22,7 @@ REVISION = REVISIONS[-1]
 
 _TABLES = {
     "space": "id* name:blob",
-    "arrival": "first* last remote?:blob by?:blob milliseconds seal:blob",
+    "arrival": "first* last kind:text remote?:blob device?:text by?:blob milliseconds seal:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
     "call": "id*:text milliseconds client:blob session?:blob lane?:blob tip?:text answer?:text response?:blob "
     "data:blob seal:blob",

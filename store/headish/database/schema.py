@@ -255,15 +255,20 @@ arrival = Table(
     Column("space", Number, nullable=False),
     Column("first", Number, nullable=False),
     Column("last", Number, nullable=False),
+    Column("kind", String, nullable=False),
     Column("remote", LargeBinary),
+    Column("device", String),
     Column("by", LargeBinary),
     Column("milliseconds", Number, nullable=False),
     Column("seal", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "first"),
     sqlite_with_rowid=False,
 )
-"""Which turns came from elsewhere: a row for each page, with its first and last commit number. ``remote`` is the name
-of the remote, null for a file; ``by`` is the device or file that brought them. ``seal`` is a hash of the row."""
+"""Which turns came from elsewhere: a row for each page, with its first and last commit number. ``kind`` says whether
+they may act here as one's own: ``own`` (a device that has the remote's key), ``plain`` (a remote without a key),
+``stranger`` (a file, or a device had them from a stranger), ``copy`` (a stranger's, copied from another space).
+``remote`` is the name of the remote, ``device`` the id of the device whose log they came in, both null for a file;
+``by`` is the name of the device or file. ``seal`` is a hash of the row."""
 
 remote = Table(
     "remote",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection
@@ -121,26 +122,18 @@ def erase(
     made = plan(connection, space, ends, wish)
     if not (made.turns or made.bars or made.repeats):
         return made.found, None
-    seq, change = take_change(connection, space)
-    number, before, _ = last_receipt(connection, space)
+    begun, before = begin_receipt(connection, space, wish.scope, said, mint)
     # First: the search index can forget words only while the payloads that they come from can be read.
     forget_turns(connection, space, [each.turn.id for each in made.turns])
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
-    empty_turns(connection, space, number + 1, emptied, meta=wish.meta)
+    empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
     drop_payloads(connection, space, made.payloads)
-    bar(connection, space, number + 1, made.bars)
+    bar(connection, space, begun.number, made.bars)
     count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
     counts = {"titles": take_titles(connection, space, made.repeats)}
     counts["records"] = take_records(connection, space, [each.turn.place for each in made.turns]) if wish.names else 0
-    receipt = Receipt(
-        number=number + 1,
-        id=mint(),
-        time=now(),
-        seq=seq,
-        change=change,
-        scope=wish.scope,
-        reason=said.reason,
-        by=said.by,
+    receipt = replace(
+        begun,
         meta=wish.meta,
         content=wish.content,
         bytes=made.found.bytes,
@@ -153,6 +146,25 @@ def erase(
     # In the same transaction: content that is gone without a receipt would read as damage.
     add_receipt(connection, space, receipt, before)
     return made.found, receipt
+
+
+def begin_receipt(
+    connection: Connection, space: int, scope: str, said: ErasureGrounds, mint: Mint
+) -> tuple[Receipt, bytes]:
+    """A receipt of an erasure that begins now, and the hash of the one before it. Cost: two statements."""
+    seq, change = take_change(connection, space)
+    number, before, _ = last_receipt(connection, space)
+    receipt = Receipt(
+        number=number + 1,
+        id=mint(),
+        time=now(),
+        seq=seq,
+        change=change,
+        scope=scope,
+        reason=said.reason,
+        by=said.by,
+    )
+    return receipt, before
 
 
 def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import secrets
 
+from msgspec.structs import replace
+
 from headish.database.query import Connection
-from headish.erasing.erase import ErasureGrounds
+from headish.erasing.erase import ErasureGrounds, begin_receipt
 from headish.erasing.places import forget_space
-from headish.history.tombstones import now
 from headish.rows.bookmarks import count_bookmarks
-from headish.rows.counters import read_counter, take_change
+from headish.rows.counters import read_counter
 from headish.rows.definitions import POINTER, TOOLS, list_definitions
 from headish.rows.spaces import find_space, name_space
 from headish.rows.streams import open_streams
 from headish.rows.upkeep.erasures import empty_space
-from headish.rows.upkeep.receipts import add_receipt, last_receipt
+from headish.rows.upkeep.receipts import add_receipt
 from headish.values.ids import Mint
 from headish.values.results.erasures import SPACE, Found, Receipt
 
@@ -41,22 +42,14 @@ def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: 
     Its number is never given out again, and readers who follow it are told that what they followed is gone.
     """
     found = find_in_space(connection, space)
-    seq, change = take_change(connection, space)
-    number, before, _ = last_receipt(connection, space)
+    begun, before = begin_receipt(connection, space, SPACE, said, mint)
     forget_space(connection, space)
     # With a new epoch: the numbers begin again, and a cursor from before must not fit what comes.
     empty_space(connection, space, secrets.token_bytes(16))
     name = _free_name(connection, space)
     name_space(connection, space, name.encode())
-    receipt = Receipt(
-        number=number + 1,
-        id=mint(),
-        time=now(),
-        seq=seq,
-        change=change,
-        scope=SPACE,
-        reason=said.reason,
-        by=said.by,
+    receipt = replace(
+        begun,
         meta=True,
         bytes=found.bytes,
         counts={key: count for key, count in found.counts.items() if count},

@@ -43,12 +43,15 @@ class MissingParents(InputError):
 
 
 class SecretsFound(InputError):
-    """What was to leave this machine looks like keys. ``turns`` are their ids, ``handles`` how lists show them."""
+    """What was to leave this machine looks like keys. ``turns`` are the ids of those that say so, ``handles`` how lists
+    show them; ``conversations`` are those whose name, title, tags or marks do."""
 
-    def __init__(self, turns: tuple[str, ...], handles: tuple[str, ...]) -> None:
-        self.turns, self.handles = turns, handles
+    def __init__(self, turns: tuple[str, ...], handles: tuple[str, ...], conversations: tuple[str, ...] = ()) -> None:
+        self.turns, self.handles, self.conversations = turns, handles, conversations
+        where = [_listed(self.handles)] if handles else []
+        where += [f"what is said of {_listed(conversations)}"] if conversations else []
         super().__init__(
-            f"what looks like a key would leave this machine, in {_listed(self.handles)}: "
+            f"what looks like a key would leave this machine, in {' and in '.join(where)}: "
             f"erase it, or say --allow-secrets (allow_secrets=True)"
         )
 

@@ -34,7 +34,7 @@ from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
 from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.naming import settle_name, settle_records
-from headish.syncing.scanning import find_keys, keeps_path
+from headish.syncing.scanning import find_keys, find_said_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
@@ -51,7 +51,8 @@ NAMES_AT_ONCE = 200
 class SentBundle(NamedTuple):
     """What went out: how many turns, receipts and names, how many bytes they take, and how far the space was.
 
-    ``keys`` are the turns in which something looks like a key; ``paths`` counts documents that say where they lay.
+    ``keys`` are the turns in which something looks like a key, ``said`` the conversations of which something does;
+    ``paths`` counts documents that say where they lay.
     """
 
     turns: int
@@ -60,6 +61,7 @@ class SentBundle(NamedTuple):
     size_bytes: int
     end: Position
     keys: tuple[TurnId, ...]
+    said: tuple[str, ...]
     paths: int
 
 
@@ -109,9 +111,7 @@ def write_all(
         writer.receipt(receipt)
     for page in scanned.through(departing.since(span)):
         writer.page(page)
-    names = all_names(connection, space)
-    size = writer.end(names, all_records(connection, space))
-    return SentBundle(writer.turns, writer.receipts, len(names), size, end, tuple(scanned.keys), scanned.paths)
+    return _end(writer, end, scanned, all_names(connection, space), all_records(connection, space))
 
 
 def write_part(
@@ -125,8 +125,15 @@ def write_part(
         writer.receipt(receipt)
     for page in scanned.through(departing.leading_to(part.ends)):
         writer.page(page)
-    size = writer.end(part.names, part.records)
-    return SentBundle(writer.turns, writer.receipts, len(part.names), size, end, tuple(scanned.keys), scanned.paths)
+    return _end(writer, end, scanned, part.names, part.records)
+
+
+def _end(
+    writer: BundleWriter, end: Position, scanned: _Scanned, names: Sequence[SentName], records: Sequence[SentRecord]
+) -> SentBundle:
+    size, said = writer.end(names, records), tuple(find_said_keys(names, records))
+    keys = tuple(scanned.keys)
+    return SentBundle(writer.turns, writer.receipts, len(names), size, end, keys, said, scanned.paths)
 
 
 def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:

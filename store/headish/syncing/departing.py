@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft
@@ -13,7 +13,7 @@ from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import named_turns
 from headish.rows.conversations import records_after
-from headish.rows.elsewhere.arrivals import StoredArrival, arrivals_among
+from headish.rows.elsewhere.arrivals import OWN, StoredArrival, arrivals_among
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import read_payload_at
 from headish.rows.threads.places import parents_of_turns
@@ -33,13 +33,12 @@ NAMES_READ = 1000
 
 
 class Span(NamedTuple):
-    """The turns behind one commit number, up to another, without those that came from the remote ``skip`` by one of its
-    ``devices``."""
+    """The turns behind one commit number, up to another, without those that came by one of the devices of ``skip``
+    behind the commit number that is given for it."""
 
     low: int
     high: int
-    skip: bytes | None = None
-    devices: frozenset[bytes] = frozenset()
+    skip: Mapping[str, int] = {}
 
 
 class Departing:
@@ -61,7 +60,7 @@ class Departing:
 
     def required_by(self, span: Span) -> list[TurnId]:
         """The ids that turns of a span continue and that are not in it, in order."""
-        if span.low == 0 and span.skip is None:
+        if span.low == 0 and not span.skip:
             return []
         inside: set[TurnId] = set()
         outside: dict[TurnId, None] = {}
@@ -78,7 +77,7 @@ class Departing:
             yield self._without(rows, span)
 
     def _without(self, rows: Sequence[Spoken], span: Span) -> list[Spoken]:
-        if span.skip is None or not rows:
+        if not span.skip or not rows:
             return list(rows)
         arrivals = arrivals_among(*self._source, rows[0][0].seq, rows[-1][0].seq)
         ranges = [(each.first, each.last) for each in arrivals if _is_from(each, span)]
@@ -118,10 +117,12 @@ class Departing:
         """Records in pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
         listed = list(rows)
         parents = parents_of_turns(*self._source, [stored.place for stored, _ in listed])
+        foreign = self._foreign_among([stored.seq for stored, _ in listed])
         page: list[TurnRecord] = []
         size = 0
         for stored, data in listed:
             record = self._record(stored, data, parents.get(stored.place, ()))
+            record = record._replace(foreign=True) if stored.seq in foreign else record
             length = len(record.payload or b"")
             if page and size + length > FRAME_BYTES:
                 yield page
@@ -131,6 +132,13 @@ class Departing:
             self.reached = stored.seq
         if page:
             yield page
+
+    def _foreign_among(self, seqs: Sequence[int]) -> set[int]:
+        """Which of some commit numbers are those of turns that are nobody's of one's own devices."""
+        if not seqs:
+            return set()
+        foreign = [each for each in arrivals_among(*self._source, min(seqs), max(seqs)) if each.kind != OWN]
+        return {seq for seq in seqs if any(each.first <= seq <= each.last for each in foreign)}
 
     def _record(self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None]) -> TurnRecord:
         if None in parents:
@@ -175,7 +183,7 @@ class Departing:
 
 
 def _is_from(arrival: StoredArrival, span: Span) -> bool:
-    return arrival.remote == span.skip and arrival.by in span.devices
+    return arrival.device is not None and arrival.first > span.skip.get(arrival.device, arrival.first)
 
 
 def all_names(connection: Connection, space: int) -> list[SentName]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from headish.content.receipts import decode_receipt, encode_receipt
 from headish.database.query import Connection
 from headish.erasing.choosing import Wish, names_without_turns
-from headish.erasing.erase import ErasureGrounds, erase
+from headish.erasing.erase import ErasureGrounds, begin_receipt, erase
 from headish.erasing.names import forget_name
-from headish.history.tombstones import now
-from headish.rows.counters import take_change
-from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, write_notice
 from headish.rows.keys import turns_by_ids
 from headish.rows.upkeep.erasures import bar, barred, count_gone
-from headish.rows.upkeep.receipts import add_receipt, all_receipts, last_receipt
+from headish.rows.upkeep.receipts import add_receipt, all_receipts
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.values.ids import KeptIds, Mint, TurnId
 from headish.values.results.erasures import ARRIVED, BOOKMARK, SCOPES, SCRUB, SPACE, Barred, Receipt
@@ -36,7 +36,7 @@ class ErasuresThere:
     def __init__(self, target: SyncTarget, policy: str) -> None:
         self._target, self._state = target, STATES[policy]
         self.count = 0
-        self._origin = ArrivalOrigin(None, None)
+        self._origin = ArrivalOrigin(PLAIN)
         self._receipts: dict[TurnId, Receipt] = {}
         self._erased: dict[TurnId, TurnId] = {}
         self._known: set[str] = set()
@@ -105,29 +105,17 @@ def apply_receipt(
     known = barred(connection, space)
     bars = {bytes.fromhex(each.hash): each.size for each in receipt.barred if bytes.fromhex(each.hash) not in known}
     if bars:
-        _bar(connection, space, receipt, bars, mint)
+        _bar(connection, space, said, bars, mint)
     return erased
 
 
-def _bar(connection: Connection, space: int, receipt: Receipt, bars: dict[bytes, int], mint: Mint) -> None:
+def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[bytes, int], mint: Mint) -> None:
     """Bar content of which no turn is here, with a receipt that says so."""
-    seq, change = take_change(connection, space)
-    number, before, _ = last_receipt(connection, space)
-    bar(connection, space, number + 1, bars)
+    begun, before = begin_receipt(connection, space, ARRIVED, said, mint)
+    bar(connection, space, begun.number, bars)
     count_gone(connection, space, bytes=0, bars=len(bars))
-    written = Receipt(
-        number=number + 1,
-        id=mint(),
-        time=now(),
-        seq=seq,
-        change=change,
-        scope=ARRIVED,
-        reason=receipt.reason,
-        by=receipt.by,
-        content=True,
-        barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(bars.items())),
-    )
-    add_receipt(connection, space, written, before)
+    hashes = tuple(Barred(hash.hex(), size) for hash, size in sorted(bars.items()))
+    add_receipt(connection, space, replace(begun, content=True, barred=hashes), before)
 
 
 def pending_notices(connection: Connection, space: int) -> list[tuple[Notice, Receipt]]:

@@ -68,6 +68,13 @@ class Logs:
             raise NotADevice(self._told(path), "it is the head of another log")
         return head
 
+    def is_readable(self, device: str) -> bool:
+        """Whether a log has a head that opens with the key."""
+        try:
+            return self.head(device) is not None
+        except InvalidBundle:
+            return False
+
     def put_head(self, head: LogHead) -> None:
         """Replace the head of this store's own log."""
         data = write_head(head, None if self.key is None else self.key.sums)

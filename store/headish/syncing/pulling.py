@@ -9,12 +9,14 @@ from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack
-from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.counters import read_counter
+from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
+from headish.rows.elsewhere.remotes import forget_device
 from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
-from headish.syncing.remotes import OpenRemote, SeenLog, store_remote
+from headish.syncing.remotes import OpenRemote, SeenLog, save_remote
 from headish.values.names import stored_name
 from headish.values.results.sharing import Pulled
 
@@ -34,6 +36,7 @@ class _LogReading:
 
     def __init__(self, given: Pull) -> None:
         self.given = given
+        self.anew = False
         self.pulled = Pulled(stored_name(given.remote.name))
         self.seen = dict(given.remote.state.seen)
         self.went_back: list[str] = []
@@ -45,10 +48,14 @@ class _LogReading:
 
     def save(self) -> None:
         given = self.given
-        state = replace(given.remote.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
-        remote = given.remote._replace(state=state)
+        base, space = given.remote, given.target.space
+        state = replace(base.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
+        mine = base._replace(state=replace(state, anew=state.anew or self.anew))
+        remote = write_locked(given.target, lambda connection: save_remote(connection, space, base, mine))
         self.given = given._replace(remote=remote)
-        write_locked(given.target, lambda connection: store_remote(connection, given.target.space, remote))
+        self.seen, self.revoked = dict(remote.state.seen), set(remote.state.revoked)
+        for device in self.revoked & self.heads.keys():  # another work of this store has taken it out
+            del self.heads[device]
 
 
 def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
@@ -64,8 +71,10 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
         if device not in reading.revoked:
             _read_head(reading, device)
     _leave_out_revoked(reading)
-    for device in reading.seen.keys() - set(devices):
+    for device in sorted(reading.seen.keys() - set(devices)):
         _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
+    if reading.anew:
+        reading.save()
     while sum(_advance(reading, device) for device in sorted(reading.heads)):
         pass  # what one device wrote may have waited for what another one did
     for device, head in sorted(reading.heads.items()):
@@ -115,15 +124,31 @@ def _read_head(reading: _LogReading, device: str) -> None:
                 return
             seen = None
     label = _label(reading, device, head.label)
-    if seen is None or seen.generation < head.generation:
-        reading.seen[device] = SeenLog(label, head.generation, serial=0 if seen is None else seen.serial)
+    if seen is None:
+        _begin(reading, device, SeenLog(label, head.generation))
+    elif seen.generation < head.generation:
+        reading.seen[device] = SeenLog(label, head.generation, serial=seen.serial, resent=seen.resent)
     reading.heads[device] = head
+
+
+def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
+    """Read a log from its beginning: one that is new here, or one that lost something. What came from that one is in no
+    log any more, but in this store's own, once it is written anew. What another device of this label called what is
+    nothing that this one has said."""
+    given, target = reading.given, reading.given.target
+    resent = 0
+    if device in given.remote.state.seen:
+        resent = target.backend.read(lambda connection: read_counter(connection, target.space)).seq
+    reading.seen[device] = replace(log, resent=resent)
+    label = log.label.encode()
+    write_locked(target, lambda connection: forget_device(connection, target.space, given.remote.name, label))
 
 
 def _went_back(reading: _LogReading, device: str, told: str) -> bool:
     """Note a log that is not as far as it was; whether it is taken as it is now."""
     if reading.given.accept_rollback:
         reading.seen.pop(device, None)
+        reading.anew = True
         return True
     reading.went_back.append(told)
     return False
@@ -151,7 +176,8 @@ def _advance(reading: _LogReading, device: str) -> bool:
         given = reading.given
         try:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
-            origin = ArrivalOrigin(given.remote.name, seen.label.encode())
+            kind = PLAIN if given.logs.key is None else OWN
+            origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
             reading.erasures.come_from(origin)
             applied = apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
         except MissingParents as error:

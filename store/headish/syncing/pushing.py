@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from io import BytesIO
 from typing import NamedTuple
 
@@ -19,8 +20,8 @@ from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
 from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
 from headish.syncing.logs import Logs, hash_object
-from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, store_remote
-from headish.syncing.scanning import find_keys
+from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, save_remote
+from headish.syncing.scanning import find_keys, find_said_keys
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
@@ -32,12 +33,14 @@ BUNDLES_LIMIT = 200
 
 
 class Push(NamedTuple):
-    """A push that goes on: where, to which remote, and whether what looks like a key may leave."""
+    """A push that goes on: where, to which remote, and whether what looks like a key may leave. ``stored`` is the
+    remote as it was last read, where the push has changed it since."""
 
     target: SyncTarget
     logs: Logs
     remote: OpenRemote
     allow_secrets: bool
+    stored: OpenRemote | None = None
 
 
 class _Saying(NamedTuple):
@@ -63,31 +66,35 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     """Append all that is new since the last push, then replace the head.
 
     ``anew`` writes the log again from its beginning, as a generation of its own; the old one is then removed. So it is
-    when the log has grown long, when the key is another one, and when something was erased here.
+    when the log has grown long, when the key is another one, when something was erased here, and when the log of
+    another device was accepted that had lost something.
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
     fingerprint = given.logs.fingerprint
     is_rekeyed = given.remote.state.key != fingerprint  # and the head is one that nobody reads any more
     head = None if is_rekeyed else given.logs.head(given.remote.settings.device)
-    remote = given.remote if is_rekeyed else _reconcile(given, head, accept_rollback)
-    state = remote.state
+    given = given._replace(stored=given.remote)
+    given = given if is_rekeyed else _reconcile(given, head, accept_rollback)
+    remote, state = given.remote, given.remote.state
     is_other = is_rekeyed or _has_erased(given.target, state.own)
-    if anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
+    if anew or state.anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
         begun = SeenLog(state.own.label, state.own.generation + 1, serial=state.own.serial)
-        remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True))
+        remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True, anew=False))
     given = given._replace(remote=remote)
     pushed = Pushed(stored_name(remote.name))
     while isinstance(written := _write_next(given), _Written):
         if written.keys and not given.allow_secrets:
             raise SecretsFound(written.keys, _handles(given, written.keys))
+        if not pushed.objects:  # what the head will say, too, before anything is put
+            _check_said(given, given.target.backend.read(partial(_read_said, space=given.target.space)))
         given = _put(given, written)
         pushed = replace(
             pushed, turns=pushed.turns + written.turns, receipts=pushed.receipts + written.receipts,
             objects=pushed.objects + 1,
         )  # fmt: skip
     given, put = _put_head(given, head, written)
-    return replace(pushed, objects=pushed.objects + put), _tidy(given)
+    return replace(pushed, objects=pushed.objects + put), _tidy(given).remote
 
 
 def check_keys(given: Push) -> None:
@@ -99,13 +106,21 @@ def check_keys(given: Push) -> None:
     target, remote = given.target, given.remote
 
     def find(connection: Connection) -> tuple[TurnId, ...]:
-        span = Span(0, find_end(connection, target.space).seq, remote.name, remote.labels)
+        span = Span(0, find_end(connection, target.space).seq, remote.held)
         pages = Departing(connection, target.space).since(span)
         return tuple(key for page in pages for key in find_keys(page))
 
     keys = target.backend.read(find)
     if keys and not given.allow_secrets:
         raise SecretsFound(keys, _handles(given, keys))
+    _check_said(given, target.backend.read(partial(_read_said, space=target.space)))
+
+
+def _check_said(given: Push, said: _Saying) -> None:
+    """Whether a head would hold what looks like a key. Raises: SecretsFound."""
+    subjects = () if given.allow_secrets else tuple(find_said_keys(said.names, said.records))
+    if subjects:
+        raise SecretsFound((), (), subjects)
 
 
 def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
@@ -114,13 +129,13 @@ def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
     return not set(erased) <= set(own.erased)
 
 
-def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> OpenRemote:
+def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push:
     """How far the log really is: a push that was cut off after its head was replaced is taken as done, and where
     another copy of this store writes the log (a cloned disk, a restore), this one begins a log of its own."""
     remote, own = given.remote, given.remote.state.own
     if head is None:
         if own.number == 0 or own.generation == 0:
-            return remote
+            return given
         if not accept_rollback:
             name = stored_name(remote.name)
             raise RemoteRolledBack(name, (f"the log of {remote.settings.label} (this store) is gone",))
@@ -134,9 +149,9 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Open
     if at < (own.generation, own.number):
         return _begin_again(given)
     if at == (own.generation, own.number) and head.hash.hex() == own.hash:
-        return remote
+        return given
     found = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
-    return remote._replace(state=replace(remote.state, own=found, pushed=head.cursor))
+    return given._replace(remote=remote._replace(state=replace(remote.state, own=found, pushed=head.cursor)))
 
 
 def _is_ours(given: Push, head: LogHead) -> bool:
@@ -149,15 +164,13 @@ def _is_ours(given: Push, head: LogHead) -> bool:
     return True
 
 
-def _begin_again(given: Push) -> OpenRemote:
+def _begin_again(given: Push) -> Push:
     """A log under another name: the old one stays, as somebody else's."""
     from os import urandom
 
     remote = given.remote
     settings = replace(remote.settings, device=urandom(8).hex())
-    fresh = remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None))
-    _save(given.target, fresh)
-    return fresh
+    return _save(given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None)))
 
 
 def _write_next(given: Push) -> _Written | _Saying:
@@ -172,8 +185,8 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
     cursor = None if remote.state.pushed is None else parse_cursor(remote.state.pushed)
     low, change = (0, 0) if cursor is None else (cursor.seq, cursor.change)
     if (low, change) == (end.seq, end.change):
-        return _read_said(connection, space, end)
-    span = Span(low, end.seq, remote.name, remote.labels)
+        return _read_said(connection, space)
+    span = Span(low, end.seq, remote.held)
     departing = Departing(connection, space)
     pages: list[list[TurnRecord]] = []
     size, high = 0, end.seq
@@ -186,7 +199,7 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
     receipts = list(receipts_behind(connection, space, change))
     reached = position_at(connection, space, end.epoch, high, end.change)
     if not pages and not receipts:  # names moved, or what is new came from there
-        return _read_said(connection, space, end)
+        return _read_said(connection, space)
     inside = {each.id for page in pages for each in page}
     outside = dict.fromkeys(parent for page in pages for each in page for parent in each.parents)
     own = remote.state.own
@@ -222,7 +235,7 @@ def _put(given: Push, written: _Written) -> Push:
         reader = given.logs.read(settings.device, generation, number, there, bytes.fromhex(own.hash))
         hash, cursor = hash_object(there), reader.header.until or cursor
         if not _is_ours(given, _head_at(given, generation, number, hash, cursor)):
-            return given._replace(remote=_begin_again(given))
+            return _begin_again(given)
     log = replace(own, generation=generation, number=number, hash=hash.hex())
     key = given.logs.fingerprint
     state = replace(given.remote.state, own=log, pushed=cursor, key=key)
@@ -240,15 +253,14 @@ def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push,
     is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor, serial=0) != head
     serial = max(own.serial, 0 if before is None else before.serial) + is_new
     if is_new:
+        _check_said(given, said)
         head = replace(head, serial=serial)
         given.logs.put_head(head)
     key = given.logs.fingerprint
     made_at = head.made_at if is_new else own.made_at
     own = replace(own, label=head.label, generation=generation, made_at=made_at, erased=said.erased, serial=serial)
     state = replace(given.remote.state, own=own, pushed=cursor, key=key)
-    remote = given.remote._replace(state=state)
-    _save(given.target, remote)
-    return given._replace(remote=remote), is_new
+    return _save(given, given.remote._replace(state=state)), is_new
 
 
 def _head_at(given: Push, generation: int, number: int, hash: bytes, cursor: str) -> LogHead:
@@ -257,22 +269,21 @@ def _head_at(given: Push, generation: int, number: int, hash: bytes, cursor: str
     return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, _now())
 
 
-def _read_said(connection: Connection, space: int, end: Position) -> _Saying:
+def _read_said(connection: Connection, space: int) -> _Saying:
+    end = find_end(connection, space)
     erased = (*ids_of_erasures(connection, space), *ids_of_applied(connection, space))
     return _Saying(tuple(all_names(connection, space)), tuple(all_records(connection, space)), erased, end)
 
 
-def _tidy(given: Push) -> OpenRemote:
+def _tidy(given: Push) -> Push:
     """Remove the bundles of older generations, once no head names them any more."""
     remote = given.remote
     if not remote.state.untidy:
-        return remote
+        return given
     for (generation, _), path in given.logs.bundles(remote.settings.device).items():
         if generation < remote.state.own.generation:
             given.logs.place.delete(path)
-    tidied = remote._replace(state=replace(remote.state, untidy=False))
-    _save(given.target, tidied)
-    return tidied
+    return _save(given, remote._replace(state=replace(remote.state, untidy=False)))
 
 
 def _handles(given: Push, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
@@ -282,8 +293,11 @@ def _handles(given: Push, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
     return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
 
 
-def _save(target: SyncTarget, remote: OpenRemote) -> None:
-    write_locked(target, lambda connection: store_remote(connection, target.space, remote))
+def _save(given: Push, remote: OpenRemote) -> Push:
+    """Keep how far the push is."""
+    base, target = given.stored or given.remote, given.target
+    stored = write_locked(target, lambda connection: save_remote(connection, target.space, base, remote))
+    return given._replace(remote=stored, stored=stored)
 
 
 def _now() -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
@@ -14,10 +16,14 @@ from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_rem
 from headish.values.names import check_name, stored_name
 from headish.values.results.sharing import RemotePlace
 
+S = TypeVar("S", bound=Struct)
+
 
 class RemoteSettings(Struct, frozen=True, omit_defaults=True):
-    """``id`` names the file with the keys, ``device`` the folder of this store's log; both are 16 hex digits by chance.
-    ``key`` is the fingerprint of the key that was confirmed. ``erasures`` is apply, ask or ignore."""
+    """``id`` names the file with the keys, ``device`` the folder of this store's log: 16 hex digits each, by chance. At
+    an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
+    key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
+    acts here as one's own."""
 
     id: str
     device: str
@@ -26,12 +32,14 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     key: str | None = None
     names: str = "*"
     erasures: str = "apply"
+    trust: bool = False
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
     """How far a device's log was when it was last read; ``hash`` is that of its last bundle, in hex. ``erased`` are the
     erasures that it had made or taken over, ``key`` the fingerprint of the key that it was written with, ``serial`` the
-    number of its head."""
+    number of its head. Turns that came from it up to the commit number ``resent`` are in this store's own log, since
+    that log had lost some."""
 
     label: str
     generation: int = 0
@@ -42,18 +50,22 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
     erased: tuple[str, ...] = ()
     key: str | None = None
     serial: int = 0
+    resent: int = 0
 
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):
     """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, and the fingerprint of the key
-    that it was written with. ``seen`` are the logs of the others, by device."""
+    that it was written with; ``anew``: the next push writes it from its beginning. ``seen`` are the logs of the others,
+    by device, ``invited`` the recipients that this store gave the key."""
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
     key: str | None = None
     untidy: bool = False
+    anew: bool = False
     seen: dict[str, SeenLog] = {}
     revoked: tuple[str, ...] = ()
+    invited: tuple[str, ...] = ()
 
 
 class OpenRemote(NamedTuple):
@@ -65,8 +77,13 @@ class OpenRemote(NamedTuple):
     state: RemoteState
 
     @property
+    def held(self) -> dict[str, int]:
+        """The devices whose logs hold what came from there, each with the commit number behind which they do."""
+        return {device: each.resent for device, each in self.state.seen.items()}
+
+    @property
     def labels(self) -> frozenset[bytes]:
-        """What the devices are called whose logs hold what came from there."""
+        """What the other devices are called."""
         return frozenset(each.label.encode() for each in self.state.seen.values())
 
 
@@ -88,8 +105,46 @@ def read_remote(connection: Connection, space: int, name: str) -> OpenRemote:
     return _opened(found)
 
 
+def save_remote(connection: Connection, space: int, base: OpenRemote, mine: OpenRemote) -> OpenRemote:
+    """Keep what this work has changed of a remote since it read ``base``, beside what others have changed meanwhile.
+
+    The space is locked. Returns the remote as it is stored then. Raises: UnknownRemote where it was removed.
+    """
+    fresh = next((each for each in read_remotes(connection, space) if each.name == base.name), None)
+    if fresh is None or fresh.settings.id != base.settings.id:
+        raise UnknownRemote(stored_name(base.name))
+    settings = _merge(base.settings, mine.settings, fresh.settings)
+    state = _merge(base.state, mine.state, fresh.state)
+    revoked = {*mine.state.revoked, *fresh.state.revoked}
+    seen = {
+        device: log
+        for device in sorted({*mine.state.seen, *fresh.state.seen} - revoked)
+        if (log := _changed(base.state.seen, mine.state.seen, fresh.state.seen, device)) is not None
+    }
+    invited = {*mine.state.invited, *fresh.state.invited}
+    state = replace(state, seen=seen, revoked=tuple(sorted(revoked)), invited=tuple(sorted(invited)))
+    merged = fresh._replace(settings=settings, state=state)
+    if merged != fresh:
+        store_remote(connection, space, merged)
+    return merged
+
+
+def _merge(base: S, mine: S, fresh: S) -> S:
+    """What is stored, with those fields that this work has changed."""
+    changed = {
+        each: getattr(mine, each) for each in mine.__struct_fields__ if getattr(mine, each) != getattr(base, each)
+    }
+    return replace(fresh, **changed)
+
+
+def _changed(
+    base: Mapping[str, SeenLog], mine: Mapping[str, SeenLog], fresh: Mapping[str, SeenLog], device: str
+) -> SeenLog | None:
+    return mine.get(device) if mine.get(device) != base.get(device) else fresh.get(device)
+
+
 def store_remote(connection: Connection, space: int, remote: OpenRemote) -> None:
-    """Keep a remote as it is now."""
+    """Store a remote in place of the one of its name."""
     write_remote(
         connection,
         space,
@@ -125,6 +180,8 @@ def describe(remote: OpenRemote) -> RemotePlace:
         encrypted=remote.settings.encrypted,
         device=remote.settings.label,
         names=remote.settings.names,
+        erasures=remote.settings.erasures,
+        trust=remote.settings.trust,
         fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
         recipient=None if keys is None else recipient_of(keys.own),
         waits="" if has_key or not remote.settings.encrypted else waits_of(remote, keys),
@@ -138,6 +195,11 @@ def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
         return "its keys are gone from this machine: 'headish remote remove' it and add it again"
     if remote.settings.key is not None:
         return f"it takes its key when it syncs, if that is the one that was confirmed: 'headish sync {name}'"
+    return ask_invitation(name, keys)
+
+
+def ask_invitation(name: str, keys: KeyPair) -> str:
+    """What gives this machine the key of a remote."""
     return (
         f"a machine that syncs with it must invite this one: 'headish remote invite {name} {recipient_of(keys.own)}' "
         f"there, then here what that prints"

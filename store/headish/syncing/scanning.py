@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headish.bundles.records import TurnRecord
-from headish.content.secrecy import has_shape
+from headish.bundles.records import SentName, SentRecord, TurnRecord
+from headish.content.secrecy import has_shape, hide_secrets
 from headish.values.ids import TurnId
+from headish.values.names import stored_name
 
 
 def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
@@ -17,6 +18,16 @@ def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
     for turn in turns:
         if any(map(_holds_key, (turn.payload, turn.attributes, turn.inherited, turn.system, turn.app, turn.head))):
             yield turn.id
+
+
+def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:
+    """The bookmarks and conversations whose name, title, tags or marks have the shape of a key, without it."""
+    for name in names:
+        if _holds_key(name.name):
+            yield hide_secrets(stored_name(name.name))
+    for record in records:
+        if _holds_key(record.data) or _holds_key(record.subject):
+            yield hide_secrets(stored_name(record.subject))
 
 
 def keeps_path(turn: TurnRecord) -> bool:

@@ -194,7 +194,7 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
     "arrival": {
         "space": KEY,
         "first": KEY,
-        **dict.fromkeys(("last", "remote", "by", "milliseconds", "seal"), SEALED),
+        **dict.fromkeys(("last", "kind", "remote", "device", "by", "milliseconds", "seal"), SEALED),
     },
     "remote": {
         "space": Verdicts(flip=AWAY, null=REFUSED, swap=AWAY),

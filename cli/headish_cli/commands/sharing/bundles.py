@@ -26,7 +26,7 @@ OUTCOMES = {
 
 @click.group("bundle", cls=BriefGroup)
 def bundle_command() -> None:
-    """Carry turns to another store in a file: create, verify, apply.
+    """Carry turns to another store in a file: create, verify, apply, rewrite.
 
     A bundle holds turns as they are, with their ids and times. The store that applies it proves each turn before it
     stores any, and changes nothing that it has.
@@ -75,6 +75,25 @@ def verify_command(file: str, as_json: bool) -> None:
     say(f"{done.path}: {counted(done.turns, 'turn')}, {done.proven:,} proven, {counted(done.names, 'bookmark')}.")
     if done.requires:
         say(f"It continues {counted(len(done.requires), 'turn')} that must be there before: {done.requires[0]} …")
+
+
+@bundle_command.command("rewrite")
+@click.argument("file", type=PLACE)
+@click.argument("out", type=PLACE)
+@click.option("--erasures", metavar="RECEIPTS", type=PLACE, required=True, help="What 'erasures --export' printed.")
+@json_option
+def rewrite_command(file: str, out: str, erasures: str, as_json: bool) -> None:
+    """Write the bundle FILE to OUT without what was erased since. Takes no database.
+
+    A bundle that you have handed out stays as it is: hand OUT out in its place.
+    """
+    from headish import rewrite_bundle
+
+    done = rewrite_bundle(file, out, erasures)
+    if as_json:
+        print_json(done)
+        return
+    say(f"{done.path}: {counted(done.turns, 'turn')}, {done.erased:,} erased, {done.size_bytes:,} bytes.")
 
 
 @bundle_command.command("apply")

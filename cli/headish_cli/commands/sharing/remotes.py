@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,10 +16,30 @@ if TYPE_CHECKING:
     from headish import Store
     from headish.values.results.sharing import Pulled, Pushed, RemotePlace
 
+FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
+SETTINGS = ("key", "names", "erasures", "trust")
+SWITCH = {None: None, "on": True, "off": False}
+"""What is chosen of a remote; and what the words of a switch are."""
 rollback_option = click.option("--accept-rollback", is_flag=True, help="Take a remote as it is that went back.")
+
+
+def joining_options(command: FC) -> FC:
+    """How a machine joins a place."""
+    for option in (
+        click.option(
+            "--key", metavar="FINGERPRINT", help="Take no other key than the one that 'remote add' showed there."
+        ),
+        click.option(
+            "--passphrase", is_flag=True, help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE."
+        ),
+        click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything."),
+        click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]"),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group("remote", cls=BriefGroup)
@@ -34,25 +54,24 @@ def remote_command() -> None:
 @remote_command.command("add")
 @click.argument("name")
 @click.argument("url")
-@click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]")
-@click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything.")
-@click.option("--passphrase", is_flag=True, help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE.")
+@joining_options
 @json_option
 @pass_settings
 def add_command(
-    settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, as_json: bool
-) -> None:
+    settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
     with settings.open(create=True) as store:
-        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase)
+        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
     if as_json:
         print_json(added)
         return
-    _tell(added)
+    tell_remote(added)
 
 
 @remote_command.command("list")
@@ -91,17 +110,21 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     key=FINGERPRINT             confirm a key that another machine printed
     names=PATTERN               the bookmarks that a pull may make here
     erasures=apply|ask|ignore   what an erasure on another device does here
+    trust=on|off                whether options from a remote without encryption act here
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
-    unknown = [each for each in pairs if each.partition("=")[0] not in ("key", "names", "erasures") or "=" not in each]
+    unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
-        raise click.UsageError(f"{unknown[0]!r} is none of key=, names= and erasures=")
+        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures= and trust=")
+    trust = given.pop("trust", None)
+    if trust not in SWITCH:
+        raise click.UsageError(f"trust is on or off, not {trust!r}")
     with settings.open() as store:
-        changed = store.remotes.set(name, **given)
+        changed = store.remotes.set(name, **given, trust=SWITCH[trust])
     if as_json:
         print_json(changed)
         return
-    _tell(changed)
+    tell_remote(changed)
 
 
 @remote_command.command("devices")
@@ -147,12 +170,18 @@ def invite_command(settings: GlobalOptions, name: str, recipient: str) -> None:
 def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secrets: bool) -> None:
     """Take DEVICE out of the remote NAME: a new key for all others, and the device's log removed.
 
-    Prints the command by which each other machine confirms the new key. What the device has read it has. Take its
-    access to the bucket or folder away, too.
+    Prints the command by which each other machine confirms the new key; a machine that this one has not invited is to
+    be invited again. What the device has read it has. Take its access to the bucket or folder away, too.
     """
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
+        stay = store.remotes.devices(name)
     if fingerprint:
+        for each in stay:
+            if not (each.own or each.invited):
+                say(
+                    f"{one_line(each.label, 255)} was not invited from here: 'headish remote invite {name} age1…' again"
+                )
         click.echo(f"headish remote set {name} key={fingerprint}")
 
 
@@ -189,7 +218,7 @@ def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_
         print_json_lines(done)
     else:
         for each in done:
-            _tell_pulled(each)
+            tell_pulled(each)
     _end(done)
 
 
@@ -213,7 +242,7 @@ def sync_command(
         print_json_lines(done)
     else:
         for each in done:
-            _tell_pulled(each.pulled)
+            tell_pulled(each.pulled)
             _tell_pushed(each.pushed)
     _end([each.pulled for each in done])
 
@@ -246,7 +275,7 @@ def _names(store: Store, name: str | None) -> list[str]:
     return [name] if name is not None else [each.name for each in store.remotes.list()]
 
 
-def _tell(remote: RemotePlace) -> None:
+def tell_remote(remote: RemotePlace) -> None:
     """A remote in words, and what is to be done next."""
     how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"
     say(f"{one_line(remote.name, 255)}: {how}; this machine is {one_line(remote.device, 255)}.")
@@ -254,7 +283,8 @@ def _tell(remote: RemotePlace) -> None:
         say(f"{one_line(remote.waits, 500)}.")
 
 
-def _tell_pulled(done: Pulled) -> None:
+def tell_pulled(done: Pulled) -> None:
+    """What a pull brought, in words."""
     say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
     tell_names(done.names, of_devices=True)
     for each in done.kept:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
     from headish.values.results.quotas import Quota
-    from headish.values.results.sharing import Applied, Bundled, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+    from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
@@ -319,15 +319,28 @@ class AsyncRemotes(Front["Remotes"]):
     """For asyncio: the remotes of a space: folders and buckets in which each store that syncs has a log of its own."""
 
     async def add(
-        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None
     ) -> RemotePlace:
         """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``)."""
-        return await self._finish(self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase)
+        return await self._finish(
+            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+        )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
         headish, too, unless a bookmark of here is called so. Cost: one statement for each thousand."""
         return await self._finish(self.sync.bookmarks)
+
+    async def clone(
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None
+    ) -> Cloned:
+        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
+        The last turn that came is ``@``."""
+        return await self._finish(
+            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+        )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
         """The stores that sync with a remote, this one first, as they were when they were last read."""
@@ -381,10 +394,11 @@ class AsyncRemotes(Front["Remotes"]):
         return await self._wait(self.sync.revoke, name=name, device=device, allow_secrets=allow_secrets)
 
     async def set(
-        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
+        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
+        trust: bool | None = None
     ) -> RemotePlace:
         """Change what is chosen of a remote."""
-        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures)
+        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust)
 
     async def status(self, name: str) -> RemoteStatus:
         """How a remote stands, without asking it."""

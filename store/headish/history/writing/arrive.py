@@ -7,6 +7,7 @@ left as it is, whatever is said of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingP
 from headish.history.tombstones import Tombstones
 from headish.history.writing.arriving import check_payloads, prove_record
 from headish.rows.counters import take_arrived
-from headish.rows.elsewhere.arrivals import ArrivalOrigin, add_arrival
+from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin, add_arrival
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
@@ -118,7 +119,15 @@ class _Page:
         )
         add_links(*self._target, links)
         self._tombstones.write_receipts()
-        add_arrival(*self._target, first, last, self._sender.origin)
+        self._note_arrivals(new, first)
+
+    def _note_arrivals(self, new: Sequence[TurnRecord], first: int) -> None:
+        """Note from where the turns came: a row for each run of them that is of one origin."""
+        origin = self._sender.origin
+        for foreign, run in groupby(new, key=lambda each: each.foreign):
+            last = first + len(list(run)) - 1
+            add_arrival(*self._target, first, last, origin._replace(kind=STRANGER) if foreign else origin)
+            first = last + 1
 
     def _prove_all(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[tuple[StoredTurn, bytes | None]]:
         """The rows in order, without their places, each with its payload."""

@@ -14,7 +14,7 @@ from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES
 from headish.values.names import refusal
-from headish.values.turns import DOCUMENT
+from headish.values.turns import DOCUMENT, OVERLAY
 
 NOWHERE = -1
 """The place and the commit number of a turn that is not stored yet."""
@@ -45,13 +45,21 @@ def prove_record(
     system = _read_system(record, file)
     stored = _row(record, system, file)
     _check_words(stored, file)
-    if record.left is None:
+    if record.left is not None:
+        _check_left(record, file)
+    else:
+        _check_copies(stored, file)
         name = _text(system, "document_name", record, file)
         digest = derive_digest(stored, name, [parents[each] for each in record.parents])
         if derive_seal(stored, digest, record.parents) != record.seal:
             raise InvalidBundle(file, f"turn {record.id} was altered: its seal disagrees with what it says")
         stored = stored._replace(digest=digest)
     return stored
+
+
+def read_row(record: TurnRecord, file: str) -> StoredTurn:
+    """The row of a turn, without its place and digest, of which nothing is proven. Raises: InvalidBundle."""
+    return _row(record, _read_system(record, file), file)
 
 
 def _read_system(record: TurnRecord, file: str) -> dict[str, object]:
@@ -101,9 +109,22 @@ def _row(record: TurnRecord, system: Mapping[str, object], file: str) -> StoredT
     )
 
 
+def _check_left(record: TurnRecord, file: str) -> None:
+    """A turn that lost its meta has none: nothing could prove it."""
+    attributes = None if record.type == OVERLAY else record.attributes
+    if any(each is not None for each in (attributes, record.inherited, record.system, record.app, record.head)):
+        raise InvalidBundle(file, f"turn {record.id} lost its meta, and still has some")
+
+
+def _check_copies(stored: StoredTurn, file: str) -> None:
+    """What columns copy of the sealed facts is what those say."""
+    for problem in copy_problems(stored):
+        raise InvalidBundle(file, f"turn {stored.id}: {problem}")
+
+
 def _check_words(stored: StoredTurn, file: str) -> None:
     """What a record says is within every rule and limit of a turn that is written here."""
-    problems = [*record_problems(stored), *copy_problems(stored)]
+    problems = [*record_problems(stored)]
     if stored.key is not None and len(stored.key) > KEY_LIMIT_BYTES:
         problems.append("its key is longer than any may be")
     mappings = {

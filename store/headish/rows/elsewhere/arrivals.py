@@ -12,11 +12,19 @@ from headish.database.query import Connection, Query
 PAGE = 500
 
 
-class ArrivalOrigin(NamedTuple):
-    """From where turns come: the name of a remote, None for a file; and the device or file that brings them."""
+OWN, PLAIN, STRANGER, COPY = "own", "plain", "stranger", "copy"
+"""Whose turns came: those of one's own devices, over a remote of which this store has the key; those of whoever can
+write to a remote that has no key; a stranger's; and a stranger's that were copied from another space."""
 
-    remote: bytes | None
-    by: bytes | None
+
+class ArrivalOrigin(NamedTuple):
+    """From where turns come: whose they are; of a remote its name and the id of the device; and the name of the device
+    or file that brings them."""
+
+    kind: str
+    remote: bytes | None = None
+    device: str | None = None
+    by: bytes | None = None
 
 
 class StoredArrival(NamedTuple):
@@ -24,22 +32,26 @@ class StoredArrival(NamedTuple):
 
     first: int
     last: int
+    kind: str
     remote: bytes | None
+    device: str | None
     by: bytes | None
     milliseconds: int
     seal: bytes
 
 
 ARRIVED_UP_TO = """coalesce((
-      SELECT a.last FROM arrival AS a WHERE a.space = :space AND a.first <= t.seq ORDER BY a.first DESC LIMIT 1
+      SELECT a.last FROM arrival AS a WHERE a.space = :space AND a.first <= t.seq AND a.kind <> 'copy'
+      ORDER BY a.first DESC LIMIT 1
     ), 0)"""
-"""The end of the last arrival that begins at or before a turn ``t``: it arrived if its number is not above."""
+"""The end of the last arrival that begins at or before a turn ``t``: it came from elsewhere if its number is not above.
+What was copied moved its names here, as what was said here does."""
 
 ADD_ARRIVAL = Query(
     "add arrival",
     """
-    INSERT INTO arrival (space, first, last, remote, by, milliseconds, seal)
-    VALUES (:space, :first, :last, :remote, :by, :milliseconds, :seal)
+    INSERT INTO arrival (space, first, last, kind, remote, device, by, milliseconds, seal)
+    VALUES (:space, :first, :last, :kind, :remote, :device, :by, :milliseconds, :seal)
     """,
 )
 
@@ -47,15 +59,15 @@ ADD_ARRIVAL = Query(
 def add_arrival(connection: Connection, space: int, first: int, last: int, origin: ArrivalOrigin) -> None:
     """Note that the turns with these commit numbers came from elsewhere."""
     now = time.time_ns() // 1_000_000
-    seal = seal_arrival(first, last, origin.remote, origin.by, now)
+    seal = seal_arrival(first, last, *origin, now)
     connection.run(ADD_ARRIVAL, space=space, first=first, last=last, **origin._asdict(), milliseconds=now, seal=seal)
 
 
 ARRIVALS = Query(
     "arrivals behind a commit number",
     """
-    SELECT first, last, remote, by, milliseconds, seal FROM arrival WHERE space = :space AND first > :after
-    ORDER BY first LIMIT :limit
+    SELECT first, last, kind, remote, device, by, milliseconds, seal FROM arrival
+    WHERE space = :space AND first > :after ORDER BY first LIMIT :limit
     """,
 )
 
@@ -89,6 +101,7 @@ SAID_BEFORE_LATEST = Query(
     f"""
     SELECT t.id FROM turn AS t WHERE t.space = :space AND t.seq < :latest AND t.seq > {ARRIVED_UP_TO} AND EXISTS (
       SELECT NULL FROM arrival AS n WHERE n.space = :space AND n.first <= :latest AND n.last >= :latest
+        AND n.kind <> 'copy'
     )
     LIMIT 1
     """,
@@ -97,7 +110,7 @@ SAID_BEFORE_LATEST = Query(
 ARRIVED_AMONG = Query(
     "arrivals that reach into a range of commit numbers",
     """
-    SELECT first, last, remote, by, milliseconds, seal FROM arrival
+    SELECT first, last, kind, remote, device, by, milliseconds, seal FROM arrival
     WHERE space = :space AND last >= :low AND first <= :high ORDER BY first
     """,
 )

@@ -1,7 +1,9 @@
 """Where turns come from, before what they say of servers, keys, options and calls may act here.
 
 Whoever made a bundle, or can write to a remote that is not encrypted, may be anybody: a stranger. What came over an
-encrypted remote was put there by a device that has its key, which is one's own.
+encrypted remote was put there by a device that has its key, which is one's own; but what that device has from a
+stranger stays a stranger's. What a turn came as stands in its arrival, whatever becomes of the remote; only of a remote
+without a key the user may say that its devices are trusted.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from headish.database.query import Connection
 from headish.history.reading.decode import decode_mapping
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
-from headish.rows.elsewhere.arrivals import arrivals_among, arrived
+from headish.rows.elsewhere.arrivals import OWN, PLAIN, arrivals_among, arrived
 from headish.rows.keys import turns_by_ids
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import turn_by_id
@@ -37,7 +39,7 @@ def has_arrived(space: Space, turn_id: TurnId) -> bool:
 
 
 def is_strangers(space: Space, turn_id: TurnId) -> bool:
-    """Whether a turn came from a stranger. Cost: two statements, three where anything came over a remote."""
+    """Whether a turn came from a stranger. Cost: two statements, three where it came over a remote without a key."""
     number = space._number
 
     def work(connection: Connection) -> bool:
@@ -103,13 +105,15 @@ def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) ->
     """Which of some commit numbers are those of turns that came from a stranger."""
     if not seqs:
         return set()
-    arrivals = arrivals_among(connection, space, min(seqs), max(seqs))
-    own = _own_remotes(connection, space) if any(each.remote is not None for each in arrivals) else frozenset[bytes]()
-    ranges = [(each.first, each.last) for each in arrivals if each.remote is None or bytes(each.remote) not in own]
+    foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]
+    trusted = _trusted_devices(connection, space) if any(each.kind == PLAIN for each in foreign) else frozenset[str]()
+    ranges = [(each.first, each.last) for each in foreign if each.kind != PLAIN or each.device not in trusted]
     return {seq for seq in seqs if any(first <= seq <= last for first, last in ranges)}
 
 
-def _own_remotes(connection: Connection, space: int) -> frozenset[bytes]:
+def _trusted_devices(connection: Connection, space: int) -> frozenset[str]:
+    """The devices of remotes without a key that the user trusts."""
     from headish.syncing.remotes import read_remotes  # late: most stores have none
 
-    return frozenset(each.name for each in read_remotes(connection, space) if each.settings.encrypted)
+    trusted = (each.state.seen for each in read_remotes(connection, space) if each.settings.trust)
+    return frozenset(device for seen in trusted for device in seen)

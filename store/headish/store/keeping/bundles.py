@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from headish.backups.places import whole_file
+from headish.backups.receipts import read_receipts
 from headish.bundles.records import SentName, SentRecord
 from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
@@ -17,7 +20,7 @@ from headish.history.reading.find import find_place
 from headish.history.reading.handles import make_handles
 from headish.history.reading.order import arrange
 from headish.rows.conversations import find_first, find_records
-from headish.rows.elsewhere.arrivals import ArrivalOrigin
+from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_at
@@ -32,12 +35,12 @@ from headish.syncing.bundling import (
     write_all,
     write_part,
 )
+from headish.syncing.rewriting import Rewriting
 from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
 from headish.values.grammar import Headish, parse_headishes
-from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.results.sharing import Applied, BundleChecked, Bundled
+from headish.values.results.sharing import Applied, BundleChecked, Bundled, BundleRewritten
 
 _OURS_ALONE = 0o600
 
@@ -76,8 +79,8 @@ class Bundles:
         with whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as file:
             sent = self._space._read(partial(_write, space=self._space._number, file=file, cursor=cursor, asked=parsed,
                                              progress=progress))  # fmt: skip
-            if sent.keys and not allow_secrets:
-                raise self._secrets(sent.keys)
+            if (sent.keys or sent.said) and not allow_secrets:
+                raise self._secrets(sent)
         return Bundled(target, sent.turns, sent.receipts, sent.names, sent.size_bytes, str(sent.end.cursor), sent.paths)
 
     @door(path=PATH)
@@ -95,17 +98,17 @@ class Bundles:
         target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
         with _opened(path) as file:
             reader = BundleReader(file, os.fspath(path))
-            applied = apply_bundle(target, reader, ArrivalOrigin(None, _by(path)), progress)
+            applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
         return applied
 
-    def _secrets(self, keys: Sequence[TurnId]) -> SecretsFound:
+    def _secrets(self, sent: SentBundle) -> SecretsFound:
         number = self._space._number
 
         def handles(connection: Connection) -> tuple[str, ...]:
-            return tuple(make_handles(connection, number, keys).values())
+            return tuple(make_handles(connection, number, sent.keys).values())
 
-        return SecretsFound(tuple(keys), self._space._read(handles))
+        return SecretsFound(sent.keys, self._space._read(handles), sent.said)
 
 
 @door(path=PATH)
@@ -116,6 +119,27 @@ def verify_bundle(path: str | os.PathLike[str]) -> BundleChecked:
     """
     with _opened(path) as file:
         return check_bundle(BundleReader(file, os.fspath(path)), os.fspath(path))
+
+
+@door(path=PATH, out=PATH, erasures=PATH)
+def rewrite_bundle(
+    path: str | os.PathLike[str], out: str | os.PathLike[str], erasures: str | os.PathLike[str]
+) -> BundleRewritten:
+    """Write a bundle again, without what was erased since. ``erasures`` is a file of receipts, as ``headish erasures
+    --export`` prints them. No store is needed, and nothing is overwritten.
+
+    A turn that a receipt lists with its seal loses its words; of a thread or branch that was erased, the names and
+    titles go, too. A bundle that was handed out before is not reached.
+    Cost: reads the bundle twice.
+    Raises: InvalidBundle; FileTaken; InvalidArgument for receipts that cannot be read, and a bundle of a log.
+    """
+    name, target = os.fspath(path), os.fspath(out)
+    rewriting = Rewriting(read_receipts(erasures))
+    with _opened(path) as file:
+        rewriting.look(BundleReader(file, name))
+    with _opened(path) as file, whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as written:
+        done = rewriting.write(BundleReader(file, name), written)
+    return replace(done, path=target)
 
 
 def _by(path: str | os.PathLike[str]) -> bytes:

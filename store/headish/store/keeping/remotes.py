@@ -6,12 +6,21 @@ import builtins
 import os
 import re
 import socket
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteRolledBack, RemoteTaken, shown
+from headish.errors import (
+    InvalidArgument,
+    NoRemoteKey,
+    NotADevice,
+    RemoteRolledBack,
+    RemoteTaken,
+    RemoteUnavailable,
+    shown,
+)
 from headish.remotes.keys import (
     KeyPair,
     RemoteKey,
@@ -33,7 +42,7 @@ from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks,
 from headish.rows.turns import turn_at, turn_by_id
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
-from headish.syncing.bundling import SyncTarget
+from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
 from headish.syncing.logs import Logs, folder_of, machine_of
 from headish.syncing.naming import compare
@@ -44,17 +53,28 @@ from headish.syncing.remotes import (
     RemoteSettings,
     RemoteState,
     SeenLog,
+    ask_invitation,
     describe,
     key_of,
     keys_of,
     read_remote,
     read_remotes,
+    save_remote,
     store_remote,
 )
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.results.erasures import Receipt
-from headish.values.results.sharing import DIVERGED, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+from headish.values.results.sharing import (
+    DIVERGED,
+    Cloned,
+    Pulled,
+    Pushed,
+    RemoteDevice,
+    RemotePlace,
+    RemoteStatus,
+    Synced,
+)
 from headish.values.turns import Bookmark
 
 FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
@@ -74,19 +94,24 @@ class Remotes:
 
     @door(plain=FLAG, passphrase=FLAG)
     def add(
-        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False
-    ) -> RemotePlace:
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None,
+    ) -> RemotePlace:  # fmt: skip
         """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``).
 
         ``device`` is what this store is called there, else the machine's name. What is put there is encrypted, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
-        the ``passphrase``, which ``HEADISH_PASSPHRASE`` or the file ``HEADISH_PASSPHRASE_FILE`` gives.
+        the ``passphrase``, which ``HEADISH_PASSPHRASE`` or the file ``HEADISH_PASSPHRASE_FILE`` gives. Compare the
+        fingerprint with that on the other machine, or give it as ``key``: who knew the passphrase once, or keeps an old
+        state of the place, could have put another key there.
         Keys of a bucket come from the environment or the provider's files; the key of the remote lies in a file beside
         the configuration, never in the database.
-        Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable, NotADevice for another passphrase.
+        Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
+        key, or one that opens none of the logs that lie there.
         """
         encoded = check_name(name, "remote", is_new=True)
         label = stored_name(check_name(device or _device(), "device", is_new=True))
+        _check_fingerprint(key)
         if "/" in name or "/" in label:
             raise InvalidArgument("the name of a remote or of a device holds no /")
         space = self._space
@@ -96,16 +121,39 @@ class Remotes:
         place = ObjectPlace(check_url(url))
         settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
                                   erasures="ask" if plain else "apply")  # fmt: skip
-        keys = self._make_keys(name, place, settings, passphrase)
+        keys = self._make_keys(name, place, settings, passphrase, key)
         if keys is not None:
+            confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
             save_keys(settings.id, keys)
-            if keys.remote is not None:
-                settings = replace(settings, key=RemoteKey(keys.remote).fingerprint)
-        added = OpenRemote(encoded, url, settings, RemoteState())
-        self._save(added)
+            # Whoever invites this machine knows by its recipient which device it is.
+            settings = replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
+        added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
+        space._write(lambda connection: store_remote(connection, number, added))
         return describe(added)
 
-    def _make_keys(self, name: str, place: ObjectPlace, settings: RemoteSettings, passphrase: bool) -> KeyPair | None:
+    @door(plain=FLAG, passphrase=FLAG)
+    def clone(
+        self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
+        key: str | None = None,
+    ) -> Cloned:  # fmt: skip
+        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
+        The last turn that came is ``@``.
+
+        Raises: as both; InvalidArgument where there is a history; RemoteUnavailable where none lies there.
+        """
+        space = self._space
+        if space._read(lambda connection: read_counter(connection, space._number)).seq:
+            raise InvalidArgument(
+                "there is a history here already: 'headish remote add', then 'headish sync' joins both"
+            )
+        if not ObjectPlace(check_url(url)).list(folder_of(space.space)):
+            raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
+        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        return Cloned(added, None if added.waits else self.pull(name))
+
+    def _make_keys(
+        self, name: str, place: ObjectPlace, settings: RemoteSettings, passphrase: bool, key: str | None
+    ) -> KeyPair | None:
         """The keys of this machine: with that of the remote, where it is new, or where the passphrase opens it."""
         folder = folder_of(self._space.space)
         first = place.get(f"{folder}/{FIRST}")
@@ -113,22 +161,35 @@ class Remotes:
             if first is not None:
                 raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
             return None
+        if key is not None and (first or b"").decode(errors="replace") != key:
+            told = "none" if first is None else first.decode(errors="replace")
+            raise NotADevice(place.url, f"the key that lies there is {told}, and not the one that was given")
         own = new_secret()
         given = read_passphrase() if passphrase else None
         if passphrase and given is None:
             raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
         if first is None and place.list(folder):
             raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
-        key = RemoteKey(new_secret())
-        if first is None and place.put_new(f"{folder}/{FIRST}", key.fingerprint.encode()):
-            place.put(f"{folder}/keys/{machine_of(recipient_of(own))}.age", wrap(key, recipient_of(own)))
+        made = RemoteKey(new_secret())
+        if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
+            place.put(f"{folder}/keys/{machine_of(recipient_of(own))}.age", wrap(made, recipient_of(own)))
             if given is not None:
-                place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(key, given))
-            return KeyPair(own, key.secret)
+                place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(made, given))
+            return KeyPair(own, made.secret)
         wrapped = None if given is None else place.get(f"{folder}/{BY_PASSPHRASE}")
         if given is None or wrapped is None:
             return KeyPair(own)
-        return KeyPair(own, unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}").secret)
+        found = unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}")
+        self._check_fits(place, found)
+        return KeyPair(own, found.secret)
+
+    def _check_fits(self, place: ObjectPlace, key: RemoteKey) -> None:
+        """Whether a key is that of the logs which lie at a place. Raises: NotADevice."""
+        logs = Logs(place, self._space.space, key)
+        first = place.get(f"{logs.folder}/{FIRST}") or b""
+        devices = logs.devices()
+        if first.decode(errors="replace") != key.fingerprint or (devices and not any(map(logs.is_readable, devices))):
+            raise NotADevice(f"{place.url}/{logs.folder}", "the key that the passphrase opens is not that of its logs")
 
     @door()
     def list(self) -> builtins.list[RemotePlace]:
@@ -148,25 +209,27 @@ class Remotes:
 
     @door()
     def set(
-        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None
-    ) -> RemotePlace:
+        self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
+        trust: bool | None = None,
+    ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
         ``key`` confirms the fingerprint of the remote's key, as ``invite`` or ``revoke`` on another machine gave it:
         only that key is taken. ``names`` is the pattern of bookmarks that a pull may make here. ``erasures`` says what
-        an erasure on another device does here: ``apply``, ``ask`` or ``ignore``.
+        an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the options of turns that
+        come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
+        chooses servers and tools then.
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
-        if key is not None and not _FINGERPRINT.fullmatch(key):
-            raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
+        _check_fingerprint(key)
         if erasures is not None and erasures not in ERASURES:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
-        changes = {"key": key, "names": names, "erasures": erasures}
+        if trust and remote.settings.encrypted:
+            raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
+        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust}
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
-        changed = remote._replace(settings=settings)
-        self._save(changed)
-        return describe(changed)
+        return describe(self._save(remote, remote._replace(settings=settings)))
 
     @door()
     def invite(self, name: str, recipient: str) -> str:
@@ -184,6 +247,8 @@ class Remotes:
         path = f"{folder_of(self._space.space)}/keys/{machine_of(recipient)}.age"
         wrapped = wrap(key, recipient)
         ObjectPlace(remote.url).put(path, wrapped)
+        invited = tuple(sorted({*remote.state.invited, recipient}))
+        self._save(remote, remote._replace(state=replace(remote.state, invited=invited)))
         return key.fingerprint
 
     @door()
@@ -191,7 +256,9 @@ class Remotes:
         """Take a device out: a new key for all others, this store's log written anew, and the log of the device
         removed, once what it said is here. Returns the fingerprint that each of the others confirms.
 
-        What the device has read it has. Take its access to the place away, too. A passphrase must be set anew.
+        Only machines that this one has invited get the new key; another one is to be invited again, since whoever has
+        the key could have written a log in its name. What the device has read it has. Take its access to the place
+        away, too. The passphrase opens nothing any more.
         Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
         anything is changed, unless ``allow_secrets``.
         """
@@ -207,12 +274,13 @@ class Remotes:
         check_keys(self._push(remote._replace(state=replace(remote.state, seen=others)), allow_secrets))
         settings = remote.settings
         if keys is not None:
-            settings = replace(settings, key=self._change_key(place, folder, remote, keys, lost, others))
+            taken_out = {gone, *([machine_of(lost.recipient)] if lost.recipient else [])}
+            settings = replace(settings, key=self._change_key(place, folder, remote, keys, taken_out))
         revoked = tuple(sorted({*remote.state.revoked, gone}))
-        remote = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
+        changed = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
         number = self._space._number
         self._space._write(lambda connection: forget_device(connection, number, remote.name, lost.label.encode()))
-        self._save(remote)
+        remote = self._save(remote, changed)
         # First what it said is put into this store's own log, then its own goes.
         push(self._push(remote, allow_secrets), anew=True)
         for path in place.list(f"{folder}/{gone}"):
@@ -220,16 +288,19 @@ class Remotes:
         return settings.key or ""
 
     def _change_key(
-        self, place: ObjectPlace, folder: str, remote: OpenRemote, keys: KeyPair, lost: SeenLog,
-        others: dict[str, SeenLog],
-    ) -> str:  # fmt: skip
+        self, place: ObjectPlace, folder: str, remote: OpenRemote, keys: KeyPair, taken_out: Collection[str]
+    ) -> str:
         key = RemoteKey(new_secret())
-        for recipient in {recipient_of(keys.own), *(seen.recipient for seen in others.values() if seen.recipient)}:
-            place.put(f"{folder}/keys/{machine_of(recipient)}.age", wrap(key, recipient))
+        # A log says for whom its device takes keys, and the one that is taken out could have written any log: it only
+        # tells who gets none.
+        stay = {recipient_of(keys.own), *(each for each in remote.state.invited if machine_of(each) not in taken_out)}
+        wrapped = {f"{folder}/keys/{machine_of(each)}.age": wrap(key, each) for each in stay}
+        for path in place.list(f"{folder}/keys"):
+            if path.endswith(".age") and path not in wrapped:
+                place.delete(path)
+        for path, data in wrapped.items():
+            place.put(path, data)
         place.put(f"{folder}/{FIRST}", key.fingerprint.encode())
-        place.delete(f"{folder}/{BY_PASSPHRASE}")
-        if lost.recipient is not None:
-            place.delete(f"{folder}/keys/{machine_of(lost.recipient)}.age")
         save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
         return key.fingerprint
 
@@ -241,11 +312,13 @@ class Remotes:
         """
         remote, space = self._find(name), self._space
         wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
-        keys = keys_of(remote)
-        own = replace(remote.state.own, label=remote.settings.label, recipient=keys and recipient_of(keys.own))
-        listed = [_device_of(remote.settings.device, own, wanted, own=True)]
+        own = replace(remote.state.own, label=remote.settings.label)
         seen = sorted(remote.state.seen.items(), key=lambda each: each[1].label)
-        return listed + [_device_of(device, each, wanted) for device, each in seen]
+        invited = set(map(machine_of, remote.state.invited))
+        return [
+            _device_of(device, each, wanted, own=index == 0, invited=device in invited)
+            for index, (device, each) in enumerate([(remote.settings.device, own), *seen])
+        ]
 
     @door()
     def status(self, name: str) -> RemoteStatus:
@@ -349,7 +422,7 @@ class Remotes:
         path = f"{folder_of(self._space.space)}/keys/{machine_of(recipient_of(keys.own))}.age"
         wrapped = ObjectPlace(remote.url).get(path)
         if wrapped is None:
-            raise NoRemoteKey(stored_name(remote.name), describe(remote).waits)
+            raise NoRemoteKey(stored_name(remote.name), ask_invitation(stored_name(remote.name), keys))
         key = unwrap(wrapped, keys.own, f"{remote.url}/{path}")
         if key.fingerprint != remote.settings.key:
             raise self._changed(remote)
@@ -375,9 +448,9 @@ class Remotes:
         space = self._space
         return space._read(lambda connection: read_remote(connection, space._number, name))
 
-    def _save(self, remote: OpenRemote) -> None:
+    def _save(self, base: OpenRemote, changed: OpenRemote) -> OpenRemote:
         number = self._space._number
-        self._space._write(lambda connection: store_remote(connection, number, remote))
+        return write_locked(self._target(), lambda connection: save_remote(connection, number, base, changed))
 
     def _logs(self, remote: OpenRemote) -> Logs:
         return Logs(ObjectPlace(remote.url), self._space.space, key_of(remote))
@@ -396,9 +469,15 @@ def _device() -> str:
     return given if new_refusal(given) is None and "/" not in given else "device"
 
 
-def _device_of(device: str, seen: SeenLog, wanted: set[str], *, own: bool = False) -> RemoteDevice:
+def _device_of(device: str, seen: SeenLog, wanted: set[str], *, own: bool, invited: bool) -> RemoteDevice:
     time = datetime.fromtimestamp(seen.made_at / 1000, UTC) if seen.made_at else None
-    return RemoteDevice(seen.label, device, seen.number, time, seen.recipient, own, wanted <= set(seen.erased))
+    erased = wanted <= set(seen.erased)
+    return RemoteDevice(seen.label, device, seen.number, time, own=own, invited=invited, erased=erased)
+
+
+def _check_fingerprint(key: str | None) -> None:
+    if key is not None and not _FINGERPRINT.fullmatch(key):
+        raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
 
 
 def _missing(remote: OpenRemote, receipt: str) -> str:
@@ -412,7 +491,8 @@ def _count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int
     """How many turns came here since the last push, and not from there."""
     low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
     high = read_counter(connection, space).seq
-    arrived = (each for each in arrivals_among(connection, space, low + 1, high) if each.remote == remote.name)
+    among, held = arrivals_among(connection, space, low + 1, high), remote.held
+    arrived = (each for each in among if each.device is not None and each.first > held.get(each.device, each.first))
     return high - low - sum(min(each.last, high) - max(each.first, low + 1) + 1 for each in arrived)
 
 

@@ -38,6 +38,18 @@ class BundleChecked(PlainResult, frozen=True):
     requires: tuple[TurnId, ...]
 
 
+class BundleRewritten(PlainResult, frozen=True):
+    """A bundle that was written again: how many turns, receipts and names are in it, and its size. ``erased`` turns
+    lost what they said."""
+
+    path: str
+    turns: int
+    erased: int
+    receipts: int
+    names: int
+    size_bytes: int
+
+
 class ArrivedName(PlainResult, frozen=True):
     """A name that arrived, the turn that it names there, and what became of it here: one of ``made``, ``moved``,
     ``same``, ``ahead``, ``diverged``, ``unknown``, ``refused`` and ``removed``. Of one that diverged: how many turns
@@ -65,7 +77,9 @@ class RemotePlace(PlainResult, frozen=True):
 
     ``encrypted``: nobody reads it without its key, whose ``fingerprint`` is None where this machine does not have it
     yet; then ``recipient`` is what another one takes to invite it. ``device`` is what this store is called there.
-    ``names`` is the pattern of the bookmarks that a pull may make. ``waits`` says what is to be done before it syncs.
+    ``names`` is the pattern of the bookmarks that a pull may make, ``erasures`` what an erasure of another device does
+    here. ``trust``: the options of its turns act here, though it is not encrypted. ``waits`` says what is to be done
+    before it syncs.
     """
 
     name: str
@@ -73,6 +87,8 @@ class RemotePlace(PlainResult, frozen=True):
     encrypted: bool
     device: str
     names: str = "*"
+    erasures: str = "apply"
+    trust: bool = False
     fingerprint: str | None = None
     recipient: str | None = None
     waits: str = ""
@@ -81,15 +97,15 @@ class RemotePlace(PlainResult, frozen=True):
 class RemoteDevice(PlainResult, frozen=True):
     """A store that syncs with a remote: how far its log was when it was last read, and when it wrote that.
 
-    ``erased`` says whether all erasures that were made here had reached it.
+    ``invited``: this store gave it the key. ``erased`` says whether all erasures that were made here had reached it.
     """
 
     label: str
     device: str
     bundles: int
     time: datetime | None
-    recipient: str | None = None
     own: bool = False
+    invited: bool = False
     erased: bool = True
 
 
@@ -125,6 +141,13 @@ class Pulled(PlainResult, frozen=True):
     kept: tuple[str, ...] = ()
     erased: int = 0
     waiting: tuple[str, ...] = ()
+
+
+class Cloned(PlainResult, frozen=True):
+    """A place whose history was taken over, and what came; None where this machine must be invited first."""
+
+    remote: RemotePlace
+    pulled: Pulled | None
 
 
 class Synced(PlainResult, frozen=True):

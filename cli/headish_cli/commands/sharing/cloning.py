@@ -1,0 +1,33 @@
+"""``clone``: a history that lies at a place, in a new store."""
+
+from __future__ import annotations
+
+import click
+
+from headish_cli.commands.sharing.remotes import joining_options, tell_pulled, tell_remote
+from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.printing.output import print_json
+
+
+@click.command("clone")
+@click.argument("url")
+@click.option("--name", default="origin", show_default=True, help="Call the place so.")
+@joining_options
+@json_option
+@pass_settings
+def clone_command(
+    settings: GlobalOptions, url: str, name: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Take the history that lies at URL into a new database: 'remote add', then 'pull'.
+
+    The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
+    """
+    with settings.open(create=True) as store:
+        done = store.remotes.clone(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+    if as_json:
+        print_json(done)
+        return
+    tell_remote(done.remote)
+    if done.pulled is not None:
+        tell_pulled(done.pulled)

@@ -1,0 +1,97 @@
+"""Write a bundle again without what was erased since: turns become tombstones, and their receipts go along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import BinaryIO
+
+from headish.bundles.records import BundleKind, SentName, SentRecord, TurnRecord, WireLeft, from_page
+from headish.bundles.streams import BundleReader, BundleWriter
+from headish.content.hashes import hash_key
+from headish.content.receipts import encode_receipt
+from headish.errors import InvalidArgument
+from headish.history.writing.arriving import read_row
+from headish.syncing.bundling import read_sent_receipt
+from headish.values.ids import TurnId
+from headish.values.names import stored_name
+from headish.values.results.erasures import SCOPES, ErasedTurn, Receipt
+from headish.values.results.sharing import BundleRewritten
+from headish.values.turns import OVERLAY
+
+THREAD, BRANCH = SCOPES[1:]
+
+
+class Rewriting:
+    """A bundle without what some receipts list. Memory holds the receipts."""
+
+    def __init__(self, receipts: Iterable[Receipt]) -> None:
+        self._listed: dict[TurnId, tuple[Receipt, ErasedTurn]] = {}
+        self._gone: set[str] = set()
+        self._needed: dict[str, Receipt] = {}
+        for receipt in receipts:
+            for each in receipt.turns:
+                known = self._listed.get(each.id)
+                if known is None or receipt.meta > known[0].meta:
+                    self._listed[each.id] = receipt, each
+
+    def look(self, reader: BundleReader) -> None:
+        """Find which receipts a bundle needs: they stand before its turns. Raises: InvalidBundle, InvalidArgument."""
+        if reader.header.device is not None:
+            raise InvalidArgument(f"{reader.name} is of the log of a device, which writes that anew when it syncs")
+        for kind, value in reader.parts():
+            for record in from_page(value, reader.name) if kind is BundleKind.PAGE else ():
+                found = self._find(record)
+                if found is not None:
+                    receipt, _ = found
+                    self._needed[receipt.id] = receipt
+                    self._gone |= {record.id} if receipt.scope in (THREAD, BRANCH) else set()
+
+    def write(self, reader: BundleReader, file: BinaryIO) -> BundleRewritten:
+        """Write the bundle that was looked at. Raises: InvalidBundle."""
+        writer = BundleWriter(file, reader.header)
+        for receipt in self._needed.values():
+            writer.receipt(encode_receipt(receipt))
+        names: list[SentName] = []
+        records: list[SentRecord] = []
+        erased = 0
+        for kind, value in reader.parts():
+            if kind is BundleKind.RECEIPT and read_sent_receipt(value, reader.name).id not in self._needed:
+                writer.receipt(value)
+            elif kind is BundleKind.PAGE:
+                page = from_page(value, reader.name)
+                left = [self._without(record, reader.name) for record in page]
+                erased += sum(now is not before for now, before in zip(left, page, strict=True))
+                writer.page(left, value.cursor)
+            elif kind is BundleKind.NAMES:
+                names = [each for each in value if each.turn not in self._gone]
+                self._gone |= {stored_name(each.name) for each in value if each.turn in self._gone}
+            elif kind is BundleKind.RECORDS:
+                records = [each for each in value if stored_name(each.subject) not in self._gone]
+        size = writer.end(names, records)
+        return BundleRewritten(reader.name, writer.turns, erased, writer.receipts, len(names), size)
+
+    def _find(self, record: TurnRecord) -> tuple[Receipt, ErasedTurn] | None:
+        """The receipt that takes something of a turn which the bundle still has."""
+        receipt, listed = self._listed.get(record.id, (None, None))
+        if receipt is None or listed is None or listed.seal != record.seal.hex():
+            return None
+        return None if record.left is not None or (record.erased and not receipt.meta) else (receipt, listed)
+
+    def _without(self, record: TurnRecord, file: str) -> TurnRecord:
+        found = self._find(record)
+        if found is None:
+            return record
+        receipt, listed = found
+        gone = record._replace(payload=None, erased=receipt.id)
+        if not receipt.meta:
+            return gone
+        stored = read_row(record, file)
+        key = None if stored.key is None else hash_key(stored.key)
+        return gone._replace(
+            attributes=record.attributes if record.type == OVERLAY else None,
+            inherited=None,
+            system=None,
+            app=None,
+            head=None,
+            left=WireLeft(bytes.fromhex(listed.digest), key, stored.supersedes),
+        )

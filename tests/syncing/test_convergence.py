@@ -1,0 +1,103 @@
+"""A folder that delivers late: three stores have everything in the end, whatever the order."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headish import Store
+from support.machines import CutOff, Machine, cut_off, url_of
+
+NAMES = ("a", "b", "c")
+STEPS = ("say", "fork", "name", "title", "sync", "sync", "cut", "carry", "carry", "erase")
+
+
+class TestAFolderThatDeliversLate:
+    """Three stores, each with a folder of its own between which objects are carried late and in any order. They say,
+    name and erase, and syncs are cut off; two have imported the same session."""
+
+    @settings(max_examples=8)
+    @given(data=st.data())
+    def test_files_have_everything_in_the_end(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("late")
+        _converge(data, root, [Store.open(root / f"{name}.db", durability="normal") for name in NAMES])
+
+    @pytest.mark.postgresql
+    @settings(max_examples=4)
+    @given(data=st.data())
+    def test_a_file_and_two_servers_have_everything_in_the_end(
+        self, data: st.DataObject, postgresql_url: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("late")
+        servers = [Store.open(postgresql_url, space=f"late-{uuid4().hex}") for _ in NAMES[1:]]
+        for each in servers:
+            each.space = "default"  # a folder is named after the space: each is the only one of its machine
+        _converge(data, root, [Store.open(root / "a.db", durability="normal"), *servers])
+
+
+def _converge(data: st.DataObject, root: Path, stores: list[Store]) -> None:
+    machines = {name: Machine(store, root / f"keys-{name}", name) for name, store in zip(NAMES, stores, strict=True)}
+    try:
+        for name, each in machines.items():
+            each.add(url_of(root / f"box-{name}"), plain=True)
+            with each as store:
+                store.remotes.set("box", erasures="apply")
+            each.store.add_turn("imported", bookmark="s", key="s:1")
+        for _ in range(data.draw(st.integers(4, 14))):
+            _do(data, root, machines[data.draw(st.sampled_from(NAMES))], data.draw(st.sampled_from(STEPS)))
+        for _ in range(4):
+            for each in machines.values():
+                each.sync()
+            _carry(root, lambda _: True)
+        held = [{turn.id: (turn.seal, turn.erased is not None) for turn in store.turns()} for store in stores]
+        assert held[0] == held[1] == held[2]
+        assert [store.verify().problems for store in stores] == [(), (), ()]
+        last = [each.sync() for each in machines.values()]
+        assert [(each.pulled.stored, each.pushed.turns, each.pulled.waiting) for each in last] == [(0, 0, ())] * 3
+    finally:
+        for store in stores:
+            store.close()
+
+
+def _do(data: st.DataObject, root: Path, each: Machine, step: str) -> None:
+    store = each.store
+    turns = [turn.id for turn in store.turns()]
+    if step == "say":
+        store.add_turn(data.draw(st.sampled_from(["x", "y" * 3000])), continues=data.draw(st.sampled_from(turns)))
+    elif step == "fork":
+        parents = data.draw(st.lists(st.sampled_from(turns), min_size=1, max_size=3, unique=True))
+        store.add_turn("both", continues=parents)
+    elif step == "name":
+        store.bookmarks.set(data.draw(st.sampled_from(["s", "t"])), data.draw(st.sampled_from(turns)))
+    elif step == "title":
+        store.conversations.set("s", title=data.draw(st.sampled_from(["one", "two"])))
+    elif step == "erase":
+        store.erase(data.draw(st.sampled_from(turns)), reason="r", meta=data.draw(st.booleans()))
+    elif step == "sync":
+        each.sync()
+    elif step == "cut":
+        with suppress(CutOff), cut_off(data.draw(st.integers(0, 30))):
+            each.sync()
+    else:
+        _carry(root, lambda _: data.draw(st.booleans()))
+
+
+def _carry(root: Path, takes: Callable[[Path], bool]) -> None:
+    """Carry objects from folder to folder, as a file syncer does: what a device wrote goes to the others."""
+    for source in NAMES:
+        for path in sorted((root / f"box-{source}").rglob("*")):
+            if path.is_file() and takes(path):
+                for target in NAMES:
+                    there = root / f"box-{target}" / path.relative_to(root / f"box-{source}")
+                    if target != source and (not there.exists() or there.stat().st_mtime_ns < path.stat().st_mtime_ns):
+                        there.parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copy2(path, there)

@@ -1,0 +1,254 @@
+"""Who may read a place: keys, passphrases, devices that are taken out, and what must be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import (
+    InvalidArgument,
+    NoRemoteKey,
+    NotADevice,
+    RemoteTaken,
+    RemoteUnavailable,
+    SecretsFound,
+    UnknownRemote,
+)
+from headish.remotes.objects import ObjectPlace
+from support.growing import texts
+from support.machines import Pair, invite, objects, put_back, url_of
+
+
+class TestKeysAndPlaces:
+    @pytest.mark.slow  # a passphrase takes a second each time
+    def test_a_passphrase_opens_the_place_on_another_machine(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from headish.remotes.keys import RemoteKey, new_secret, wrap_by_passphrase
+
+        desk, laptop, other = machine("desk"), machine("laptop"), machine("other")
+        box = tmp_path / "box"
+        with pytest.raises(InvalidArgument, match="HEADISH_PASSPHRASE"):
+            desk.add(url_of(box), passphrase=True)
+        monkeypatch.setenv("HEADISH_PASSPHRASE", "correct horse")
+        desk.add(url_of(box), passphrase=True)
+        desk.store.add_turn("q", bookmark="main")
+        desk.sync()
+        # Whoever knew the passphrase once can put another key there.
+        good, bad = objects(box), RemoteKey(new_secret())
+        wrapped, first = (next(path for path in good if path.endswith(end)) for end in ("passphrase.age", "first"))
+        theirs = {wrapped: wrap_by_passphrase(bad, "correct horse")}
+        for attack in (theirs, {**theirs, first: bad.fingerprint.encode()}):
+            put_back(box, {**good, **attack})
+            with pytest.raises(NotADevice, match="not that of its logs"):
+                laptop.add(url_of(box), passphrase=True)
+        put_back(box, good)
+        fingerprint = good[first].decode()
+        with pytest.raises(NotADevice, match=f"is {fingerprint}, and not the one"):
+            laptop.add(url_of(box), passphrase=True, key="0" * 32)
+        with pytest.raises(InvalidArgument, match="32 hex digits"):
+            laptop.add(url_of(box), key="x")
+        laptop.add(url_of(box), passphrase=True, key=fingerprint)
+        assert laptop.sync().pulled.stored == 1
+        monkeypatch.delenv("HEADISH_PASSPHRASE")
+        (tmp_path / "file").write_text("wrong horse\n")
+        monkeypatch.setenv("HEADISH_PASSPHRASE_FILE", str(tmp_path / "file"))
+        with pytest.raises(NotADevice, match="passphrase is another one"):
+            other.add(url_of(box), passphrase=True)
+
+    def test_a_lost_machine_is_taken_out(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, lost = machine("desk"), machine("laptop"), machine("lost")
+        url = url_of(tmp_path / "box")
+        desk.add(url)
+        invite(desk, laptop, url)
+        invite(desk, lost, url)
+        lost.store.add_turn("said on the road", bookmark="road")
+        lost.sync()
+        laptop.store.add_turn("on the laptop", bookmark="lap")
+        laptop.sync()
+        with desk as store:
+            with pytest.raises(InvalidArgument, match="no device 'nobody'"):
+                store.remotes.revoke("box", "nobody")
+            fingerprint = store.remotes.revoke("box", "lost")
+            assert [each.label for each in store.remotes.devices("box")] == ["desk", "laptop"]
+        laptop.store.add_turn("kept back", continues="lap")
+        before = objects(tmp_path / "box")
+        with pytest.raises(NoRemoteKey, match="key="):
+            laptop.sync()
+        with laptop as store, pytest.raises(NoRemoteKey):
+            store.remotes.push("box")
+        assert objects(tmp_path / "box") == before
+        with laptop as store:
+            store.remotes.set("box", key=fingerprint)
+        laptop.sync()
+        assert desk.sync().pulled.stored == 1
+        assert texts(laptop.store, "road") == ["said on the road"]
+        assert texts(desk.store, "lap") == ["on the laptop", "kept back"]
+        with pytest.raises(NoRemoteKey):
+            lost.sync()
+
+    def test_taking_a_machine_out_sends_no_key(self, machine: Any, tmp_path: Path) -> None:
+        desk, lost = machine("desk"), machine("lost")
+        url = url_of(tmp_path / "box")
+        desk.add(url)
+        invite(desk, lost, url)
+        lost.store.add_turn("said on the road", bookmark="road")
+        lost.sync()
+        desk.store.add_turn("it is sk-" + "a1B2c3D4e5F6g7H8", bookmark="main")
+        before = objects(tmp_path / "box")
+        with desk as store:
+            with pytest.raises(SecretsFound):
+                store.remotes.revoke("box", "lost")
+            assert objects(tmp_path / "box") == before
+            assert [each.label for each in store.remotes.devices("box")] == ["desk", "lost"]
+            store.remotes.revoke("box", "lost", allow_secrets=True)
+            assert [each.label for each in store.remotes.devices("box")] == ["desk"]
+
+    def test_keys_stay_unless_it_is_said(self, machine: Any, tmp_path: Path) -> None:
+        desk = machine("desk")
+        desk.add(url_of(tmp_path / "box"))
+        desk.store.add_turn("it is sk-" + "a1B2c3D4e5F6g7H8", bookmark="main")
+        with pytest.raises(SecretsFound):
+            desk.sync()
+        assert not any("head" in each for each in objects(tmp_path / "box"))
+        assert desk.sync(allow_secrets=True).pushed.turns == 1
+
+    def test_a_plain_place_must_be_said(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop = machine("desk"), machine("laptop")
+        url = url_of(tmp_path / "box")
+        desk.add(url, plain=True)
+        desk.store.add_turn("hello", bookmark="main")
+        desk.sync()
+        with pytest.raises(RemoteTaken, match="--plain"):
+            laptop.add(url)
+        laptop.add(url, plain=True)
+        assert laptop.sync().pulled.stored == 1
+        with pytest.raises(RemoteTaken, match="is one of this name"):
+            laptop.add(url, plain=True)
+        other = machine("other")
+        sealed = url_of(tmp_path / "sealed")
+        other.add(sealed)
+        with other as store:
+            store.remotes.remove("box")
+        with pytest.raises(RemoteTaken, match="without --plain"):
+            other.add(sealed, plain=True)
+        with other as store, pytest.raises(UnknownRemote):
+            store.remotes.exchange("box")
+
+    def test_urls_that_are_none(self, machine: Any, tmp_path: Path) -> None:
+        desk = machine("desk")
+        for url in ("ftp://x/y", "s3://key:secret@bucket/x", "s3://bucket/x?token=1", "file:relative", "/tmp/x"):
+            with pytest.raises(InvalidArgument):
+                desk.add(url)
+        (tmp_path / "file").write_text("")
+        with pytest.raises(RemoteUnavailable):
+            desk.add(url_of(tmp_path / "file" / "below"))
+        assert desk.store.remotes.list() == []
+
+    def test_another_key_that_lies_there_is_not_taken(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, thief = machine("desk"), machine("laptop"), machine("thief")
+        box = tmp_path / "box"
+        desk.add(url_of(box))
+        with laptop as store:
+            added = store.remotes.add("box", url_of(box), device="laptop")
+        thief.add(url_of(tmp_path / "theirs"))
+        with thief as store:
+            store.remotes.invite("box", added.recipient or "")
+        [path] = [each for each in objects(tmp_path / "theirs") if each.endswith(".age") and "keys" in each][:1]
+        with desk as store:
+            fingerprint = store.remotes.invite("box", added.recipient or "")
+        with laptop as store:
+            store.remotes.set("box", key=fingerprint)
+        good = objects(box)
+        theirs = {
+            each: data for each, data in objects(tmp_path / "theirs").items() if each in good and each.endswith(".age")
+        }
+        assert len(theirs) == 1
+        put_back(box, {**good, **theirs})
+        with pytest.raises(NoRemoteKey, match="not one that was confirmed"):
+            laptop.sync()
+        put_back(box, good)
+        laptop.sync()
+        assert path
+
+    def test_a_machine_that_was_invited_by_nobody_gets_no_new_key(self, pair: Pair, tmp_path: Path) -> None:
+        """The lost machine has the key, and writes a log of a device of its own making, with a recipient of its own."""
+        from msgspec.structs import replace
+
+        from headish.remotes.keys import new_secret, recipient_of
+        from headish.syncing.logs import Logs
+        from headish.syncing.remotes import key_of, read_remote
+
+        desk, laptop = pair
+        laptop.store.add_turn("1", bookmark="main")
+        laptop.sync()
+        with laptop as store:
+            remote = store._read(lambda connection: read_remote(connection, store._number, "box"))
+            logs = Logs(ObjectPlace(remote.url), store.space, key_of(remote))
+        head = logs.head(remote.settings.device)
+        assert head is not None
+        recipient = recipient_of(new_secret())
+        logs.put_head(replace(head, device="0" * 16, label="tablet", recipient=recipient, number=0, hash=b"", names=()))
+        with desk as store:
+            store.remotes.revoke("box", "laptop")
+            own, tablet = store.remotes.devices("box")
+        assert (tablet.label, tablet.invited) == ("tablet", False)
+        keys = [path for path in objects(tmp_path / "box") if "/keys/" in path and path.endswith(".age")]
+        assert keys == [f"{logs.folder}/keys/{own.device}.age"]
+
+    def test_what_is_set_while_a_sync_goes_on_stays(
+        self, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        desk.store.add_turn("1", bookmark="main")
+        desk.sync()
+        laptop.store.add_turn("2", bookmark="other")
+        with Store.open(tmp_path / "laptop.db") as beside:
+            with monkeypatch.context() as patch:
+                _at_each(patch, "head", lambda: beside.remotes.set("box", erasures="ask"))
+                laptop.sync()
+            with laptop as store:
+                assert [each.erasures for each in store.remotes.list()] == ["ask"]
+                assert [each.label for each in store.remotes.devices("box")] == ["laptop", "desk"]
+            desk.store.add_turn("3", continues="main")
+            desk.sync()
+            _at_each(monkeypatch, ".hb", lambda: beside.remotes.remove("box"))
+            with pytest.raises(UnknownRemote):
+                laptop.sync()
+            assert laptop.store.remotes.list() == []
+
+    def test_a_title_or_a_name_that_looks_like_a_key_stays(self, machine: Any, tmp_path: Path) -> None:
+        desk, secret = machine("desk"), "sk-" + "a1B2c3D4e5F6g7H8"
+        desk.add(url_of(tmp_path / "box"))
+        desk.store.add_turn("hello", bookmark="main")
+        desk.store.conversations.set("main", title=f"of {secret}")
+        before = objects(tmp_path / "box")
+        for refused in (desk.sync, lambda: desk.store.bundles.create(tmp_path / "bundle")):
+            with pytest.raises(SecretsFound, match="what is said of main") as found:
+                refused()
+            assert (found.value.conversations, secret in str(found.value)) == (("main",), False)
+        assert objects(tmp_path / "box") == before
+        desk.store.conversations.set("main", title="fine")
+        desk.sync()
+        before = objects(tmp_path / "box")
+        desk.store.bookmarks.set(secret, "main")  # nothing but a name is new
+        with pytest.raises(SecretsFound, match="hidden") as found:
+            desk.sync()
+        assert (objects(tmp_path / "box"), secret in str(found.value)) == (before, False)
+        assert desk.sync(allow_secrets=True).pushed.objects == 1
+
+
+def _at_each(patch: pytest.MonkeyPatch, end: str, work: Callable[[], object]) -> None:
+    """Have something done whenever an object is read whose path ends so."""
+    got = ObjectPlace.get
+
+    def get(place: ObjectPlace, path: str) -> bytes | None:
+        if path.endswith(end):
+            work()
+        return got(place, path)
+
+    patch.setattr(ObjectPlace, "get", get)

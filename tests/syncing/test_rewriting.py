@@ -1,0 +1,90 @@
+"""A bundle that is written again has nothing of what was erased since, and arrives like one of the store itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from headish import Store, rewrite_bundle, verify_bundle
+from headish.bundles.records import BundleHeader
+from headish.bundles.streams import BundleWriter
+from headish.errors import FileTaken, InvalidArgument, InvalidBundle
+from support.places import Place
+
+SECRET = "a rare ornithological word"
+
+
+def export(store: Store, path: Path) -> Path:
+    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in store.erasures))
+    return path
+
+
+def words_in(path: Path) -> int:
+    from headish.bundles.records import BUNDLE
+    from headish.content.frames import read_frames
+
+    with path.open("rb") as file:
+        return sum(SECRET in repr(value) for _, value in read_frames(file, "x", BUNDLE))
+
+
+def test_what_was_erased_is_gone_and_the_rest_arrives(store: Store, place: Place, tmp_path: Path) -> None:
+    there = place.fresh()
+    store.add_turn("q", bookmark="main")
+    store.add_turn(SECRET, continues="main", key="k", meta={"mine": SECRET}, inherited={"mine": SECRET})
+    store.add_turn(SECRET + "!", continues="main", meta={"kept": 1})
+    store.add_turn("stays", continues="main")
+    store.add_turn(SECRET, bookmark="all")
+    store.conversations.set("all", title=SECRET)
+    store.conversations.set("main", title="fine")
+    before = store.add_turn("gone before", continues="main")
+    store.erase(before.id, reason="before")
+    old, new = tmp_path / "old", tmp_path / "new"
+    store.bundles.create(old)
+    store.erase("main~2", reason="r")
+    store.erase("main~3", reason="r", meta=True)
+    store.erase("all", scope="thread", reason="r", meta=True)
+    done = rewrite_bundle(old, new, export(store, tmp_path / "receipts"))
+    assert (done.path, done.turns, done.erased, done.receipts, done.names) == (str(new), 6, 3, 4, 1)
+    assert (words_in(old) > 0, words_in(new)) == (True, 0)
+    checked = verify_bundle(new)
+    assert (checked.turns, checked.proven, checked.receipts) == (6, 6, 4)
+    there.bundles.apply(new)
+    assert {turn.id: turn.seal for turn in there.turns()} == {turn.id: turn.seal for turn in store.turns()}
+    assert [turn.erased is not None for turn in there.turns()] == [turn.erased is not None for turn in store.turns()]
+    assert (list(there.bookmarks), there.conversations.get("main").record.title) == (["main"], "fine")
+    assert there.verify().problems == ()
+    again = rewrite_bundle(new, tmp_path / "again", tmp_path / "receipts")
+    assert (again.erased, (tmp_path / "again").read_bytes() == new.read_bytes()) == (0, True)
+
+
+def test_what_was_erased_first_without_its_meta_loses_it(store: Store, tmp_path: Path) -> None:
+    turn = store.add_turn("said", bookmark="main", meta={"mine": SECRET})
+    store.erase(turn.id, reason="r")
+    store.bundles.create(tmp_path / "old")
+    store.erase(turn.id, reason="r", meta=True)
+    receipts = export(store, tmp_path / "receipts")
+    assert rewrite_bundle(tmp_path / "old", tmp_path / "new", receipts).erased == 1
+    assert (words_in(tmp_path / "old"), words_in(tmp_path / "new")) == (1, 0)
+    assert verify_bundle(tmp_path / "new").proven == 1
+
+
+def test_what_is_refused(store: Store, tmp_path: Path) -> None:
+    turn = store.add_turn("said", bookmark="main")
+    store.bundles.create(tmp_path / "old")
+    store.erase(turn.id, reason="r")
+    receipts = export(store, tmp_path / "receipts")
+    (tmp_path / "none").write_text("{}\n")
+    with pytest.raises(InvalidArgument, match="no receipt"):
+        rewrite_bundle(tmp_path / "old", tmp_path / "new", tmp_path / "none")
+    with pytest.raises(FileTaken):
+        rewrite_bundle(tmp_path / "old", tmp_path / "old", receipts)
+    (tmp_path / "cut").write_bytes((tmp_path / "old").read_bytes()[:-1])
+    with pytest.raises(InvalidBundle, match="cut off"):
+        rewrite_bundle(tmp_path / "cut", tmp_path / "new", receipts)
+    with (tmp_path / "log").open("wb") as file:
+        BundleWriter(file, BundleHeader(device="a" * 16)).end()
+    with pytest.raises(InvalidArgument, match="the log of a device"):
+        rewrite_bundle(tmp_path / "log", tmp_path / "new", receipts)
+    assert not (tmp_path / "new").exists()
