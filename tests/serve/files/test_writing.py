@@ -162,7 +162,7 @@ def test_memory_does_not_grow_with_a_thread(tmp_path: Path) -> None:
     def peak(turns: int) -> int:
         place = tmp_path / f"{turns}.db"
         with Store.open(place) as store:
-            add_long(store, "long", turns, "w" * 3_000)
+            add_long(store, "long", turns, "w" * 2_000)
         tracemalloc.start()
         try:
             export(place, tmp_path / f"out{turns}")
@@ -170,8 +170,9 @@ def test_memory_does_not_grow_with_a_thread(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
 
-    peak(50)  # what is imported and cached once
-    assert peak(450) < 2 * peak(100)
+    peak(50)  # what is imported once
+    # The tokens of a thread are counted 512 turns at a time: a little more of a longer one is held, but not its text.
+    assert peak(1_200) - peak(550) < 650 * 2_000
 
 
 def test_the_command_says_what_it_wrote(place: Path, tmp_path: Path) -> None:
