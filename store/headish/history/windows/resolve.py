@@ -79,7 +79,7 @@ def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
 def holds_overlays_within(connection: Connection, space: int, segments: Iterable[Segment]) -> bool:
     """The same of some ranges of a thread.
 
-    Cost: one statement for each ``LOOKED_UP`` ranges, which looks at every turn of them, without payloads.
+    Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them, without payloads.
     """
     return any(map(_is_marked, read_marked_within(connection, space, segments)))
 
