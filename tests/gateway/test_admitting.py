@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
 import time
 from base64 import b64encode
 from collections.abc import Iterator
@@ -209,6 +210,45 @@ def test_a_websocket_is_refused_so_that_clients_fall_back(upstream: Upstream, ga
     sent = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "=="}
     status, _, body = gateway.ask("/openai/v1/responses", headers=sent)
     assert (status, json.loads(body)["error"]["code"], upstream.asked) == (501, "websocket_not_supported", [])
+
+
+def test_a_head_that_does_not_end_is_hung_up_on(
+    upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headish.gateway.running.HEAD_SECONDS", 0.2)
+    with running(tmp_path, upstream) as gateway:
+        whole = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\n\r\n".encode()
+        for sent in (b"", b"GET / HT", whole[:-2], whole + b"GET /"):
+            with socket.create_connection(("127.0.0.1", gateway.port), timeout=60) as connection:
+                connection.sendall(sent)
+                answered = b""
+                while piece := connection.recv(65536):
+                    answered += piece
+                assert answered.count(b"HTTP/1.1 200") == sent.count(b"\r\n\r\n"), "only a whole request is answered"
+
+
+def test_a_call_may_take_longer_than_a_head(
+    upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headish.gateway.running.HEAD_SECONDS", 0.2)
+    upstream.script = lambda _: [0.6, *answer(b"{}")]
+
+    def slow() -> Iterator[bytes]:
+        yield b"{"
+        time.sleep(0.6)
+        yield b"}"
+
+    with running(tmp_path, upstream) as gateway:
+        assert gateway.ask(PATH, slow())[0] == 200
+
+
+def test_of_a_stranger_no_body_is_asked_for(upstream: Upstream, gateway: Running) -> None:
+    upstream.script = lambda _: answer(b"{}")
+    for host, told in (("evil.example", b"HTTP/1.1 421"), (f"127.0.0.1:{gateway.port}", b"HTTP/1.1 100")):
+        with socket.create_connection(("127.0.0.1", gateway.port), timeout=60) as connection:
+            head = f"POST {PATH} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+            connection.sendall(head.encode())
+            assert connection.recv(65536).startswith(told)
 
 
 def test_a_target_is_read_as_it_was_sent() -> None:

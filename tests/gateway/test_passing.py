@@ -17,6 +17,7 @@ import brotli
 import pytest
 import zstandard
 
+from headish.gateway.recording.bodies import BODY_LIMIT_BYTES
 from support.gateways import Running, running
 from support.loops import failing
 from support.upstream import (
@@ -220,6 +221,35 @@ def test_bodies_of_100_mb_pass_both_ways_and_are_not_kept(tmp_path: Path) -> Non
         assert call.end is not None
         assert (call.end.request_bytes, call.end.response_bytes) == (len(part) * parts,) * 2
         assert call.end.left_out == "it has more than 67,108,864 bytes"
+
+
+def test_a_body_that_unpacks_to_too_much_passes_and_is_counted(upstream: Upstream, gateway: Running) -> None:
+    """In one body and in many chunks, however small it is where it passes."""
+    zeros = bytes(BODY_LIMIT_BYTES + 1)
+    bombs = {
+        "gzip": gzip.compress(zeros, 1),
+        "deflate": zlib.compress(zeros, 1),
+        "br": brotli.compress(zeros, quality=1),
+        "zstd": zstandard.compress(zeros),
+    }
+    for number, (encoding, bomb) in enumerate(bombs.items(), 1):
+        upstream.script = lambda _, bomb=bomb, encoding=encoding: answer(  # type: ignore[misc]
+            bomb, 200, "application/json", f"content-encoding: {encoding}"
+        )
+        sent = (bomb[at : at + 4096] for at in range(0, len(bomb), 4096))
+        status, _, body = gateway.ask(PATH, sent, {"content-encoding": encoding, "content-type": "application/json"})
+        assert (status, body, upstream.asked[-1].body) == (200, bomb, bomb), encoding
+        call = gateway.calls(number)[-1]
+        assert call.end is not None
+        assert (call.end.outcome, call.end.left_out) == ("unrecorded", "it has more than 67,108,864 bytes"), encoding
+        assert max(len(call.request), call.response_size) <= BODY_LIMIT_BYTES
+        assert gateway.health()["unrecorded"] == number
+        gateway.reader.forget(call.id)
+    upstream.script = lambda _: answer(b"{}")
+    gateway.ask(PATH, b"{}")
+    ended = gateway.calls(5)[-1].end
+    assert ended is not None
+    assert ended.outcome == "ok"
 
 
 def test_files_pass_and_are_not_kept(upstream: Upstream, gateway: Running) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from headish.gateway.spool import (
     is_written,
 )
 from headish.gateway.spool.frames import MAGIC, read_frames, write_frame
+from headish.gateway.spool.writer import WRITTEN_BYTES
 from support.spools import BEGUN, frames_of, new_id
 
 TESTS = Path(__file__).parents[1]
@@ -197,6 +199,23 @@ def test_a_killed_gateway_leaves_its_calls_abandoned_to_the_next(tmp_path: Path)
     list(reader.read())
     assert len(segments(tmp_path)) == 1
     assert [call.id for call in reader.read(is_over=True)] == [later]
+
+
+def test_frames_are_written_while_they_are_made_and_never_gathered_whole(tmp_path: Path) -> None:
+    """As those of a body that unpacks to a thousand times its size."""
+    writer, id, part = SpoolWriter(tmp_path), new_id(), b"a" * 2**20
+
+    def made() -> Iterator[SpoolFrame]:
+        yield from frames_of(id, ended=False)
+        for number in range(32):
+            yield SpoolFrame(SpoolKind.RESPONSE, id, part)
+            in_memory = (number + 1) * len(part) - sum(path.stat().st_size for path in segments(tmp_path))
+            assert in_memory <= WRITTEN_BYTES
+        yield end(id, CallEnd(outcome="ok", at=3))
+
+    writer.write(made())
+    [call] = read_once(tmp_path)
+    assert (call.response_size, call.is_complete) == (32 * len(part), True)
 
 
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:

@@ -13,6 +13,14 @@ import pytest
 from headish.gateway.recording import spooling
 from headish.gateway.recording.spooling import Recording, Spooler
 from headish.gateway.spool import CallEnd, SpooledCall, SpoolFrame, SpoolKind, SpoolReader, SpoolWriter
+from headish.gateway.spool.state import (
+    BEHIND_MILLISECONDS,
+    SILENT_MILLISECONDS,
+    RecorderState,
+    find_problems,
+    living,
+    write_state,
+)
 from support.spools import BEGUN, new_id
 
 
@@ -100,3 +108,23 @@ def test_what_waits_is_written_when_the_gateway_ends(tmp_path: Path) -> None:
     asyncio.run(run())
     [call] = SpoolReader(tmp_path).read()
     assert (call.response, call.is_complete) == (b"said", True)
+
+
+def test_a_recorder_s_state_is_told_in_words(tmp_path: Path) -> None:
+    now = 1_000_000
+    assert find_problems(tmp_path, now) == ["the recorder does not run"]
+    well = RecorderState(at=now, stored=3, failed=0, waiting=2, lag_milliseconds=5)
+    write_state(tmp_path, well)
+    assert find_problems(tmp_path, now) == ["the recorder does not run"], "a state that a dead one left"
+    with living(tmp_path):
+        assert find_problems(tmp_path, now + SILENT_MILLISECONDS) == []
+        assert find_problems(tmp_path, now + SILENT_MILLISECONDS + 1) == ["the recorder has said nothing for 60 s"]
+        aside = {"ill": "the space is being restored"}
+        write_state(tmp_path, RecorderState(now, 3, 1, 2, BEHIND_MILLISECONDS + 1, "it does not decode", aside, 1))
+        assert find_problems(tmp_path, now) == [
+            "the space 'ill' takes no calls: the space is being restored",
+            "calls that the database refuses: 1 (it does not decode)",
+            "calls that could not be stored: 1 (the log says why)",
+            "calls that wait: 2, the first for 30 s",
+        ]
+    assert find_problems(tmp_path, now) == ["the recorder does not run"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import subprocess
 import sys
@@ -16,9 +17,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from headish.errors import InvalidArgument
+from headish.gateway.passing.access import ACCESS_FILE, Access, write_access
 from headish.gateway.spool import SpoolReader
 from headish.serve.processes.settings import ServeSettings, find_folder
 from headish.serve.processes.supervising import find_addresses
+from headish.values.access.tokens import Token, is_token, make_token, token_hash
+from support.command import Command
 from support.served import PATIENCE_SECONDS, Served, served
 from support.upstream import LAST, Asked, Step, Upstream, answer, chunked, head
 
@@ -140,6 +144,25 @@ def test_what_was_spooled_when_the_gateway_was_killed_is_there(tmp_path: Path, u
         connection.close()
 
 
+def test_health_says_that_the_recorder_is_gone_and_that_it_is_back(tmp_path: Path, upstream: Upstream) -> None:
+    def wait_for(status: str) -> list[str]:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while (health := json.loads(server.ask("/healthz", None)[1]))["status"] != status:
+            assert time.monotonic() < until, (health, server.told())
+            time.sleep(0.01)
+        problems: list[str] = health["problems"]
+        return problems
+
+    upstream.script = lambda _: answer(b'{"ok": true}')
+    with served(tmp_path, upstream) as server:
+        assert wait_for("ok") == []
+        for _ in range(2):
+            server.kill("recorder")
+            assert wait_for("degraded") == ["the recorder does not run"]
+            assert server.ask(PATH)[0] == 200
+            assert wait_for("ok") == []
+
+
 def test_settings_that_do_not_go_together_are_refused_before_anything_listens(tmp_path: Path) -> None:
     target = str(tmp_path / "a.db")
     refused = [
@@ -191,3 +214,62 @@ def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Ups
     )
     assert run.returncode == 1
     assert "headish web: " in run.stderr
+
+
+SHOWING = """#!{python}
+import json, os, sys
+shown = dict(arguments=sys.argv[1:], variables=dict(os.environ), page="")
+if sys.argv[-1].startswith("file://"):
+    path = sys.argv[-1].removeprefix("file://")
+    shown["page"], shown["mode"] = open(path).read(), os.stat(path).st_mode & 0o777
+with open("{shown}.part", "w") as file:
+    json.dump(shown, file)
+os.replace("{shown}.part", "{shown}")
+"""
+
+
+def showing(folder: Path, name: str) -> tuple[Path, Path]:
+    """A program that writes down how it was started, and where it does."""
+    program, shown = folder / name, folder / f"{name}.json"
+    program.write_text(SHOWING.format(python=sys.executable, shown=shown))
+    program.chmod(0o700)
+    return program, shown
+
+
+def test_what_opens_a_space_stands_in_no_argument_and_no_old_token_is_believed(
+    tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.script = lambda _: answer(b"{}")
+    opened, shown = showing(tmp_path, "browser")
+    monkeypatch.setenv("BROWSER", f"{opened} %s")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    old, folder = make_token(), tmp_path / "history.db.serve"
+    folder.mkdir(0o700)
+    known = Token("old", 1, "default", ("gateway",), token_hash(old), created=0)
+    write_access(folder / ACCESS_FILE, Access(tokens=(known,)))
+    with served(tmp_path, upstream, "--open") as server:
+        assert server.ask(PATH, headers={"x-headish-token": old})[0] == 401
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not shown.exists():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        browser = json.loads(shown.read_text())
+        code = server.login.partition("code=")[2]
+        assert code not in " ".join(browser["arguments"])
+        assert (browser["mode"], server.login in browser["page"]) == (0o600, True)
+        token = Command(str(server.database)).run("token", "add", "tool", "--right", "gateway").out.strip()
+        assert is_token(token)
+        _, shown = showing(tmp_path, "codex")
+        run = [sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", "codex", "--", "--model", "m"]
+        subprocess.run(run, check=True, env={**os.environ, "HEADISH_TOKEN": token, "HEADISH_CONFIG": os.devnull})
+        started = json.loads(shown.read_text())
+        assert token not in " ".join(started["arguments"])
+        assert started["arguments"][-2:] == ["--model", "m"]
+        assert started["variables"]["HEADISH_TOKEN"] == token
+        assert 'env_http_headers={"x-headish-token"="HEADISH_TOKEN"}}' in started["arguments"][3]
+        while (status := server.ask(PATH, headers={"x-headish-token": token})[0]) != 200:  # it hears of it in a second
+            assert (status, time.monotonic() < until) == (401, True)
+            time.sleep(0.2)
+        assert server.end() == 0
+    assert not [path.name for path in tmp_path.glob("history.db*") if path.name.endswith(("-wal", "-shm"))]
+    assert not (folder / "open.html").exists()

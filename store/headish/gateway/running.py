@@ -21,10 +21,11 @@ from msgspec import Struct
 
 from headish.gateway.passing.access import ACCESS_FILE, AccessFile
 from headish.gateway.passing.gate import Gate, Refused
-from headish.gateway.passing.proxy import Proxy, undress
+from headish.gateway.passing.proxy import Proxy, now, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.recording.spooling import Spooler
 from headish.gateway.spool import SpoolWriter
+from headish.gateway.spool.state import SPOOL_FOLDER, find_problems
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
 from headish.values.access.hosts import LOOPBACK_NETWORKS, known_hosts
 
@@ -35,11 +36,11 @@ CLOSE_SECONDS = 5.0
 TOLD_SECONDS = 60.0
 """How often the gateway says that calls are not recorded, while they are not."""
 CONNECT_SECONDS = 30.0
+HEAD_SECONDS = 10.0
+"""How long a client may take to send the head of a request, and may keep a connection without one."""
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HEAD_BYTES = 64 * 1024
 """The longest line of a head, in either direction: providers send long policies, clients long lists of features."""
-
-SPOOL_FOLDER = "spool"
 
 
 class GatewaySettings(Struct, frozen=True):
@@ -61,7 +62,11 @@ class GatewaySettings(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """What ``/healthz`` says. ``status`` is ``ok``, or ``unrecorded`` while calls pass that cannot be recorded."""
+    """What ``/healthz`` says.
+
+    ``status`` is ``unrecorded`` while calls pass that cannot be spooled, ``degraded`` where the gateway has missed
+    calls since it began or their way into the history is held up, else ``ok``; ``problems`` says each reason in words.
+    """
 
     status: str
     calls: int
@@ -69,6 +74,7 @@ class Health(Struct, frozen=True, kw_only=True):
     unrecorded: int
     spool_bytes: int
     failure: str | None
+    problems: list[str]
 
 
 class Gateway:
@@ -90,17 +96,33 @@ class Gateway:
         self._calls += 1
         return await self._proxy.pass_on(request, passage)
 
+    async def expect(self, request: web.Request) -> web.StreamResponse | None:
+        """Ask for the body that a client holds back until it is wanted; of a stranger none is."""
+        try:
+            self._gate.check_sender(request)
+        except Refused as refused:
+            return refused.response
+        assert request.transport is not None
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return None
+
     def health(self) -> Health:
         """How it is."""
-        failure = self.spooler.failure
+        failure, problems = self.spooler.failure, self._problems()
         return Health(
-            status="ok" if failure is None else "unrecorded",
+            status="unrecorded" if failure is not None else "degraded" if problems else "ok",
             calls=self._calls,
             open=self.spooler.open_calls,
             unrecorded=self.spooler.unrecorded,
             spool_bytes=sum_of(Path(self._settings.folder) / SPOOL_FOLDER),
             failure=failure,
+            problems=problems,
         )
+
+    def _problems(self) -> list[str]:
+        missed = self.spooler.unrecorded
+        own = [f"calls that were not recorded: {missed:,} ({self.spooler.reason})"] if missed else []
+        return own + find_problems(Path(self._settings.folder), now())
 
     def stop(self) -> None:
         """What breaks off from now on is the gateway's doing."""
@@ -112,7 +134,7 @@ class Gateway:
         while True:
             await asyncio.sleep(TOLD_SECONDS)
             if self.spooler.unrecorded > told:
-                say(f"headish gateway: {self.spooler.unrecorded - told} calls not recorded: {self.spooler.failure}")
+                say(f"headish gateway: {self.spooler.unrecorded - told} calls not recorded: {self.spooler.reason}")
                 told = self.spooler.unrecorded
 
 
@@ -139,13 +161,14 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
     async with _open_session() as session:
         gateway = Gateway(settings, gate, Proxy(session, spooler, require_record=settings.require_record), spooler)
         app = web.Application()
-        app.router.add_route("*", "/{path:.*}", gateway.handle)
+        app.router.add_route("*", "/{path:.*}", gateway.handle, expect_handler=gateway.expect)
         app.on_response_prepare.append(undress)
         runner = web.AppRunner(
             app,
             access_log=None,  # a path may hold a token
             handler_cancellation=True,
             auto_decompress=False,
+            keepalive_timeout=HEAD_SECONDS,
             max_line_size=HEAD_BYTES,
             max_field_size=HEAD_BYTES,
             shutdown_timeout=STREAMS_SECONDS,

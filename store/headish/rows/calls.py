@@ -54,6 +54,15 @@ def find_call(connection: Connection, space: int, id: str) -> StoredCall | None:
     return _read(connection.row(FIND, space=space, id=id))
 
 
+KNOWN = Query("calls that are stored", f"SELECT id FROM call WHERE space = :space AND id IN ({WANTED})")
+
+
+def known_calls(connection: Connection, space: int, ids: Iterable[str]) -> set[str]:
+    """Which of these ids are calls of a space. Cost: a statement for each 64."""
+    listed = [TurnId(each) for each in ids]  # they are made like those of turns
+    return {row[0] for portion in in_portions(listed) for row in connection.rows(KNOWN, space=space, **portion)}
+
+
 BY_RESPONSE = Query(
     "calls by the id of the response",
     f"SELECT {_COLUMNS} FROM call WHERE space = :space AND response = :response ORDER BY id",

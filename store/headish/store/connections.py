@@ -37,8 +37,12 @@ class Connections:
     connections back.
     """
 
-    def __init__(self, backend: Backend, payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES) -> None:
+    def __init__(
+        self, backend: Backend, target: str | os.PathLike[str], payload_limit_bytes: int = PAYLOAD_LIMIT_BYTES
+    ) -> None:
         self.backend, self.payload_limit_bytes = backend, payload_limit_bytes
+        self.target = target
+        """As it was given: a URL may hold a password."""
         self.mint = IdMint().mint
         self._written = 0
         # Not at exit: a forked child would close what its parent uses.
@@ -68,7 +72,7 @@ class Connections:
         except BaseException:
             backend.close()
             raise
-        return cls(backend, payload_limit_bytes)
+        return cls(backend, target, payload_limit_bytes)
 
     def enter(self, space: str, *, create: bool) -> int:
         """The number of a space, made where it is missing if ``create``. Cost: two statements, three where it is new.

@@ -96,7 +96,7 @@ def test_every_answer_has_the_headers(served: Served) -> None:
     for answer in answers:
         assert answer.headers["content-security-policy"] == CSP
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert "access-control-allow-origin" not in answer.headers
@@ -203,4 +203,6 @@ def test_another_machine_needs_a_proxy_in_front() -> None:
     check("template", user_space="{user}")
     check("template", user_space="{user}{user}")
     check("template", user_space="{user}{x}")
+    check("begins with a word of its own", user_space="{user}x")
+    check("begins with a word of its own", user_space="{user}/notes")
     WebSettings("x", "y", host="0.0.0.0", behind_proxy=("10.0.0.0/8",), user_header="x-user").check()

@@ -358,6 +358,31 @@ def test_an_answer_arrives_as_events_or_as_a_turn(
     assert (refused.status_code, refused.json()["code"]) == (502, "CallRefused")
 
 
+def test_who_may_enter_one_space_learns_no_other_name_from_an_erasure(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "talk.db") as database:
+        store = database.store("mine", create=True)
+        turn = store.add_turn("a", bookmark="main")
+        database.store("theirs", create=True)
+        store.copy_to("theirs")
+        (tmp_path / "talk.db.backup-theirs").write_bytes(b"")
+        token = database.access_tokens.add("eraser", space="mine", rights=("read", "erase"))
+    asked = {"headish": ["main"], "reason": "x", "dry_run": True}
+    with serving(tmp_path / "talk.db", tmp_path / "state", space="mine") as served:
+        person, program = served.client(), served.client(token)
+        found = {who: client.post(f"{API}/erase", json=asked).json()["found"] for who, client in
+                 (("person", person), ("program", program))}  # fmt: skip
+        assert (found["person"]["elsewhere"], len(found["person"]["copies"])) == ({"theirs": 1}, 1)
+        assert "theirs" not in json.dumps(found["program"])
+        assert {**found["program"], "elsewhere": {"theirs": 1}, "copies": found["person"]["copies"]} == found["person"]
+        accept = {"accept": "text/html"}
+        assert "theirs" in person.get(f"/erase/{turn.id}", headers=accept).text
+        shown = program.get(f"/erase/{turn.id}", headers=accept)
+        assert (shown.status_code, "theirs" in shown.text) == (200, False)
+        done = program.post(f"{API}/erase", json={**asked, "dry_run": False}).json()
+        assert "theirs" not in json.dumps(done)
+        assert "copies of these turns in other spaces of this database (1)" in done["receipt"]["not_reached"]
+
+
 def test_a_read_only_server_changes_nothing(tmp_path: Path) -> None:
     with Store.open(tmp_path / "talk.db") as store:
         store.add_turn("a", bookmark="main")
@@ -372,9 +397,9 @@ def test_a_proxys_user_named_like_a_space_does_not_enter_it(tmp_path: Path) -> N
     with Store.open(tmp_path / "talk.db", space="server") as store:
         store.add_turn("the server's", bookmark="main")
     behind = {"behind_proxy": ("127.0.0.0/8",), "user_header": "X-User"}
-    for more in ({"space": "server"}, {"space": "server", "user_space": "{user}ver"}):
+    for more in ({"space": "server"}, {"space": "server", "user_space": "ser{user}"}):
         with serving(tmp_path / "talk.db", tmp_path / "state", **behind, **more) as served:
-            for user in ("server", "ser"):
+            for user in ("server", "ser", "ver"):
                 answer = served.stranger(headers={"X-User": user}).get(f"{API}/text", params={"headish": "main"})
                 assert answer.status_code in (401, 404), (user, answer.text)
 

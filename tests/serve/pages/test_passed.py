@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from headish import Store
+from headish.gateway.spool.state import STATE_FILE, RecorderState
 from headish.serve.recorder.recording import CallRecorder
-from headish.serve.recorder.states import STATE_FILE, RecorderState
 from support.loopback import Loopback
 from support.passed import passed
 from support.serving import Served, serving

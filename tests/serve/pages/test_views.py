@@ -49,8 +49,7 @@ class House(NamedTuple):
 def browser(served: Served) -> Any:
     """A client that is logged in and asks for pages."""
     client = served.client()
-    # What a browser sends with a form of a page that names no referrer.
-    client.headers |= {"accept": "text/html", "origin": "null"}
+    client.headers |= {"accept": "text/html", "origin": served.url}
     return client
 
 

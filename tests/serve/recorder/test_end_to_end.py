@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.serve.recorder.states import read_state
+from headish.gateway.spool.state import read_state
 from support.command import Command
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
 from support.served import PATIENCE_SECONDS, Served, served

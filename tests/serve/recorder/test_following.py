@@ -11,12 +11,28 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.errors import DatabaseLocked
-from headish.gateway.spool import CallBegin, CallEnd, ResponseHead, SpoolFrame, SpoolKind, SpoolWriter, begin, end, head
+from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, HeadishError, SpaceRestoring
+from headish.gateway.spool import (
+    CallBegin,
+    CallEnd,
+    ResponseHead,
+    SpooledCall,
+    SpoolFrame,
+    SpoolKind,
+    SpoolWriter,
+    begin,
+    end,
+    head,
+)
+from headish.gateway.spool.state import read_state
+from headish.history.writing.calls import RecordedCall
+from headish.serve.recorder import following
 from headish.serve.recorder.following import SpoolFollower
 from headish.serve.recorder.recording import CallRecorder
-from headish.serve.recorder.states import read_state
+from headish.store.keeping.spooled import find_serve_folder
+from support.command import Command
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
+from support.places import FilePlace
 
 PATIENCE_SECONDS = 120.0
 
@@ -38,9 +54,21 @@ def spool(folder: Path, calls: int, first: int = 0) -> list[str]:
     return ids
 
 
-def _frames(id: str, body: bytes, answer: str) -> list[SpoolFrame]:
+def spool_for(folder: Path, spaces: list[str], first: int = 1) -> list[str]:
+    """A request for each of the spaces, none of which goes on with another."""
+    writer, ids = SpoolWriter(folder / "spool"), []
+    for number, space in enumerate(spaces, first):
+        id = f"{number:025}"
+        body = json.dumps(anthropic_body([user(f"Question {number}")], nonce=number)).encode()
+        writer.write(_frames(id, body, f"Answer {number}", space))
+        ids.append(id)
+    writer.close()
+    return ids
+
+
+def _frames(id: str, body: bytes, answer: str, space: str | None = None) -> list[SpoolFrame]:
     begun = CallBegin(at=time.time_ns() // 1_000_000, api="anthropic", method="POST", path="/v1/messages",
-                      headers=CLAUDE_CODE)  # fmt: skip
+                      headers=CLAUDE_CODE, space=space)  # fmt: skip
     return [
         begin(id, begun),
         SpoolFrame(SpoolKind.REQUEST, id, body),
@@ -53,6 +81,21 @@ def _frames(id: str, body: bytes, answer: str) -> list[SpoolFrame]:
 
 def follower_of(store: Store, folder: Path, told: list[str]) -> SpoolFollower:
     return SpoolFollower(CallRecorder(lambda _space: store), folder, told.append)
+
+
+class Refusing(CallRecorder):
+    """Refuses one call for as long as ``refused`` holds an error, as a database does."""
+
+    def __init__(self, store: Store, call: str, refused: list[HeadishError]) -> None:
+        super().__init__(lambda _space: store)
+        self._call, self._refused = call, refused
+        self.tried: list[str] = []
+
+    def record(self, call: SpooledCall) -> RecordedCall | None:
+        self.tried.append(call.id)
+        if call.id == self._call and self._refused:
+            raise self._refused[0]
+        return super().record(call)
 
 
 class TestFollowing:
@@ -103,6 +146,87 @@ class TestFollowing:
         assert SpoolFollower(CallRecorder(open_store), tmp_path, told.append).look(is_over=True)
         assert [call.id for call in store.calls.list()] == [f"{2:025}"]
         assert told == [f"headish recorder: the call {1:025} cannot be stored: ZeroDivisionError"]
+
+    def test_a_space_that_takes_no_record_is_set_aside_and_the_others_go_on(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 600.0)
+        told: list[str] = []
+        ids = spool_for(tmp_path, ["ill", "well", "ill", "well"])
+        failures: list[HeadishError] = [SpaceRestoring("/secret/history.db", "ill")]
+        asked: list[str] = []
+
+        def open_store(space: str) -> Store:
+            asked.append(space)
+            if space == "ill" and failures:
+                raise failures[0]
+            return store
+
+        follower = SpoolFollower(CallRecorder(open_store), tmp_path, told.append)
+        assert not follower.look()
+        assert [call.id for call in store.calls.list()] == [ids[3], ids[1]]
+        assert asked == ["ill", "well", "well"], "of a space that rests no further call is tried"
+        assert not follower.look()
+        assert asked == ["ill", "well", "well"], "nor in the next look: it rests for a while"
+        state = read_state(tmp_path)
+        assert state is not None
+        assert (state.stored, state.failed, state.waiting) == (2, 0, 2)
+        assert dict(state.aside) == {"ill": "the space is being restored, or a restore of it was cut off"}
+        assert len(told) == 1
+        assert "'ill'" in told[0]
+        assert len(list((tmp_path / "spool").glob("*.spool"))) == 1, "what waits stays in the spool"
+        failures.clear()
+        assert follower.look(is_over=True)
+        follower.look(is_over=True)
+        assert sorted(call.id for call in store.calls.list()) == ids
+        state = read_state(tmp_path)
+        assert state is not None
+        assert (state.waiting, dict(state.aside), list((tmp_path / "spool").glob("*.spool"))) == (0, {}, [])
+
+    def test_a_call_that_the_database_refuses_stops_no_other_of_its_space(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 600.0)
+        errors = (CorruptTurn("0" * 25, "it does not decode"), DatabaseError("history.db", "it says something new"))
+        for number, error in enumerate(errors):
+            folder = tmp_path / str(number)
+            ids = spool_for(folder, ["one", "one", "one"], first=1 + 10 * number)
+            refused: list[HeadishError] = [error]
+            told: list[str] = []
+            recorder = Refusing(store, ids[0], refused)
+            follower = SpoolFollower(recorder, folder, told.append)
+            assert not follower.look()
+            assert not follower.look()
+            assert recorder.tried == ids, "the others are stored, and the one is not tried again at once"
+            state = read_state(folder)
+            assert state is not None
+            assert (state.stored, state.failed, state.waiting, state.refused) == (2, 0, 1, 1)
+            assert len(told) == 1
+            refused.clear()
+            assert follower.look(is_over=True)
+            state = read_state(folder)
+            assert state is not None
+            assert (state.stored, state.waiting, recorder.tried) == (3, 0, [*ids, ids[0]])
+            for id in ids:
+                assert store.calls.get(id).id == id
+
+    def test_an_erasure_says_how_many_calls_it_does_not_reach(self, file_place: FilePlace) -> None:
+        store, folder = file_place.open(), find_serve_folder(file_place.path)
+        assert folder is not None
+        turn = store.add_turn("Hi", bookmark="main")
+        assert store.erase(turn.id, reason="asked", dry_run=True).found.spooled == 0
+        spool_for(folder, [store.space, store.space, "another", store.space])
+        recorder = Refusing(store, f"{2:025}", [DatabaseError("x", "y")])
+        SpoolFollower(recorder, folder, print).look()
+        assert (recorder.tried, len(store.calls.list())) == ([f"{number:025}" for number in (1, 2, 3, 4)], 3)
+        preview = store.erase(turn.id, reason="asked", dry_run=True)
+        assert (preview.found.spooled, preview.receipt) == (1, None), "two of three are stored"
+        done = store.erase(turn.id, reason="asked")
+        assert done.receipt is not None
+        assert (done.found.spooled, done.receipt.not_reached[-1]) == (1, "1 call still in the spool of 'headish serve'")
+        assert store.verify().problems == ()
+        told = Command(str(file_place.path)).run("erase", turn.id, "--dry-run")
+        assert "Not reached: 1 call still in the spool" in told.out + told.err
 
     @pytest.mark.slow
     def test_killed_again_and_again_it_stores_each_call_once(self, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from headish.content.forms.layout import is_same
 from headish.errors import UnknownCall
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import RecordedCall
-from headish.serve.recorder import recording
+from headish.serve.recorder import recording, unread
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.names import new_refusal
 from headish.values.results.calls import UNREAD
@@ -438,6 +438,24 @@ class TestWhatIsKept:
         monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
         assert (recorder.forget_unread(), store.objects.list(UNREAD)) == (4, [])
         assert store.stats().turns == 0
+
+    def test_of_the_bodies_that_nobody_can_read_a_space_keeps_so_many_bytes(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(unread, "UNREAD_TOTAL_BYTES", 3 * 2000)
+        ids = []
+        for round in range(3):
+            recorder = recorder_of(store)  # which knows nothing of what the one before kept
+            for size in (2000, 1500 + round, 1):
+                call = passed("anthropic", b"{" * size, headers=CLAUDE_CODE)
+                record(recorder, call)
+                ids.append(call.id)
+        kept = [each.key for each in store.objects.list(UNREAD)]
+        assert kept == ids[-4:], "2000, 1502, and what counts as 1024, twice"
+        recorder.record(call)  # a replay
+        assert [each.key for each in store.objects.list(UNREAD)] == kept
+        assert recorder.forget_unread() == 0
+        assert len(store.calls.list(limit=100)) == 9, "the calls are counted all the same"
 
     def test_what_is_stored_late_says_when_it_was_said(self, store: Store) -> None:
         call = passed("anthropic", anthropic_body([user("Hi")]), anthropic_answer("Hello"), headers=CLAUDE_CODE)

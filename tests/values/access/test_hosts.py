@@ -73,7 +73,7 @@ def test_a_login_that_a_browser_adds_by_itself_changes_nothing_for_another_page(
 
     site, origin = "sec-fetch-site", "origin"
     cases = [
-        ("POST", True, (site, "same-origin"), (origin, "null")),
+        ("POST", False, (site, "same-origin"), (origin, "null")),
         ("POST", False, (site, "cross-site"), (origin, "null")),
         ("GET", True, (site, "cross-site")),
         ("POST", True, (site, "same-origin")),

@@ -173,5 +173,8 @@ def _stays(found: Found) -> Iterator[str]:
 
 
 def _copies(found: Found) -> Iterator[str]:
+    if found.spooled:
+        waiting = counted(found.spooled, "call")
+        yield f"Not reached: {waiting} still in the spool of 'headish serve'; erase again when it has stored them."
     for path in found.copies:
         yield f"An older copy of the database is not reached: {one_line(path, None)}"

@@ -12,15 +12,35 @@ import click
 from headish_cli.options import GlobalOptions, pass_settings
 from headish_cli.printing.output import Told
 
+TOKEN_VARIABLE = "HEADISH_TOKEN"  # noqa: S105, the name of one
 LOOPBACK = "127.0.0.1,localhost"
 
 
 class GatewayTool(NamedTuple):
-    """How a tool is told where its provider is: variables and arguments, with ``{url}`` for the gateway."""
+    """How a tool is told where its provider is: variables with ``{url}``, the address that holds a token if there is
+    one; and arguments with ``{gateway}``, the address alone, since everybody on a machine can read arguments.
+    ``{token}`` stands where arguments say that the token is in ``TOKEN_VARIABLE``, which is what ``shows_token`` says.
+    """
 
     command: str
     variables: Mapping[str, str]
     arguments: tuple[str, ...] = ()
+    shows_token: str = ""
+
+    def command_of(self, gateway: str, token: str | None) -> list[str]:
+        """The command and its arguments."""
+        shown = self.shows_token if token is not None else ""
+        return [
+            self.command,
+            *(each.replace("{gateway}", gateway).replace("{token}", shown) for each in self.arguments),
+        ]
+
+    def variables_of(self, gateway: str, token: str | None) -> dict[str, str]:
+        """What is set. A proxy of the network must not be asked for this machine."""
+        url = gateway if token is None else f"{gateway}/t/{token}"
+        shown = {TOKEN_VARIABLE: token} if token is not None and self.shows_token else {}
+        spared = {name: ",".join(filter(None, (os.environ.get(name), LOOPBACK))) for name in ("NO_PROXY", "no_proxy")}
+        return {name: value.replace("{url}", url) for name, value in self.variables.items()} | shown | spared
 
 
 TOOLS = {
@@ -32,9 +52,10 @@ TOOLS = {
         {},
         (
             "-c", 'model_provider="headish"',
-            "-c", 'model_providers.headish={name="headish", base_url="{url}/openai/v1", env_key="OPENAI_API_KEY", '
-            'wire_api="responses", supports_websockets=false}',
+            "-c", 'model_providers.headish={name="headish", base_url="{gateway}/openai/v1", env_key="OPENAI_API_KEY", '
+            'wire_api="responses", supports_websockets=false{token}}',
         ),
+        shows_token=f', env_http_headers={{"x-headish-token"="{TOKEN_VARIABLE}"}}',
     ),
     # Gemini CLI 0.61.0, tried on 2026-11-25, with an API key.
     "gemini": GatewayTool("gemini", {"GOOGLE_GEMINI_BASE_URL": "{url}/gemini"}),
@@ -56,7 +77,8 @@ NAMES = ", ".join(name for name, tool in TOOLS.items() if tool.command)
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True})
-@click.option("--token", envvar="HEADISH_TOKEN", metavar="TOKEN", help="The token that opens another space.")
+@click.option("--token", envvar=TOKEN_VARIABLE, show_envvar=True, metavar="TOKEN",
+              help="The token that opens another space. Others on this machine can read arguments.")  # fmt: skip
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @pass_settings
@@ -72,10 +94,10 @@ def run_command(settings: GlobalOptions, token: str | None, tool: str, arguments
         raise click.UsageError(
             f"run starts {NAMES}, not {tool[:80]!r}: 'headish serve --env sdk' is for other programs"
         )
-    url = find_gateway(settings, token)
-    words = [known.command, *(each.replace("{url}", url) for each in known.arguments), *arguments]
+    gateway = find_gateway(settings)
+    words = [*known.command_of(gateway, token), *arguments]
     try:
-        os.execvpe(known.command, words, {**os.environ, **variables_of(known, url)})  # noqa: S606, the tool is asked for
+        os.execvpe(words[0], words, {**os.environ, **known.variables_of(gateway, token)})  # noqa: S606, it is asked for
     except FileNotFoundError:
         raise Told(f"{known.command} is not installed, or not on the path") from None
 
@@ -85,25 +107,19 @@ def print_variables(settings: GlobalOptions, tool: str) -> None:
     known = TOOLS.get(tool)
     if known is None:
         raise click.UsageError(f"--env knows {', '.join(TOOLS)}, not {tool[:80]!r}")
-    url = find_gateway(settings, None)
-    for name, value in variables_of(known, url).items():
+    gateway = find_gateway(settings)
+    for name, value in known.variables_of(gateway, None).items():
         click.echo(f"export {name}={shlex.quote(value)}")
     if known.arguments:
-        click.echo("# " + shlex.join([known.command, *(each.replace("{url}", url) for each in known.arguments)]))
+        click.echo("# " + shlex.join(known.command_of(gateway, None)))
 
 
-def variables_of(tool: GatewayTool, url: str) -> dict[str, str]:
-    """The variables of a tool. A proxy of the network must not be asked for this machine."""
-    spared = {name: ",".join(filter(None, (os.environ.get(name), LOOPBACK))) for name in ("NO_PROXY", "no_proxy")}
-    return {name: value.replace("{url}", url) for name, value in tool.variables.items()} | spared
-
-
-def find_gateway(settings: GlobalOptions, token: str | None) -> str:
-    """The address of the gateway that runs for a database; with a token, the one that opens its space."""
+def find_gateway(settings: GlobalOptions) -> str:
+    """The address of the gateway that runs for a database."""
     from headish.serve.processes.settings import find_folder
     from headish.serve.processes.supervising import find_addresses
 
     found = find_addresses(find_folder(settings.target))
     if found is None or found.gateway is None:
         raise Told("no gateway runs for this database: start it with 'headish serve'")
-    return found.gateway if token is None else f"{found.gateway}/t/{token}"
+    return found.gateway

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import os
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import partial
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,7 +96,9 @@ def serve_command(
         upstreams=dict(map(_split, upstreams)),
         **given,
     )
-    if not run_server(serving, say=say, opened=_open if open_page else None):
+    with _opening(Path(serving.folder).absolute()) as opened:
+        done = run_server(serving, say=say, opened=opened if open_page else None)
+    if not done:
         raise Told("a process of the server could not start; it says above why")
 
 
@@ -124,7 +131,21 @@ def _split(pair: str) -> tuple[str, str]:
     return api, url
 
 
-def _open(url: str) -> None:
-    import webbrowser
+@contextmanager
+def _opening(folder: Path) -> Iterator[Callable[[str], None]]:
+    """Opens an address in a browser, by a page that only its owner can read and that goes on to it: the arguments of a
+    process can be read by everybody on the machine. The page is there until the server ends."""
+    page = folder / "open.html"
 
-    webbrowser.open(url)
+    def open_page(url: str) -> None:
+        import webbrowser
+
+        page.unlink(missing_ok=True)
+        with open(page, "x", encoding="utf-8", opener=partial(os.open, mode=0o600)) as file:
+            file.write(f'<!doctype html><meta charset=utf-8><meta http-equiv=refresh content="0;url={escape(url)}">')
+        webbrowser.open(page.as_uri())
+
+    try:
+        yield open_page
+    finally:
+        page.unlink(missing_ok=True)

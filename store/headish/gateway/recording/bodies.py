@@ -20,6 +20,8 @@ calls JSON a form."""
 class RecordedBody:
     """One body of a call. ``left_out`` says why bytes that passed are not written down; None where all are.
 
+    ``is_cut`` where it was longer than what may be written: the call is then not recorded whole.
+
     ``is_refusal`` is for an answer with an error status: what looks like a key is taken out of it, too.
     """
 
@@ -29,6 +31,7 @@ class RecordedBody:
         self._size = 0
         self._decoder: Decoder | None = None
         self.left_out: str | None = None
+        self.is_cut = False
         kind = content_type.partition(";")[0].strip().lower()
         if kind.startswith(_UNREAD):
             self.left_out = f"its type is {kind[:80]}"
@@ -46,6 +49,7 @@ class RecordedBody:
             for piece in self._decoder.decode(data):
                 self._size += len(piece)
                 if self._size > BODY_LIMIT_BYTES:
+                    self.is_cut = True
                     self.left_out = f"it has more than {BODY_LIMIT_BYTES:,} bytes"
                     return
                 yield from self._write(self._keys.feed(piece))

@@ -47,13 +47,19 @@ class Spooler:
         self._is_busy = False
         self._timer: asyncio.TimerHandle | None = None
         self._sealing: asyncio.TimerHandle | None = None
-        self._dropped = 0
+        self._dropped = self._cut = 0
+        self._reason: str | None = None
         self.open_calls = 0
 
     @property
     def unrecorded(self) -> int:
         """How many calls passed of which something is not in the spool."""
-        return self._writer.unrecorded + self._dropped
+        return self._writer.unrecorded + self._dropped + self._cut
+
+    @property
+    def reason(self) -> str | None:
+        """Why something is not in the spool, where it is known."""
+        return self.failure or self._reason
 
     @property
     def failure(self) -> str | None:
@@ -73,6 +79,12 @@ class Spooler:
     def drop(self) -> None:
         """Count a call of which something is not in the spool, because the thread does not keep up."""
         self._dropped += 1
+        self._reason = "the disk does not keep up"
+
+    def cut(self, reason: str) -> None:
+        """Count a call of which a body is too large to be recorded. For the thread."""
+        self._cut += 1
+        self._reason = reason
 
     async def confirm(self, frame: SpoolFrame) -> bool:
         """Write the beginning of a call now; whether it is in the spool."""
@@ -159,7 +171,7 @@ class Recording:
     def chunk(self, kind: SpoolKind, data: bytes) -> None:
         """Write a chunk of a body."""
         body = self._bodies[kind]
-        self._put(lambda: [SpoolFrame(kind, self.call, piece) for piece in body.feed(data)], len(data))
+        self._put(lambda: (SpoolFrame(kind, self.call, piece) for piece in body.feed(data)), len(data))
 
     def sent(self) -> None:
         """The body of the request is whole."""
@@ -178,7 +190,10 @@ class Recording:
         for kind in (SpoolKind.REQUEST, SpoolKind.RESPONSE):
             yield from self._rest(kind)
         left_out = next((body.left_out for body in self._bodies.values() if body.left_out), None)
-        outcome = "unrecorded" if self._is_dropped else value.outcome
+        is_cut = any(body.is_cut for body in self._bodies.values())
+        outcome = "unrecorded" if self._is_dropped or is_cut else value.outcome
+        if is_cut and not self._is_dropped:
+            self._spooler.cut(f"a body is too large: {left_out}")
         yield end(
             self.call,
             CallEnd(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from headish.gateway.spool.frames import MAGIC, SpoolFrame, SpoolKind, read_frames
+from headish.gateway.spool.frames import MAGIC, SpoolFrame, SpoolKind, find_calls, read_frames
 from headish.gateway.spool.records import CallBegin, CallEnd, ResponseHead
 from headish.gateway.spool.writer import SUFFIX
 
@@ -135,6 +135,18 @@ class SpoolReader:
             if segment.is_over and not segment.calls & self._calls.keys():
                 segment.remove()
                 del self._segments[name]
+
+
+def calls_in(folder: Path) -> dict[str, CallBegin]:
+    """The calls that stand in a spool now, by their ids, stored or not. Whoever empties it is not disturbed."""
+    found: dict[str, CallBegin] = {}
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        try:
+            with path.open("rb") as file:
+                found |= {each.call: msgspec.json.decode(each.body, type=CallBegin) for each in find_calls(file)}
+        except FileNotFoundError:  # which was stored meanwhile
+            continue
+    return found
 
 
 class _Segment:

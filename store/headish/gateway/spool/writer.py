@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, write_frame
@@ -21,6 +22,8 @@ SPOOL_LIMIT_BYTES = 1024 * 1024 * 1024
 """The most bytes of all segments together; beyond, calls are not recorded."""
 SUFFIX = ".spool"
 _LOCK = "writer.lock"
+WRITTEN_BYTES = 4 * 1024 * 1024
+"""So many bytes of frames are written at once: of a body that unpacks to much, no more is in memory."""
 _COUNTED_SECONDS = 1.0
 """How long a count of the folder's bytes is believed: the reader removes segments."""
 
@@ -70,10 +73,13 @@ class SpoolWriter:
         """Append frames. Never raises for want of room: the calls that are hit are dropped, counted, and ended
         ``unrecorded`` as soon as something can be written again.
 
-        Cost: one ``write`` of the system for all of them.
+        Cost: one ``write`` of the system for each 4 MB of them. No more than these are taken from ``frames`` at a time.
         """
         owed, self._owed = [_unrecorded(call) for call in self._owed], []
-        listed = owed + [each for frame in frames if (each := self._admit(frame)) is not None]
+        for listed in _portions(chain(owed, filter(None, map(self._admit, frames)))):
+            self._write(listed)
+
+    def _write(self, listed: list[SpoolFrame]) -> None:
         while listed:
             taken = self._take(listed)
             if not self._append(taken):
@@ -179,6 +185,19 @@ class SpoolWriter:
         if now - self._counted_at > _COUNTED_SECONDS:
             self._counted_at, self._counted, self._since = now, sum_of(self.folder), 0
         return self._counted + self._since
+
+
+def _portions(frames: Iterable[SpoolFrame]) -> Iterator[list[SpoolFrame]]:
+    """The frames in lists, each with as many bytes as are written at once."""
+    listed, size = [], 0
+    for frame in frames:
+        listed.append(frame)
+        size += len(frame.body)
+        if size >= WRITTEN_BYTES:
+            yield listed
+            listed, size = [], 0
+    if listed:
+        yield listed
 
 
 _LARGE = frozenset({SpoolKind.BEGIN, SpoolKind.REQUEST, SpoolKind.RESPONSE})

@@ -17,6 +17,7 @@ from headish.serve.access.callers import Caller, by_login, by_proxy, by_token
 from headish.serve.access.logins import Logins
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
+from headish.serve.access.watching import WatchedStream
 from headish.values.access.hosts import is_from, may_change, values_of
 from headish.values.access.tokens import Token
 from headish.values.access.trying import WrongTries
@@ -29,7 +30,8 @@ FindToken: TypeAlias = Callable[[str], Awaitable[Token | None]]
 
 
 class Admission:
-    """The layer that knows who asks: ``scope["state"]["caller"]``, or None on an open path."""
+    """The layer that knows who asks: ``scope["state"]["caller"]``, or None on an open path. A stream of events ends
+    when its caller is not admitted any more."""
 
     def __init__(self, app: ASGIApp, settings: WebSettings, logins: Logins, find: FindToken, tries: WrongTries) -> None:
         """``find`` gives what is known of a token."""
@@ -43,7 +45,14 @@ class Admission:
         caller = await self._caller(scope)
         refused = self._refusal(scope, caller)
         scope["state"]["caller"] = caller
-        await (refused or self._app)(scope, receive, send)
+        if refused is not None or caller is None:
+            await (refused or self._app)(scope, receive, send)
+            return
+
+        async def is_admitted(scope: Scope) -> bool:
+            return await self._caller(scope) == caller
+
+        await WatchedStream(scope, send, is_admitted).run(self._app, receive)
 
     async def _caller(self, scope: Scope) -> Caller | None:
         """A token goes before the rest: whoever shows one means it, wrong or right."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from headish.errors import RightMissing, UnknownSpace
 from headish.values.access.tokens import RIGHTS, Right, Token
+from headish.values.results.erasures import Erasure
 
 CHANGING: frozenset[Right] = frozenset(("write", "gateway", "sync", "erase"))
 """The rights that a read-only server grants nobody."""
@@ -36,6 +38,14 @@ class Caller(Struct, frozen=True):
             raise UnknownSpace(target, space)
         if right not in self.rights:
             raise RightMissing(right, space)
+
+
+def within_reach(erasure: Erasure, caller: Caller) -> Erasure:
+    """What a caller may read of an erasure: whoever may enter one space alone learns no other space's name, and no path
+    of the server. The receipt says that copies stay."""
+    if caller.space is None:
+        return erasure
+    return msgspec.structs.replace(erasure, found=msgspec.structs.replace(erasure.found, elsewhere={}, copies=()))
 
 
 def by_login(*, read_only: bool) -> Caller:

@@ -17,9 +17,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from headish import errors
-from headish.errors import DatabaseError, HeadishError
+from headish.errors import HeadishError
 from headish.serve.access.plain_pages import HOME_HTML, plain_page
 from headish.serve.access.themes import theme_of
+from headish.values.access.wording import words_for_callers
 
 LOG = logging.getLogger("headish.serve")
 PROBLEM = "application/problem+json"
@@ -36,21 +37,12 @@ async def answer_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)
-    return problem(request.scope, status, type(error).__name__, detail_of(error))
+    return problem(request.scope, status, type(error).__name__, words_for_callers(error))
 
 
 def status_of(error: HeadishError) -> int:
     """The HTTP status of an error: that of its class, or of the nearest one above it."""
     return next(_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
-
-
-def detail_of(error: HeadishError) -> str:
-    """What the caller may read of an error."""
-    if isinstance(error, errors.UnknownSpace):
-        return f"there is no space {error.space!r}"
-    if isinstance(error, DatabaseError):
-        return "the database cannot do this; the server's log says why"
-    return str(error)
 
 
 def problem(

@@ -51,9 +51,10 @@ class WebSettings(Struct, frozen=True):
             raise InvalidArgument("--user-header is believed from a proxy alone: say --behind-proxy CIDR")
         if self.user_space.replace("{user}", "", 1) == self.user_space or set(self._rest) & set("{}"):
             raise InvalidArgument(f"a template of spaces holds {{user}} once, not {shown(self.user_space)}")
-        if not self._rest:
+        if self.user_space.startswith("{user}"):
             raise InvalidArgument(
-                f"with a template that is {{user}} alone, a user's name could be that of any space: say {USER_SPACE}"
+                f"a template of spaces begins with a word of its own, as {USER_SPACE} does: with"
+                f" {shown(self.user_space)} a user's name could make the space of anybody else"
             )
         return self
 

@@ -15,11 +15,13 @@ from starlette.responses import Response
 from headish.aio import AsyncStore
 from headish.aio.fronts import Turns
 from headish.errors import InvalidArgument
-from headish.serve.access.state import enter
+from headish.serve.access.callers import within_reach
+from headish.serve.access.state import caller_of, enter
 from headish.serve.api.table import ApiVerb, BodyForm
 from headish.values.blocks import Block, to_mapping
 from headish.values.names import ABSENT
 from headish.values.results.conversations import Conversation
+from headish.values.results.erasures import Erasure
 from headish.values.results.objects import Object
 from headish.values.results.plain import as_plain
 from headish.values.turns import Turn
@@ -38,6 +40,8 @@ async def call(request: Request, verb: ApiVerb) -> Response:
     given_back = await result
     if isinstance(given_back, Turns):
         given_back = [each async for each in given_back]
+    if isinstance(given_back, Erasure):
+        given_back = within_reach(given_back, caller_of(request))
     return answer(request, verb, given_back)
 
 

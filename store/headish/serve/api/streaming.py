@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from headish.errors import CallCancelled, HeadishError
-from headish.serve.access.problems import detail_of, status_of
+from headish.serve.access.problems import status_of
 from headish.serve.access.state import enter
 from headish.serve.api.calling import answer, plain, read_arguments
 from headish.serve.api.table import ApiVerb
+from headish.values.access.wording import words_for_callers
 from headish.values.results.changes import Live, Pulse
 
 PULSE_SECONDS = 15.0
@@ -97,4 +98,4 @@ async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[byte
 
 def _problem(error: HeadishError) -> dict[str, Any]:
     status = 499 if isinstance(error, CallCancelled) else status_of(error)
-    return {"status": status, "code": type(error).__name__, "detail": detail_of(error)}
+    return {"status": status, "code": type(error).__name__, "detail": words_for_callers(error)}

@@ -23,13 +23,13 @@ from starlette.types import Scope as AsgiScope
 
 from headish.aio import AsyncStore
 from headish.errors import HeadishError
-from headish.serve.access.problems import detail_of
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import enter, state_of
 from headish.serve.mcp.lookups import Lookups
 from headish.serve.mcp.quoting import mask
 from headish.serve.mcp.scope import Scope
 from headish.values.access.tokens import Right
+from headish.values.access.wording import words_for_callers
 from headish.version import __version__
 
 LOG = logging.getLogger("headish.mcp")
@@ -60,7 +60,7 @@ def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MC
             told: str = await getattr(Lookups(store, scope, remembered), verb)(*given, **further)
         except HeadishError as error:
             LOG.info("%s %s %r: %s", client_of(context), verb, asked, type(error).__name__)
-            raise ToolError(detail_of(error)) from error
+            raise ToolError(words_for_callers(error)) from error
         LOG.info("%s %s %r: %d characters", client_of(context), verb, asked, len(told))
         return told
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headish.serve.access.state import enter
+from headish.serve.access.callers import within_reach
+from headish.serve.access.state import caller_of, enter
 from headish.serve.pages.changing import SCOPES
 from headish.serve.pages.drawing import draw
 
@@ -18,7 +19,7 @@ async def show_erasure(request: Request) -> Response:
     turn = await store.get(request.path_params["headish"])
     scope = SCOPES.get(request.query_params.get("scope", ""), "turn")
     preview = await store.erase(turn.id, scope=scope, reason="a preview", dry_run=True)
-    found = preview.found
+    found = within_reach(preview, caller_of(request)).found
     handles = await store.abbreviate([turn.id, *found.turns[:LISTED_TURNS]])
     texts = {each: await store.text(each) for each in found.turns[:LISTED_TURNS]}
     return await draw(

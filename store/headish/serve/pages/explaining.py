@@ -18,6 +18,7 @@ from headish.providers import PROVIDERS
 from headish.providers import Request as Asked
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw
+from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId, as_turn_id
 
 SHOWN_CHARACTERS = 20_000
@@ -55,7 +56,7 @@ async def show_explain(request: Request) -> Response:
     try:
         asked = await _ask(request, store, turn.id)
     except HeadishError as error:
-        refusal = str(error)
+        refusal = words_for_callers(error)
     texts = {kind: text for kind in COPIES if (text := await _text(store, turn.id, asked, kind)) is not None}
     shown = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
     return await draw(

@@ -14,10 +14,14 @@ from starlette.requests import Request
 from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
 from headish.errors import HeadishError
+from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId
 
 PAUSE_SECONDS = 0.05
 """How often what arrived of an answer is told, at the most."""
+WAITING_LIMIT = 1000
+"""So many events wait for a reader; one who falls further behind is told to fetch the page anew."""
+LOST = {"event": "lost"}
 KEPT_SECONDS = 60.0
 """How long a page can learn that an answer failed."""
 Told = dict[str, Any]
@@ -67,7 +71,7 @@ class Hub:
     @contextmanager
     def listening(self, space: str) -> Iterator[asyncio.Queue[Told]]:
         """What is told of a space while the block runs."""
-        queue: asyncio.Queue[Told] = asyncio.Queue()
+        queue: asyncio.Queue[Told] = asyncio.Queue(WAITING_LIMIT)
         self._listeners.setdefault(space, set()).add(queue)
         try:
             yield queue
@@ -96,9 +100,9 @@ class Hub:
                         self._tell_text(arriving, told)
                         told, at = len(arriving.text), time.monotonic()
             if answer.failure is not None:
-                arriving.failure = str(answer.failure)
+                arriving.failure = words_for_callers(answer.failure)
         except HeadishError as error:
-            arriving.failure = str(error)
+            arriving.failure = words_for_callers(error)
         finally:
             arriving.ended = time.monotonic()
             if not arriving.failure:
@@ -113,8 +117,14 @@ class Hub:
             self._tell(arriving.space, {"event": "delta", "answer": arriving.id, "at": told, "text": piece})
 
     def _tell(self, space: str, what: Told) -> None:
-        for queue in self._listeners.get(space, ()):
-            queue.put_nowait(what)
+        for queue in list(self._listeners.get(space, ())):
+            if queue.full():
+                self._listeners[space].discard(queue)
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(LOST)
+            else:
+                queue.put_nowait(what)
 
     def _forget(self) -> None:
         now = time.monotonic()

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from headish.aio import AsyncStore
 from headish.errors import HeadishError
 from headish.serve.access.state import enter
-from headish.serve.pages.hub import Hub, Told, hub_of
+from headish.serve.pages.hub import LOST, Hub, Told, hub_of
 from headish.values.results.changes import Change, MoveChange, RecordChange, TurnChange
 
 PULSE_SECONDS = 15.0
@@ -48,9 +48,9 @@ async def _follow(store: AsyncStore, after: str, queue: asyncio.Queue[Told]) -> 
     try:
         async with store.follow(after, pulse=PULSE_SECONDS) as changes:
             async for change in changes:
-                queue.put_nowait(_told(change))
+                await queue.put(_told(change))
     except HeadishError:  # above all a cursor that is lost: the page is fetched anew
-        queue.put_nowait({"event": "lost"})
+        await queue.put(LOST)
 
 
 def _told(change: Change) -> Told:

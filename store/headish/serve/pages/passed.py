@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from headish.aio import AsyncStore
 from headish.errors import InputError
+from headish.gateway.spool.state import read_state
 from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of
 from headish.serve.pages.turns import say_tokens
-from headish.serve.recorder.states import read_state
 from headish.values.ids import TurnId
 from headish.values.results.calls import PassedCall, PrefixBreak
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from platformdirs import user_state_path
 
-from headish.database.identity import identify
 from headish.errors import InvalidArgument
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.running import GatewaySettings
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES
 from headish.serve.access.settings import USER_SPACE, WebSettings
+from headish.store.keeping.spooled import find_serve_folder
 from headish.values.checks.addresses import parse_address
 
 
@@ -110,13 +108,11 @@ class RecorderSettings(Struct, frozen=True):
 
 
 def find_folder(target: str) -> Path:
-    """The folder of a server of this database: beside a file, else among the user's state, by a digest of the URL.
+    """The folder of a server of this database.
 
     Raises: InvalidArgument for a database in memory, which no two processes share.
     """
-    found = identify(target)
-    if found is None:
+    folder = find_serve_folder(target)
+    if folder is None:
         raise InvalidArgument("a database in memory cannot be served: its processes would each have one of their own")
-    if "://" not in found.target:
-        return Path(f"{found.target}.serve")
-    return user_state_path("headish") / "serve" / hashlib.sha256(found.target.encode()).hexdigest()[:16]
+    return folder

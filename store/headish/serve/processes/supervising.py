@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.errors import InvalidArgument
+from headish.gateway.passing.access import ACCESS_FILE
 from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.serve.access.login import login_url
 from headish.serve.access.logins import Logins
@@ -139,6 +140,8 @@ def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], Non
             gateway=_url(taken.host, taken.gateway_port) if taken.has_gateway else None,
         )
         os.pwrite(lock, msgspec.json.encode(addresses), 0)
+        # What an earlier server knew may have been revoked since: until this one has looked, no token is good.
+        (Path(taken.folder) / ACCESS_FILE).unlink(missing_ok=True)
         code = Logins(Path(taken.folder), time.time).make_code()
         shown = login_url((taken.public_urls or (addresses.web,))[0].rstrip("/"), code)
         say(f"headish serve: {shown} (opens once, within five minutes)")

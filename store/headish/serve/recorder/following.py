@@ -1,13 +1,12 @@
 """The process that empties the spool: it stores each call that has ended, and forgets it then.
 
 It may be killed at any moment: what is not stored stands in the spool still, and what is stored is not stored again.
-While the database cannot be reached, calls wait in the spool. A call that cannot be stored at all is told on stderr and
-counted; nobody waits for it.
+While the database cannot be reached, calls wait in the spool, and a space that takes no calls keeps no other waiting. A
+call that cannot be stored at all is told on stderr and counted; nobody waits for it.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -15,56 +14,122 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
+from msgspec import Struct
 
-from headish.errors import DatabaseError, HeadishError, NotEntered, NotIsolated, RoleMissing, UnknownSpace
-from headish.gateway.running import ENDING_SIGNALS, SPOOL_FOLDER, STREAMS_SECONDS
+from headish.errors import (
+    DatabaseCorrupt,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseLocked,
+    DatabaseReadOnly,
+    DatabaseReplaced,
+    DatabaseTimedOut,
+    DatabaseTooNew,
+    DatabaseTooOld,
+    DatabaseUnavailable,
+    HeadishError,
+    NotADatabase,
+    NotEntered,
+    NotIsolated,
+    NotReplicated,
+    RoleMissing,
+    SpaceRestoring,
+    UnknownDatabase,
+    UnknownSpace,
+)
+from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.gateway.spool import SpooledCall, SpoolReader, is_written
+from headish.gateway.spool.state import SPOOL_FOLDER, RecorderState, living, write_state
 from headish.serve.processes.settings import RecorderSettings
 from headish.serve.recorder.recording import CallRecorder
-from headish.serve.recorder.states import STATE_FILE, RecorderState
 from headish.store.database import Database
+from headish.values.access.wording import words_for_callers
 
 LOOK_SECONDS = 0.1
 """How often the spool is looked at."""
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
-"""How long the recorder waits for a database that fails; each failure in a row doubles it."""
+"""How long a space or a call that fails is left alone; each failure in a row doubles it."""
 TIDY_SECONDS = 3600.0
+TOLD_MILLISECONDS = 1000
+"""How often the recorder says at least how far it is."""
 _NEVER = (NotEntered, NotIsolated, RoleMissing, UnknownSpace)
 """What no waiting mends: the space of that call is not open to the recorder."""
+_OF_THE_SPACE = (
+    DatabaseLocked, DatabaseReadOnly, DatabaseFull, DatabaseUnavailable, DatabaseTimedOut, DatabaseCorrupt,
+    DatabaseTooNew, DatabaseTooOld, DatabaseReplaced, NotADatabase, NotReplicated, SpaceRestoring, UnknownDatabase,
+)  # fmt: skip
+"""What every call of a space meets, whatever it says. Of any other failure the call itself may be the reason."""
+
+
+class _Rest(Struct):
+    """How often a space or a call was tried in vain, and until when it is left alone."""
+
+    seconds: float
+    until: float
+    reason: str
 
 
 class SpoolFollower:
-    """Stores what stands in a spool. ``say`` is told what goes wrong."""
+    """Stores what stands in a spool. ``say`` is told what goes wrong.
+
+    What cannot be stored now waits in the spool and is tried again, each time after a longer while. A space that takes
+    no calls rests as a whole, so that its calls keep their order; of one that takes others, a call rests alone.
+    """
 
     def __init__(self, recorder: CallRecorder, folder: Path, say: Callable[[str], None]) -> None:
         self._recorder, self._folder, self._say = recorder, folder, say
-        self._reader = SpoolReader(folder / "spool")
+        self._reader = SpoolReader(folder / SPOOL_FOLDER)
         self._waiting: dict[str, SpooledCall] = {}
+        self._spaces: dict[str, _Rest] = {}
+        self._calls: dict[str, _Rest] = {}
         self._stored = self._failed = 0
-        self._problem: str | None = None
         self._told: RecorderState | None = None
 
     def look(self, *, is_over: bool = False) -> bool:
-        """Store every call that has ended; whether the database took them. ``is_over``: no gateway writes any more.
+        """Store every call that has ended; whether the database took them. ``is_over``: no gateway writes any more, and
+        what rests is tried once more.
 
         Raises: OSError where the spool cannot be read.
         """
         for call in self._reader.read(is_over=is_over):
             if call.is_complete:
                 self._waiting[call.id] = call
-        try:
-            for id in list(self._waiting):
-                self._store(self._waiting[id])
-                del self._waiting[id]
-                self._reader.forget(id)
-            self._problem = None
-        except DatabaseError as error:
-            if self._problem is None:
-                self._say(f"headish recorder: calls wait in the spool: {error}")
-            self._problem = str(error)
+        now = float("inf") if is_over else time.monotonic()
+        failing: set[str] = set()
+        for id, call in list(self._waiting.items()):
+            if self._told is not None and _now() - self._told.at > TOLD_MILLISECONDS:
+                self._tell()  # many may wait: whoever watches must not take the recorder for dead
+            space = self._recorder.space_of(call)
+            if space in failing or _rests(self._spaces, space, now) or _rests(self._calls, id, now):
+                continue
+            if not self._try(call, space):
+                failing.add(space)
         self._tell()
-        return self._problem is None
+        return not (self._spaces or self._calls)
+
+    def _try(self, call: SpooledCall, space: str) -> bool:
+        """Store a call, or note why it waits; whether its space takes further ones."""
+        try:
+            self._store(call)
+        except _OF_THE_SPACE as error:
+            self._rest(self._spaces, space, error, f"calls of the space {space!r} wait in the spool")
+            return False
+        except DatabaseError as error:
+            self._rest(self._calls, call.id, error, f"the call {call.id} waits in the spool")
+            return True
+        self._spaces.pop(space, None)
+        self._calls.pop(call.id, None)
+        del self._waiting[call.id]
+        self._reader.forget(call.id)
+        return True
+
+    def _rest(self, rests: dict[str, _Rest], key: str, error: DatabaseError, told: str) -> None:
+        """Leave a space or a call alone for twice as long as the last time, and say so the first time."""
+        last, words = rests.get(key), words_for_callers(error)
+        seconds = FIRST_WAIT_SECONDS if last is None else min(2 * last.seconds, LONGEST_WAIT_SECONDS)
+        rests[key] = _Rest(seconds, time.monotonic() + seconds, words)
+        if last is None or last.reason != words:
+            self._say(f"headish recorder: {told}: {error}")
 
     def _store(self, call: SpooledCall) -> None:
         try:
@@ -82,34 +147,53 @@ class SpoolFollower:
         self._say(f"headish recorder: the call {call.id} cannot be stored: {reason}")
 
     def _tell(self) -> None:
-        now = time.time_ns() // 1_000_000
+        now = _now()
         ends = [call.end.at if call.end else call.begin.at for call in self._waiting.values()]
-        lag = max(0, now - min(ends)) if ends else 0
-        state = RecorderState(now, self._stored, self._failed, len(self._waiting), lag, self._problem)
+        aside = {space: rest.reason for space, rest in self._spaces.items()}
+        reasons = [*aside.values(), *(rest.reason for rest in self._calls.values())]
+        state = RecorderState(
+            at=now,
+            stored=self._stored,
+            failed=self._failed,
+            waiting=len(self._waiting),
+            lag_milliseconds=max(0, now - min(ends)) if ends else 0,
+            problem=reasons[-1] if reasons else None,
+            aside=aside,
+            refused=len(self._calls),
+            space=self._recorder.space,
+        )
         told = self._told
-        if told is not None and now - told.at < 1000 and (told.waiting, told.problem) == (state.waiting, state.problem):
+        if told is not None and now - told.at < TOLD_MILLISECONDS and _is_same(told, state):
             return
         self._told = state
-        part = self._folder / f"{STATE_FILE}.part"
         try:
-            part.write_bytes(msgspec.json.encode(state))
-            os.replace(part, self._folder / STATE_FILE)
+            write_state(self._folder, state)
         except OSError:
             return  # a full disk: what it would say is no reason to stop
+
+
+def _rests(rests: dict[str, _Rest], key: str, now: float) -> bool:
+    return (rest := rests.get(key)) is not None and now < rest.until
+
+
+def _now() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def _is_same(told: RecorderState, state: RecorderState) -> bool:
+    """Whether nothing has changed but counts that only grow."""
+    return (told.waiting, told.problem, told.aside) == (state.waiting, state.problem, state.aside)
 
 
 def follow_spool(database: Database, folder: Path, space: str, ended: threading.Event) -> None:
     """Store what passes until ``ended`` is set; then what the spool holds still, if the database takes it."""
     recorder = CallRecorder(lambda name: database.store(name, create=True), space)
     follower = SpoolFollower(recorder, folder, _say)
-    wait, tidied = FIRST_WAIT_SECONDS, time.monotonic()
+    tidied = time.monotonic()
     while not ended.is_set():
-        if follower.look():
-            wait = FIRST_WAIT_SECONDS
-            ended.wait(LOOK_SECONDS)
-        else:
-            ended.wait(wait)
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+        follower.look()
+        ended.wait(LOOK_SECONDS)
         if time.monotonic() - tidied > TIDY_SECONDS:
             tidied = time.monotonic()
             recorder.forget_unread()
@@ -129,7 +213,7 @@ def run_recorder(settings: RecorderSettings) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
     spool = Path(settings.folder) / SPOOL_FOLDER
     threading.Thread(target=_end_behind_gateway, args=(spool, told, ended), daemon=True).start()
-    with Database.open(settings.target) as database:
+    with Database.open(settings.target) as database, living(Path(settings.folder)):
         follow_spool(database, Path(settings.folder), settings.space, ended)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
-from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken, RemovedSpace
+from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
 from headish.gateway.spool import SpooledCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
 from headish.history.writing.lanes import LaneForm
@@ -20,14 +20,12 @@ from headish.serve.recorder.clients import Session, as_word, bounded, find_sessi
 from headish.serve.recorder.replies import ReadAnswer, read_answer
 from headish.serve.recorder.requests import Envelopes, SentRequest, beginning_of, read_request
 from headish.serve.recorder.surfaces import Surface, find_surface, model_of
+from headish.serve.recorder.unread import UNREAD_BYTES, UNREAD_SECONDS, UnreadBodies
 from headish.store.store import Store
 from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
 """So many messages of lanes are remembered; of others the oldest lanes are read again when they go on."""
-UNREAD_BYTES = 1024 * 1024
-"""A larger body that nobody could read is not kept."""
-UNREAD_SECONDS = 7 * 24 * 60 * 60
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What JSON raises that is none, or is nested too deep."""
 TITLE_CHARACTERS = 80
@@ -45,8 +43,8 @@ class CallRecorder:
     """
 
     def __init__(self, open_store: Callable[[str], Store], space: str = "default") -> None:
-        self._open_store, self._space = open_store, space
-        self._stores: dict[int, Store] = {}
+        self._open_store, self.space = open_store, space
+        self._unread = UnreadBodies()
         self._memories: OrderedDict[tuple[int, str], LaneMemory] = OrderedDict()
         self._remembered = 0
         self._envelopes = Envelopes()
@@ -58,7 +56,7 @@ class CallRecorder:
         Cost: that of its new messages and of its answer.
         Raises: DatabaseError where the database fails: nothing is stored then.
         """
-        store = self._store_of(call.begin.space or self._space)
+        store = self._store_of(self.space_of(call))
         surface = find_surface(call.begin.method, call.begin.path)
         request, problem = self._read(surface, call)
         if surface is None or request is None:
@@ -69,6 +67,10 @@ class CallRecorder:
             return self._record_unread(store, call, error)
         except UNREADABLE as error:
             return self._record_unread(store, call, _unread_because(error))
+
+    def space_of(self, call: SpooledCall) -> str:
+        """The name of the space that a call is stored in."""
+        return call.begin.space or self.space
 
     def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
         if surface is None:
@@ -145,23 +147,18 @@ class CallRecorder:
         session = find_session(call.begin.headers, {})
         plan = CallPlan(call.id, call.begin.at, session.client, session.id, facts, objects=puts)
         space = store._number
-        return store._store(lambda connection, mint: record_call(connection, space, plan, None, mint))
+        recorded = store._store(lambda connection, mint: record_call(connection, space, plan, None, mint))
+        if recorded is not None and puts:
+            self._unread.bound(store, call.id, len(call.request), time.time())
+        return recorded
 
     def forget_unread(self) -> int:
         """Remove the bodies that nobody could read and that are older than a week; how many there were."""
-        before = time.time() - UNREAD_SECONDS
-        removed = 0
-        for number, store in list(self._stores.items()):
-            try:
-                removed += _forget_old(store, before)
-            except RemovedSpace:
-                del self._stores[number]
-        return removed
+        return self._unread.forget(time.time() - UNREAD_SECONDS)
 
     def _store_of(self, space: str) -> Store:
-        """The store of the space that has the name now: names move on to other spaces."""
         store = self._open_store(space)
-        self._stores[store._number] = store
+        self._unread.know(store)
         return store
 
     def _remember(self, key: tuple[int, str], memory: LaneMemory) -> None:
@@ -170,13 +167,6 @@ class CallRecorder:
         while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
             _, oldest = self._memories.popitem(last=False)
             self._remembered -= len(oldest.lane.turns)
-
-
-def _forget_old(store: Store, before: float) -> int:
-    old = [each.key for each in store.objects.list(UNREAD, limit=1000) if each.time.timestamp() < before]
-    for key in old:
-        store.objects.remove(UNREAD, key)
-    return len(old)
 
 
 def _facts_of(call: SpooledCall) -> CallFacts:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 from typing import Any
 
@@ -40,7 +41,12 @@ async def serve_web(settings: WebSettings, listener: socket.socket) -> None:
     async with AsyncDatabase.open(settings.target, read_only=settings.read_only) as database:
         if not settings.read_only:
             await database.store(settings.space)
-        await make_server(settings, database).serve(sockets=[listener])
+        server = make_server(settings, database)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # uvicorn raises a signal that ended it once more, for whoever was there before it: by default that would
+            # kill the process here, and leave the database open.
+            signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+        await server.serve(sockets=[listener])
 
 
 def make_server(settings: WebSettings, database: AsyncDatabase) -> uvicorn.Server:

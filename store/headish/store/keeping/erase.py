@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -27,10 +27,12 @@ from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, Unkno
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
 from headish.history.writing.messages import forget_known
+from headish.rows.calls import known_calls
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
 from headish.store.connections import Connections
+from headish.store.keeping.spooled import count_spooled, words_of_spooled
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.grammar import Headish, parse_headishes
@@ -79,7 +81,8 @@ def erase(
     Raises: UnknownTurn, Ambiguous, InvalidArgument, CorruptTurn. Nothing is erased then.
     """
     wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats, names=not keep_name)
-    said = _read_said(reason, by, space._open_backend())
+    spooled = _count_spooled(space._database, space.space)
+    said = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
     parsed = parse_headishes(headish)
     if not parsed:
         raise InvalidArgument("an erasure needs a headish")
@@ -87,7 +90,7 @@ def erase(
         found = space._read(
             lambda connection: plan(connection, space._number, _ends(connection, space, parsed), wish).found
         )
-        return Erasure(replace(found, copies=tuple(space._backend.copies())))
+        return Erasure(replace(found, copies=tuple(space._backend.copies()), spooled=spooled))
     kept = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt | None]:
@@ -99,7 +102,8 @@ def erase(
         return found, receipt
 
     found, receipt = space._write(work, lambda connection, _: _is_stored(connection, space._number, kept))
-    return _finish(space._database, replace(found, copies=tuple(space._backend.copies())), receipt, scrub=scrub)
+    found = replace(found, copies=tuple(space._backend.copies()), spooled=spooled)
+    return _finish(space._database, found, receipt, scrub=scrub)
 
 
 class Erasures:
@@ -151,9 +155,11 @@ def erase_whole(
 ) -> Erasure:
     """Erase a space: its rows go, its line stays with its receipts."""
     name = check_name(space, "space")
-    said = _read_said(reason, by, connections.backend)
+    spooled = _count_spooled(connections, space)
+    said = _not_reaching(_read_said(reason, by, connections.backend), spooled)
     if dry_run:
-        return Erasure(connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space)))
+        found = connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space))
+        return Erasure(replace(found, spooled=spooled))
     kept = KeptIds(connections.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt, str, int]:
@@ -167,9 +173,8 @@ def erase_whole(
         return _is_stored(connection.within(done[3]), done[3], kept)
 
     found, receipt, became, _ = connections.backend.write(work, settle)
-    return _finish(
-        connections, replace(found, copies=tuple(connections.backend.copies())), receipt, scrub=scrub, became=became
-    )
+    found = replace(found, copies=tuple(connections.backend.copies()), spooled=spooled)
+    return _finish(connections, found, receipt, scrub=scrub, became=became)
 
 
 def erase_bookmark(
@@ -279,6 +284,23 @@ def _receipts(connection: Connection, space: int) -> builtins.list[Receipt]:
 
 def _ends(connection: Connection, space: Space, parsed: builtins.list[Headish]) -> builtins.list[Place]:
     return list(dict.fromkeys(find_place(connection, space._number, each) for each in parsed))
+
+
+def _count_spooled(connections: Connections, space: str) -> int:
+    """How many calls of a space the gateway has passed on this machine that are not stored yet."""
+    name, backend = check_name(space, "space"), connections.backend
+
+    def stored(ids: Collection[str]) -> set[str]:
+        number = backend.read(lambda connection: find_space(connection, name))
+        if number is None:
+            return set()
+        return backend.within(number).read(lambda connection: known_calls(connection, number, ids))
+
+    return count_spooled(connections.target, space, stored)
+
+
+def _not_reaching(said: ErasureGrounds, spooled: int) -> ErasureGrounds:
+    return said._replace(not_reached=(*said.not_reached, *words_of_spooled(spooled)))
 
 
 def _is_stored(connection: Connection, space: int, kept: KeptIds) -> bool:

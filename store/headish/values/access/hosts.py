@@ -90,8 +90,7 @@ def may_change(method: str, headers: RawHeaders, own: str) -> bool:
     if sites and sites != ["same-origin"]:
         return False
     origins = [each.lower() for each in values_of(listed, b"origin")]
-    # A form of a page with ``Referrer-Policy: no-referrer`` says ``Origin: null``: then the site proves more.
-    return (bool(sites) and origins in ([], ["null"])) or origins == [own]
+    return (bool(sites) and not origins) or origins == [own]
 
 
 def is_origin_form(target: bytes) -> bool:

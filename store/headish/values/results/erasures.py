@@ -94,8 +94,9 @@ class Found(PlainResult, frozen=True, kw_only=True):
     are bookmarks of which nothing is left: they go with title, tags and log. ``titles`` name the conversations whose
     titles go. ``uncompared_titles`` counts those of which nobody can say whether they repeat
     words that were erased before. ``elsewhere`` counts the copies that stay in other spaces of the database, by space.
-    ``copies`` are files beside the database that hold older states of it. ``counts`` is what a space holds; of a
-    bookmark its ``moves``, and how many ``turns`` say one of the ``names`` that it had.
+    ``copies`` are files beside the database that hold older states of it. ``spooled`` counts the calls of the space
+    that passed the gateway of this machine and are not stored yet. ``counts`` is what a space holds; of a bookmark its
+    ``moves``, and how many ``turns`` say one of the ``names`` that it had.
     """
 
     turns: tuple[TurnId, ...] = ()
@@ -118,6 +119,7 @@ class Found(PlainResult, frozen=True, kw_only=True):
     uncompared_titles: int = 0
     elsewhere: Mapping[str, int] = {}
     copies: tuple[str, ...] = ()
+    spooled: int = 0
     counts: Mapping[str, int] = {}
 
 

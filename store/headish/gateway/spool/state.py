@@ -1,0 +1,106 @@
+"""How far whoever empties a spool is: a file beside the spool, which it keeps and others read, and a lock that it holds
+as long as it lives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from headish.values.forking import fcntl
+
+SPOOL_FOLDER = "spool"
+"""Where the spool is in the folder of a server."""
+STATE_FILE = "recorder.json"
+BEHIND_MILLISECONDS = 30_000
+"""A recorder is behind when a call has waited so long."""
+SILENT_MILLISECONDS = 60_000
+"""A recorder that lives says each second how far it is; one that says nothing for so long hangs."""
+_LOCK = "recorder.lock"
+
+
+class RecorderState(Struct, frozen=True):
+    """How far the recorder is.
+
+    It has ``stored`` so many calls since it began and could not store ``failed``. So many that have ended are
+    ``waiting``, the first of them for ``lag_milliseconds``. ``aside`` are the spaces that take no calls now, each with
+    the reason; ``refused`` counts the waiting calls that the database refuses while it takes others. ``problem`` is the
+    last reason, None while nothing waits for one. ``space`` is that of calls without a token. ``at`` is when it said
+    so, in milliseconds since 1970. No path, address or statement stands in it.
+    """
+
+    at: int
+    stored: int
+    failed: int
+    waiting: int
+    lag_milliseconds: int
+    problem: str | None = None
+    aside: Mapping[str, str] = {}
+    refused: int = 0
+    space: str = "default"
+
+    def problems(self, now: int) -> list[str]:
+        """What is wrong with a recorder that lives, in sentences."""
+        told = [f"the space {space!r} takes no calls: {reason}" for space, reason in self.aside.items()]
+        if self.refused:
+            told.append(f"calls that the database refuses: {self.refused:,} ({self.problem})")
+        if self.failed:
+            told.append(f"calls that could not be stored: {self.failed:,} (the log says why)")
+        if self.lag_milliseconds > BEHIND_MILLISECONDS:
+            told.append(f"calls that wait: {self.waiting:,}, the first for {self.lag_milliseconds // 1000:,} s")
+        if now - self.at > SILENT_MILLISECONDS:
+            told.append(f"the recorder has said nothing for {(now - self.at) // 1000:,} s")
+        return told
+
+
+def read_state(folder: Path) -> RecorderState | None:
+    """How far the recorder of a folder is; None where there was none."""
+    try:
+        return msgspec.json.decode((folder / STATE_FILE).read_bytes(), type=RecorderState)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write_state(folder: Path, state: RecorderState) -> None:
+    """Put the file there in one step. Raises: OSError."""
+    part = folder / f"{STATE_FILE}.part"
+    part.write_bytes(msgspec.json.encode(state))
+    os.replace(part, folder / STATE_FILE)
+
+
+@contextmanager
+def living(folder: Path) -> Iterator[None]:
+    """Hold the lock that says that a recorder runs. The system frees it however the process ends."""
+    with _locked(folder, fcntl.LOCK_SH):
+        yield
+
+
+def find_problems(folder: Path, now: int) -> list[str]:
+    """What keeps the calls of a folder from being stored, in sentences; none where all goes well. ``now`` is in
+    milliseconds since 1970."""
+    state = read_state(folder)
+    if state is None or not _lives(folder):
+        return ["the recorder does not run"]
+    return state.problems(now)
+
+
+def _lives(folder: Path) -> bool:
+    try:
+        with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            return False
+    except BlockingIOError:
+        return True
+
+
+@contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        fcntl.flock(lock, how)
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,71 @@
+"""End streams of events: of a caller who is not admitted any more, and of one who does not read.
+
+A stream lasts for hours, and admission looks at the request that began it. So a token that is revoked, or a session
+that has ended, has to end the streams that it opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from anyio import CancelScope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headish.errors import HeadishError
+
+WATCHED_SECONDS = 1.0
+"""How often a stream is looked at."""
+SLOW_SECONDS = 60.0
+"""How long a client may leave an event unread."""
+EVENTS = b"text/event-stream"
+
+IsAdmitted: TypeAlias = Callable[[Scope], Awaitable[bool]]
+
+
+class WatchedStream:
+    """The answer to one request: passed on as it is and, if it is a stream of events, watched until it ends."""
+
+    def __init__(self, scope: Scope, send: Send, is_admitted: IsAdmitted) -> None:
+        self._scope, self._send, self._is_admitted = scope, send, is_admitted
+        self._cancelling = CancelScope()
+        self._watching: asyncio.Task[None] | None = None
+        self._waits_since: float | None = None
+
+    async def run(self, app: ASGIApp, receive: Receive) -> None:
+        """Let an application answer."""
+        try:
+            with self._cancelling:
+                await app(self._scope, receive, self._pass)
+        finally:
+            if self._watching is not None:
+                self._watching.cancel()
+        if self._cancelling.cancelled_caught and self._waits_since is None:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _pass(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_stream(message):
+            self._watching = asyncio.create_task(self._watch())
+        self._waits_since = time.monotonic()
+        await self._send(message)
+        self._waits_since = None
+
+    async def _watch(self) -> None:
+        while not self._is_stuck() and await self._may_go_on():
+            await asyncio.sleep(WATCHED_SECONDS)
+        self._cancelling.cancel()
+
+    def _is_stuck(self) -> bool:
+        return self._waits_since is not None and time.monotonic() - self._waits_since > SLOW_SECONDS
+
+    async def _may_go_on(self) -> bool:
+        try:
+            return await self._is_admitted(self._scope)
+        except HeadishError:  # nobody can say: the client asks again, and is told then
+            return False
+
+
+def _is_stream(start: Message) -> bool:
+    return any(name.lower() == b"content-type" and value.startswith(EVENTS) for name, value in start["headers"])

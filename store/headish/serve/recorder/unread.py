@@ -1,0 +1,103 @@
+"""The bodies that nobody could read: kept for a week, and of each space no more than so many bytes.
+
+Whoever may send calls may send what nobody can read, as fast as he likes: what he sends must not fill the disk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from headish.errors import RemovedSpace
+from headish.store.store import Store
+from headish.values.results.calls import UNREAD
+
+UNREAD_BYTES = 1024 * 1024
+"""A larger body is not kept."""
+UNREAD_TOTAL_BYTES = 64 * UNREAD_BYTES
+"""So many bytes of them a space keeps; the oldest go first."""
+UNREAD_SECONDS = 7 * 24 * 60 * 60
+COUNTED_BYTES = 1024
+"""A smaller body counts as so many: its row takes room, too."""
+_READ_AT_ONCE = 16
+
+
+class _UnreadBody(NamedTuple):
+    key: str
+    size: int
+    at: float
+
+
+class _Bodies:
+    """Those of one store, oldest first."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: deque[_UnreadBody] = deque()
+        self._size = 0
+        after: str | None = None
+        while found := store.objects.list(UNREAD, after=after, limit=_READ_AT_ONCE):  # keys are in the order of time
+            for each in found:
+                self._add(each.key, len(each.data), each.time.timestamp())
+            after = found[-1].key
+
+    def bound(self, key: str, size: int, at: float) -> None:
+        """One was kept just now: remove the oldest that are too many with it."""
+        if not (self._kept and self._kept[-1].key == key):  # it was among those that were read
+            self._add(key, size, at)
+        while self._size > UNREAD_TOTAL_BYTES:
+            self._drop()
+
+    def forget(self, before: float) -> int:
+        """Remove those that are older than a moment; how many there were."""
+        removed = 0
+        while self._kept and self._kept[0].at < before:
+            self._drop()
+            removed += 1
+        return removed
+
+    def _add(self, key: str, size: int, at: float) -> None:
+        kept = _UnreadBody(key, max(size, COUNTED_BYTES), at)
+        self._kept.append(kept)
+        self._size += kept.size
+
+    def _drop(self) -> None:
+        self._store.objects.remove(UNREAD, self._kept[0].key)
+        self._size -= self._kept.popleft().size
+
+
+class UnreadBodies:
+    """The bodies that stores keep, as far as this process knows: all of a store, once it was asked of. For one
+    thread."""
+
+    def __init__(self) -> None:
+        self._stores: dict[int, Store] = {}
+        self._bodies: dict[int, _Bodies] = {}
+
+    def know(self, store: Store) -> None:
+        """A store that may keep some."""
+        self._stores[store._number] = store
+
+    def bound(self, store: Store, key: str, size: int, at: float) -> None:
+        """A body was kept just now, at ``at`` in Unix seconds: remove the oldest that are too many with it.
+
+        Cost: none, mostly; for a store that was not asked of, a read of all that it keeps.
+        """
+        self._of(store).bound(key, size, at)
+
+    def forget(self, before: float) -> int:
+        """Remove those that are older than a moment, in Unix seconds; how many there were."""
+        return sum(self._forget(number, before) for number in list(self._stores))
+
+    def _forget(self, number: int, before: float) -> int:
+        try:
+            return self._of(self._stores[number]).forget(before)
+        except RemovedSpace:
+            del self._stores[number]
+            self._bodies.pop(number, None)
+            return 0
+
+    def _of(self, store: Store) -> _Bodies:
+        if store._number not in self._bodies:
+            self._bodies[store._number] = _Bodies(store)
+        return self._bodies[store._number]

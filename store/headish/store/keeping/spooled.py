@@ -1,0 +1,50 @@
+"""Calls that passed the gateway and are not stored yet: an erasure does not reach what they said."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TypeAlias
+
+from headish.database.identity import identify
+
+FindStored: TypeAlias = Callable[[Collection[str]], Collection[str]]
+
+
+def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
+    """The folder of a server of this database: beside a file, else among the user's state, by a digest of the URL; None
+    for a database in memory. Raises: InvalidArgument for what is no database."""
+    found = identify(target)
+    if found is None:
+        return None
+    if "://" not in found.target:
+        return Path(f"{found.target}.serve")
+    from platformdirs import user_state_path  # late: only who serves or erases asks
+
+    return user_state_path("headish") / "serve" / hashlib.sha256(found.target.encode()).hexdigest()[:16]
+
+
+def count_spooled(target: str | os.PathLike[str], space: str, find_stored: FindStored) -> int:
+    """How many calls of a space stand in this machine's spool and are not stored. ``find_stored`` gives those of some
+    ids that are.
+
+    Cost: where nothing is spooled, a look into a folder; else a few bytes of each frame.
+    """
+    from headish.gateway.spool import calls_in  # late: most databases are not served
+    from headish.gateway.spool.state import SPOOL_FOLDER, read_state
+
+    folder = find_serve_folder(target)
+    calls = {} if folder is None else calls_in(folder / SPOOL_FOLDER)
+    if folder is None or not calls:
+        return 0
+    state = read_state(folder)
+    unnamed = space if state is None else state.space  # without a recorder, nobody says whose a call without a token is
+    own = [id for id, begun in calls.items() if (begun.space or unnamed) == space]
+    return len(own) - len(find_stored(own))
+
+
+def words_of_spooled(count: int) -> tuple[str, ...]:
+    """What an erasure did not reach, in the words of its receipt."""
+    return (f"{count:,} {'call' if count == 1 else 'calls'} still in the spool of 'headish serve'",) if count else ()

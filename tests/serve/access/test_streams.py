@@ -1,0 +1,114 @@
+"""Streams of events end with the admission that began them, and with a client that does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from headish import Database, Store
+from headish.serve.access import watching
+from headish.serve.access.watching import WatchedStream
+from headish.serve.pages.hub import LOST, WAITING_LIMIT, Hub
+from support.serving import serving
+
+FOLLOW = "/api/v1/follow"
+
+
+def read_all(client: Any, path: str, ended: dict[str, float]) -> None:
+    with client.stream(
+        "GET",
+        path,
+    ) as stream:
+        assert stream.status_code == 200, stream.read()
+        ended[path] = 0.0
+        for _ in stream.iter_raw():
+            pass
+    ended[path] = time.monotonic()
+
+
+@pytest.mark.slow
+def test_a_stream_ends_when_its_token_or_session_does(tmp_path: Path) -> None:
+    """And its bytes end as they should: a client sees no broken connection."""
+    with Store.open(tmp_path / "talk.db") as store:
+        store.add_turn("Hi", bookmark="main")
+    with Database.open(tmp_path / "talk.db") as database, serving(tmp_path / "talk.db", tmp_path / "state") as served:
+        tokens = database.access_tokens
+        removed, stays = (tokens.add(label, space="default", rights=("read",)) for label in ("removed", "stays"))
+        expiring = tokens.add("expiring", space="default", rights=("read",), expires_seconds=8)
+        person = served.client()
+        clients = {
+            "removed": served.client(removed),
+            "expiring": served.client(expiring),
+            "stays": served.client(stays),
+            "person": served.client(),
+            "logs out": person,
+        }
+        ended: dict[str, dict[str, float]] = {name: {} for name in clients}
+        threads = {
+            (name, path): Thread(target=read_all, args=(client, path, ended[name]), daemon=True)
+            for name, client in clients.items()
+            for path in (FOLLOW, "/live")
+        }
+        for thread in threads.values():
+            thread.start()
+        until = time.monotonic() + 60
+        while any(len(each) < 2 for each in ended.values()):
+            assert time.monotonic() < until, ended
+            time.sleep(0.01)
+        tokens.remove("removed", space="default")
+        assert person.post("/logout").status_code == 200
+        for (name, _), thread in threads.items():
+            if name in ("removed", "expiring", "logs out"):
+                thread.join(60)
+                assert not thread.is_alive(), name
+        time.sleep(2 * watching.WATCHED_SECONDS)
+        assert all(all(each.values()) for name, each in ended.items() if name in ("removed", "expiring", "logs out"))
+        assert [thread.is_alive() for (name, _), thread in threads.items() if name in ("stays", "person")] == [True] * 4
+        tokens.remove("stays", space="default")
+        assert clients["person"].post("/logout").status_code == 200
+        for thread in threads.values():
+            thread.join(60)
+
+
+def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "WATCHED_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "SLOW_SECONDS", 0.05)
+    sent: list[str] = []
+
+    async def application(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        while True:
+            await send({"type": "http.response.body", "body": b": \n\n", "more_body": True})
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+        if len(sent) > 3:
+            await asyncio.Event().wait()
+
+    async def admitted(_scope: Any) -> bool:
+        return True
+
+    async def run() -> None:
+        async with asyncio.timeout(60):
+            await WatchedStream({"type": "http"}, send, admitted).run(application, send)
+
+    asyncio.run(run())
+    assert len(sent) == 4, "nothing more is said to whoever does not read"
+
+
+def test_a_page_that_falls_behind_is_told_to_come_again() -> None:
+    async def run() -> None:
+        hub = Hub()
+        with hub.listening("default") as slow, hub.listening("default") as quick:
+            for _ in range(3 * WAITING_LIMIT):
+                hub.changed("default")
+                assert quick.get_nowait() == {"event": "change"}
+            assert slow.qsize() <= WAITING_LIMIT
+            assert (slow.get_nowait(), slow.empty()) == (LOST, True)
+
+    asyncio.run(run())
