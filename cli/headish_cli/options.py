@@ -174,12 +174,8 @@ def expect_options(command: F) -> F:
     return command
 
 
-versions_option = click.option(
-    "--versions", is_flag=True, help="Show answers that an import met half written, too, beside the whole ones."
-)
-twins_option = click.option(
-    "--twins", is_flag=True, help="Show what came from another machine and was said here, too, beside it."
-)
+versions_option = click.option("--versions", is_flag=True, help="Also show answers that an import found half written.")
+twins_option = click.option("--twins", is_flag=True, help="Also show what came from another machine and was said here.")
 force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
 
 
@@ -197,7 +193,7 @@ class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
 
 budget_option = click.option(
     "--budget", type=Budget(), metavar="N|auto",
-    help="Leave out what has more than N tokens; auto: more than the pointer's context window takes.",
+    help="Cut the window to N tokens; auto: to the pointer's context window.",
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ _INDENTED = {
           '2 hours ago', 2.hours.ago  seconds, minutes, hours, days or weeks
         """,
     "environment": """\
-        What holds where neither an option nor 'headish config' says otherwise:
+        Options win over these variables, and these over 'headish config':
 
           HEADISH_DB               the database: a path or a URL
           HEADISH_SPACE            the space to use

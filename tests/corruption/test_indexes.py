@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 import sqlalchemy
@@ -28,12 +29,18 @@ def indexes() -> list[str]:
         return list(found.scalars())
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    made = tmp_path / "headish.db"
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("filled") / "headish.db"
     with Database.open(made) as database:
         fill(database)
     return made
+
+
+@pytest.fixture
+def path(filled: Path, tmp_path: Path) -> Path:
+    """A copy of the test's own; the file was closed, so all of it is in there."""
+    return Path(copyfile(filled, tmp_path / "headish.db"))
 
 
 def page_of(path: Path, index: str) -> tuple[int, int]:

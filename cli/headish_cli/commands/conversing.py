@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @click.command("title")
 @click.argument("headish")
 @click.argument("text", required=False)
-@click.option(
-    "--ask", metavar="PTR", help="Let the model of this provider pointer suggest the title, from the last turns."
-)
+@click.option("--ask", metavar="PTR", help="Ask the model of this provider pointer for a title, from the last turns.")
 @json_option
 @pass_settings
 def title_command(settings: GlobalOptions, headish: str, text: str | None, ask: str | None, as_json: bool) -> None:
@@ -70,7 +68,7 @@ def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], re
 
 @click.command("pin")
 @headish_argument
-@click.option("--undo", is_flag=True, help="Let it be pinned no longer.")
+@click.option("--undo", is_flag=True, help="Unpin it.")
 @json_option
 @pass_settings
 def pin_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:
@@ -80,7 +78,7 @@ def pin_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool
 
 @click.command("archive")
 @headish_argument
-@click.option("--undo", is_flag=True, help="Let lists show it again.")
+@click.option("--undo", is_flag=True, help="Show it in lists again.")
 @json_option
 @pass_settings
 def archive_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:

@@ -89,9 +89,9 @@ def path_command(settings: GlobalOptions, as_json: bool) -> None:
 @json_option
 @pass_settings
 def current_command(settings: GlobalOptions, as_json: bool) -> None:
-    """Print the schema's revision; nothing is changed.
+    """Print the schema's revision, and change nothing.
 
-    Of a database that is spread over several machines, the tables that are not spread are named.
+    If the database is spread over several machines, names the tables that are not.
     """
     from headish.database.revisions import REVISION
     from headish.database.spreading import not_spread

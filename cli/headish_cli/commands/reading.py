@@ -63,7 +63,7 @@ def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: b
 def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
     """Print the id of the turn with a KEY: the name that another system has for it.
 
-    Of a turn that was superseded by KEY;2, KEY;3 ..., it is the newest of them.
+    If KEY;2, KEY;3 … supersede the turn, prints the newest.
     """
     with settings.open() as store:
         turn = store.find(key)
@@ -129,7 +129,7 @@ def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:
 def resolve_command(settings: GlobalOptions, headish: tuple[str, ...], raw: bool, budget: Any, as_json: bool) -> None:
     """Print the context window of a HEADISH: the messages that lead to it and the merged options.
 
-    Several resolve as if one turn continued them all. What is covered, hidden or left out is told.
+    Several resolve as if one turn continued them all. Notes on stderr name what is covered, hidden or left out.
     """
     if raw and budget is not None:
         raise click.UsageError("--budget cuts what a model sees: it does not go with --raw")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headish.providers import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+_ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer.")
 
 
 def _settings(command: F) -> F:
@@ -38,7 +38,7 @@ def _given(strict: bool, **settings: bool | str | None) -> dict[str, Any]:
 @click.command("request")
 @click.argument("headish", nargs=-1)
 @click.option("--to", "provider", metavar="PROVIDER",
-              help="Whose request: anthropic, openai, openai_responses, gemini, cohere or cerebras.")  # fmt: skip
+              help="The provider: anthropic, openai, openai_responses, gemini, cohere or cerebras.")  # fmt: skip
 @_ptr
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option("--stream/--no-stream", default=True, help="Ask for the answer as a stream, or whole.")
@@ -70,7 +70,9 @@ def request_command(
 
 @click.command("lint")
 @headish_argument
-@click.option("--to", "--for", "provider", metavar="PROVIDER", help="Whose request; else the thread's own pointer's.")
+@click.option(
+    "--to", "--for", "provider", metavar="PROVIDER", help="The provider.  [default: that of the thread's pointer]"
+)
 @_ptr
 @_settings
 @budget_option
@@ -80,7 +82,7 @@ def lint_command(
     settings: GlobalOptions, headish: str, provider: str | None, ptr: str | None, budget: Any, as_json: bool,
     **settings_given: Any,
 ) -> None:  # fmt: skip
-    """Tell what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""
+    """List what a request would repair, leave out or refuse. Exit code 1 where it would be refused."""
     with settings.open() as store:
         findings = store.lint(headish, provider, ptr=ptr, budget=budget, **_given(**settings_given))
     if as_json:

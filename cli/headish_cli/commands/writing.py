@@ -117,8 +117,8 @@ def add_command(
 
 @click.command("doc", cls=CachingCommand)
 @click.argument("path", type=INPUT)
-@click.option("--name", help="The name to show; the file's own where left out.")
-@click.option("--content-type", metavar="TYPE", help="The media type; told by name or content where left out.")
+@click.option("--name", help="The name to show.  [default: that of the file]")
+@click.option("--content-type", metavar="TYPE", help="The media type.  [default: detected from name or content]")
 @click.option("--keep-path", is_flag=True, help="Keep the whole path with the turn, not only the name.")
 @_continues
 @_bookmark

@@ -217,7 +217,7 @@ SET_QUOTA = Query(
 
 
 def set_quota(connection: Connection, space: int, turns: int | None, given_bytes: int | None) -> None:
-    """Let a space hold so much from now on; None is any number."""
+    """Set what a space may hold; None is any number."""
     connection.run(SET_QUOTA, space=space, turns=turns, bytes=given_bytes)
 
 

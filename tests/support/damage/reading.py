@@ -50,16 +50,15 @@ def read_all(database: Database) -> list[HeadishError]:
 def _reads(database: Database) -> Iterator[Callable[[], object]]:
     yield database.spaces.list
     for name in ("default", "other"):
-        yield partial(_read_space, database, name)
-        yield from (partial(_read_space, database, name, read) for read in OF_A_SPACE)
-        for read, headish in product(OF_A_TURN, HEADISHES):
-            yield partial(_read_space, database, name, read, headish)
+        entered: list[Store] = []
+        yield partial(_enter, database, name, entered)
+        for store in entered:  # one that cannot be entered was an error
+            yield from (partial(read, store) for read in OF_A_SPACE)
+            yield from (partial(read, store, headish) for read, headish in product(OF_A_TURN, HEADISHES))
 
 
-def _read_space(
-    database: Database, name: str, read: Callable[..., object] = lambda store: store, *headishes: str
-) -> object:
-    return read(database.store(name, create=False), *headishes)
+def _enter(database: Database, name: str, entered: list[Store]) -> None:
+    entered.append(database.store(name, create=False))
 
 
 def _error_of(read: Callable[[], object]) -> HeadishError | None:

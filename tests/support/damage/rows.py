@@ -33,9 +33,10 @@ def damages(table: Table, column: Column[Any] | None, kind: str, rows: Sequence[
         return
     values = [row[at] for row in rows]
     for row in rows:
-        for value in VALUES[kind](column, row[at], values):
-            if value != row[at] or type(value) is not type(row[at]):
-                yield Damage((row,), (_with(row, at, value),))
+        # Each once, whatever it is equal to: 1 and 1.0 are two values.
+        others = {(type(value), value): value for value in VALUES[kind](column, row[at], values)}
+        others.pop((type(row[at]), row[at]), None)
+        yield from (Damage((row,), (_with(row, at, value),)) for value in others.values())
 
 
 def names_of(table: Table, damage: Damage) -> set[str]:

@@ -35,14 +35,14 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
 @click.command("compact")
 @click.argument("headish", metavar="NAME")
 @click.option("--to", default="40%", show_default=True, type=Size(), metavar="SIZE",
-              help="Down to this share of what it weighs now, or to so many tokens.")  # fmt: skip
-@click.option("--ask", "ptr", metavar="PTR", help="Let the model of this provider pointer sum up what is covered.")
+              help="The size: a share of what it has now, or a number of tokens.")  # fmt: skip
+@click.option("--ask", "ptr", metavar="PTR", help="Ask the model of this provider pointer for the summary.")
 @click.option("--over", type=Size(), metavar="SIZE",
-              help="Only if it weighs more: so many tokens, or a share of the pointer's context window.")  # fmt: skip
+              help="Only if it has more: a number of tokens, or a share of the pointer's context window.")  # fmt: skip
 @json_option
 @pass_settings
 def compact_command(settings: GlobalOptions, headish: str, ptr: str | None, as_json: bool, **sizes: Any) -> None:
-    """Bring the branch NAME down to a size, for the model: its oldest part is summed up, or hidden without --ask.
+    """Shorten the branch NAME for the model: summarize its oldest part, or hide it without --ask.
 
     Instructions, kept turns and the first exchange stay, and the tail from the last question on. If no summary comes,
     the part is hidden instead. People go on seeing all of it, and 'headish original' undoes it.
@@ -69,7 +69,7 @@ def compact_command(settings: GlobalOptions, headish: str, ptr: str | None, as_j
 def tokens_command(
     settings: GlobalOptions, headish: str, by: str | None, ptr: str | None, model: str | None, as_json: bool
 ) -> None:
-    """Tell how many tokens a request for a HEADISH has, how that is known, and how far it may be off."""
+    """Count the tokens of a request for a HEADISH, and say how far the count may be off."""
     with settings.open() as store:
         counted = store.tokens(headish, ptr=ptr, model=model)
         if by is not None and not as_json:

@@ -24,7 +24,7 @@ def _branch_options(command: F) -> F:
     """On which branch an overlay counts, and where its name must be."""
     for option in reversed((
         click.option("-c", "--continues", metavar="HEADISH",
-                     help="The branch on which it counts, where the turns are on several."),
+                     help="The branch to change, if the turns are on several."),
         expect_option,
         json_option,
     )):  # fmt: skip
@@ -42,7 +42,7 @@ def _branch_options(command: F) -> F:
 def summarize_command(
     settings: GlobalOptions, first: str, last: str, text: str | None, ptr: str | None, as_json: bool, **given: Any
 ) -> None:
-    """Let a summary stand for the turns from FIRST to LAST, both included.
+    """Show the model a summary in place of the turns from FIRST to LAST, both included.
 
     From here on a model sees TEXT in their place; people see what was said, and a line that says so. Nothing is lost:
     'headish original' undoes it, and other branches do not know of it. Instructions in between stay.
@@ -75,9 +75,9 @@ def hide_command(
 @_branch_options
 @pass_settings
 def replace_command(settings: GlobalOptions, headish: str, text: str | None, as_json: bool, **given: Any) -> None:
-    """Let TEXT stand in the place of what the turn HEADISH says, for the model and for people.
+    """Show TEXT in place of what the turn HEADISH says, to the model and to people.
 
-    Reasoning, calls and results of the turn stay; of a result alone it is what the tool found.
+    Reasoning, calls and results of the turn stay. In a turn that is one result, TEXT replaces what the tool found.
     """
     said = read_text(text)
     with settings.open() as store:
@@ -114,7 +114,7 @@ def unhide_command(settings: GlobalOptions, first: str, last: str | None, as_jso
 def original_command(settings: GlobalOptions, first: str, last: str | None, as_json: bool, **given: Any) -> None:
     """Show the turns from FIRST to LAST, or FIRST alone, as they were said, to everybody.
 
-    FIRST may be an overlay: then it is about the turns that it covers, and undoes it.
+    FIRST may be an overlay: this undoes it.
     """
     with settings.open() as store:
         _tell(store, store.original(first, last, **given), as_json, "that is seen as it was said already")

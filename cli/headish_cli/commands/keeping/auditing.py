@@ -43,7 +43,7 @@ def audit_command(
     """Say who wrote what: turns, moves of bookmarks, titles, pointers, erasures, in the order of the commits.
 
     The author is what --author or HEADISH_AUTHOR said when the turn was added. The turn's seal covers it, so nobody
-    changed it since; that it was true, nothing proves. Replies and imports have none: for a reply, the model is shown.
+    changed it since. Nothing proves that it was true. Replies and imports have none: for a reply, the model is shown.
     """
     from headish.store.reading.audit import count_by_author
 

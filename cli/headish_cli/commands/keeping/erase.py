@@ -99,7 +99,7 @@ def erase_command(
 def erasures_command(settings: GlobalOptions, whole: bool, pending: bool, is_applied: bool, as_json: bool) -> None:
     """List the receipts of what was erased, the first one first.
 
-    Below a receipt stand the devices of remotes that it has not reached yet.
+    Lists, below each receipt, the devices that it has not reached yet.
     """
     from headish.values.times import local_time
 

@@ -34,7 +34,7 @@ DURATION = Duration()
 def token_command() -> None:
     """The tokens with which programs ask 'headish serve': add, list, remove.
 
-    A token opens one space (--space NAME) for the rights that it has. headish stores its hash alone, and no backup has
+    A token opens one space (--space NAME) for the rights that it has. headish stores only its hash, and no backup holds
     that.
     """
 

@@ -23,7 +23,7 @@ prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that
 SETTINGS = ("key", "names", "erasures", "trust")
 SWITCH = {None: None, "on": True, "off": False}
 """What is chosen of a remote; and what the words of a switch are."""
-rollback_option = click.option("--accept-rollback", is_flag=True, help="Take a remote as it is that went back.")
+rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that went back.")
 
 
 def joining_options(command: FC) -> FC:
@@ -104,13 +104,13 @@ def remove_command(settings: GlobalOptions, name: str) -> None:
 @json_option
 @pass_settings
 def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_json: bool) -> None:
-    """Change what is chosen of the remote NAME.
+    """Change a setting of the remote NAME.
 
     \b
     key=FINGERPRINT             confirm a key that another machine printed
     names=PATTERN               the bookmarks that a pull may make here
     erasures=apply|ask|ignore   what an erasure on another device does here
-    trust=on|off                whether options from a remote without encryption act here
+    trust=on|off                whether options of a --plain remote act here
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]

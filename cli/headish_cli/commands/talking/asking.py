@@ -64,7 +64,7 @@ def call_settings(call: dict[str, Any]) -> dict[str, Any]:
 @click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="What to continue; several times to merge.")
 @click.option("-b", "--bookmark", metavar="NAME", help="Set this name; it moves on to the reply.")
 @force_option
-@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at, from now on.")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer, from now on.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @click.option("--server", "servers", multiple=True, metavar="NAME", help="Inherited: MCP servers; several times.")
 @say_options
@@ -125,7 +125,7 @@ def ask_command(
 
 @click.command("retry")
 @click.argument("headish", default="@")
-@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @call_options
 @json_option

@@ -34,7 +34,7 @@ def batch_command() -> None:
 @batch_command.command("create")
 @click.argument("heads", nargs=-1, required=True, metavar="HEADISH...|-")
 @click.option("--name", metavar="NAME", help="What to call the batch.  [default: batch-1, batch-2 …]")
-@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at.")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @click.option("-m", "--model", metavar="NAME",
               help="Ask this pointer; if none has that name, this model of the pointer's provider.")  # fmt: skip
@@ -75,7 +75,7 @@ def create_command(
 @json_option
 @pass_settings
 def status_command(settings: GlobalOptions, name: str | None, timeout: float | None, as_json: bool) -> None:
-    """Tell how far the batch NAME is at its provider; without NAME, list the batches without asking any provider."""
+    """Show how far the batch NAME is at its provider; without NAME, list the batches without asking any provider."""
     with settings.open() as store:
         if name is None:
             _list(store.batches.list(), as_json)

@@ -22,7 +22,7 @@ HELP_HINT = "/help lists the commands; a line that begins with a slash is sent a
 
 @click.command("chat")
 @click.argument("name", required=False, metavar="[NAME|HEADISH]")
-@click.option("-p", "--ptr", metavar="PTR", help="Ask whom this provider pointer points at, from now on.")
+@click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer, from now on.")
 @click.option("--to", metavar="PROVIDER", help="Ask this provider, without a pointer.")
 @click.option("-s", "--system", metavar="TEXT", help="Begin with this system message.")
 @click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",

@@ -25,7 +25,7 @@ key_argument = click.argument("key", type=click.Choice(tuple(KEYS)), metavar="KE
 
 @click.group("config", cls=BriefGroup)
 def config_command() -> None:
-    """The configuration file: what holds where neither an option nor a variable says otherwise.
+    """The configuration file: settings for which neither an option nor a variable is given.
 
     \b
     db         the database: a path or a URL       --db, HEADISH_DB

@@ -30,7 +30,7 @@ def cost_command(
     settings: GlobalOptions, headish: tuple[str, ...], prices: str | None, by: str | None, whole: bool,
     since: str | None, until: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Tell what the answers that lead to a HEADISH cost, each turn once however many branches share it.
+    """Show what the answers that lead to a HEADISH cost, each turn once however many branches share it.
 
     Prices are never stored: a table says what a million tokens of each model cost. --prices names it, else
     HEADISH_PRICES, else the configuration ('headish config set prices FILE').

@@ -64,7 +64,7 @@ def set_command(
     settings: GlobalOptions, name: str, target: str, params: tuple[str, ...], headers: tuple[str, ...],
     timeout: dict[str, float], as_json: bool, **server: Any,
 ) -> None:  # fmt: skip
-    """Let NAME point at a provider's model from now on. What it pointed at is kept in its history.
+    """Point NAME at a provider's model. Its history keeps what it pointed at before.
 
     A key has no place here: it stays in the environment, in a keyring, or with the tools of the cloud.
 
@@ -142,7 +142,7 @@ def rm_command(settings: GlobalOptions, name: str) -> None:
 
 @ptr_command.command("default")
 @click.argument("name", required=False)
-@click.option("--unset", is_flag=True, help="Let there be no default.")
+@click.option("--unset", is_flag=True, help="Remove the default.")
 @json_option
 @pass_settings
 def default_command(settings: GlobalOptions, name: str | None, unset: bool, as_json: bool) -> None:

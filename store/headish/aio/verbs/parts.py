@@ -303,7 +303,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         api_version: str | None = None, headers: Mapping[str, str] | None = None, dialect: str | None = None,
         timeouts: Mapping[str, float] | None = None
     ) -> Pointer:
-        """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history."""
+        """Point a name at ``PROVIDER/MODEL``. Its history keeps what it pointed at before."""
         return await self._finish(
             self.sync.set, name=name, target=target, params=params, base_url=base_url, key_env=key_env,
             context_window=context_window, cloud=cloud, region=region, project=project, profile=profile,
@@ -442,7 +442,7 @@ class AsyncSpaces(Front["Spaces"]):
         self, space: str, *, turns: int | Literal['none'] | None = None, bytes: int | Literal['none'] | None =
         None
     ) -> Quota:
-        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on."""
+        """Set how many turns a space may hold, and how many bytes of payloads; what it may hold, and holds, then."""
         return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
 
     async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:

@@ -533,7 +533,7 @@ class StoreVerbs(StoreFront):
         self, first: str, last: str | None = None, content: Content | None = None, *, ptr: str | None = None,
         continues: str | None = None, expect: Any = None, **call: Unpack[CallOptions]
     ) -> Turn:
-        """Let a summary stand for the turns from ``first`` to ``last``, both included, from here on: an overlay."""
+        """Show a model a summary in place of the turns from ``first`` to ``last``, both included: an overlay."""
         return await self._ask(
             self.sync.summarize, first=first, last=last, content=content, ptr=ptr, continues=continues,
             expect=expect, **call

@@ -110,6 +110,7 @@ def _read_body(body: Mapping[str, Any], form: Form | None, through: Through[T]) 
     if name is None:
         raise InvalidArgument("a body holds its list as messages, input or contents")
     if form is None:
+        # Of the bodies with `messages`, Anthropic's alone has its instructions beside them; else the entries tell.
         named = {"input": "responses", "contents": "gemini"}.get(name, "anthropic" if "system" in given else None)
         form = tell_form(given[name]) if named is None else FORMS[named]
     instructions = None if form is None else form.system_name
@@ -211,6 +212,7 @@ def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
     kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
     spelled = strictjson.encode(given)
+    # Hardly any entry has a mark: its bytes are searched before each of its values is looked at.
     cache = asked_cache(given) if any(mark in spelled for mark in _SPELLED_MARKS) else False
     return Read(said.role, blocks, said.speaker, cache, kept, {})
 

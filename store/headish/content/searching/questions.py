@@ -139,6 +139,7 @@ class _QuestionReader:
     """``or = and (OR and)*``, ``and = part ([AND] part | NOT part)*``, ``part = phrase | ( or )``."""
 
     def __init__(self, text: str) -> None:
+        # Somebody is still typing: words find more than an error does.
         if text.count('"') % 2:
             raise _Unreadable
         self._tokens = list(_TOKENS.finditer(text))
@@ -167,7 +168,7 @@ class _QuestionReader:
                 found = found if left is None else Without(found, left)
                 continue
             self._takes("AND")
-            if self._next() == "NOT":
+            if self._next() == "NOT":  # `a AND NOT b` is `a NOT b`
                 continue
             found = _together([found, self._read_part()])
         return found

@@ -13,7 +13,6 @@ from headish.errors import CorruptTurn, InvalidArgument
 from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import find_bookmark
-from headish.rows.payloads import LOOKED_UP
 from headish.rows.threads.places import count_continuing
 from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links, read_tree_links
@@ -127,9 +126,7 @@ def _ends(connection: Connection, space: int, start: Place) -> list[Place]:
         if any(_is_from(parent, grown) for parent in links[chain]):
             grown[chain] = 0
     last = [Place(chain, tip_of(connection, space, Place(chain, 0)).pos) for chain in sorted(grown)]
-    counts: dict[Place, int] = {}
-    for begin in range(0, len(last), LOOKED_UP):
-        counts |= count_continuing(connection, space, last[begin : begin + LOOKED_UP])
+    counts = count_continuing(connection, space, last)
     return [place for place in last if not counts.get(place)]
 
 

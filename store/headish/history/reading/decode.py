@@ -70,7 +70,7 @@ def complete_turns(
 ) -> list[Turn]:
     """Rows as the turns that callers get; ``read`` is what some of them continue, where the caller has read it.
 
-    Cost: one statement for each ``LOOKED_UP`` turns whose parent is neither read nor among the rows.
+    Cost: one statement for each ``AT_ONCE`` turns whose parent is neither read nor among the rows.
     Raises: CorruptTurn if a turn that one of them continues is missing.
     """
     listed = list(stored)

@@ -119,6 +119,8 @@ def _step_back(connection: Connection, space: int, headish: Headish, stored: Sto
         parents = links_of(connection, space, place.chain)
         if not parents:
             raise UnknownTurn(headish.text, "its thread does not go back so far")
+        # A chain has the commit number of its first turn, so what it continues lies in an older one. Damage that says
+        # otherwise would have this loop go round for ever.
         if parents[0].pos < 0 or parents[0].chain >= place.chain:
             raise CorruptTurn(stored.id, "its thread runs in a circle")
         place = parents[0]

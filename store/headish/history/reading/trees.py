@@ -56,7 +56,7 @@ def read_whole_tree(connection: Connection, space: int, place: Place, *, halves:
 def read_part(connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False) -> list[TreeTurn]:
     """A part of a tree as ``walk_part`` cuts it, with the names of its turns, in commit order.
 
-    Cost: that of ``walk_part`` and ``draw_part``, and a statement for each ``LOOKED_UP`` turns. Raises: CorruptTurn.
+    Cost: that of ``walk_part`` and ``draw_part``, and a statement for each ``AT_ONCE`` turns. Raises: CorruptTurn.
     """
     walked = walk_part(connection, space, place, limit)
     parents = parents_of_turns(connection, space, [each.place for each in walked])
@@ -74,7 +74,7 @@ def draw_part(
 ) -> list[TreeTurn]:
     """Some turns as a part of a tree, with their names, in the order that is given.
 
-    Cost: two statements for each ``LOOKED_UP`` turns, and that of ``number_versions``. Raises: CorruptTurn.
+    Cost: two statements for each ``AT_ONCE`` turns, and that of ``number_versions``. Raises: CorruptTurn.
     """
     places = [each.place for each in walked]
     counts = count_continuing(connection, space, places)
@@ -100,7 +100,7 @@ def read_stretch(
     """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones.
 
     Order: that of the walk. Every payload, and every digest, is compared with what was stored.
-    Cost: a statement or two for the links, and about ten for each ``LOOKED_UP`` turns, however long the thread.
+    Cost: a statement or two for the links, and about ten for each ``AT_ONCE`` turns, however long the thread.
     Raises: UnknownTurn where ``around`` is not in the thread; CorruptTurn.
     """
     links = read_links(connection, space, end)
@@ -175,7 +175,7 @@ def build_thread(
 ) -> list[TreeTurn]:
     """The turns of a walk as a tree of their own, ``named`` with their names.
 
-    Cost: that of ``number_versions``; with names one statement for each ``LOOKED_UP`` chains. Raises: CorruptTurn.
+    Cost: that of ``number_versions``; with names one statement for each ``AT_ONCE`` chains. Raises: CorruptTurn.
     """
     # A walk reaches each of its chains from the first turn to one that it ends at.
     ends = dict(sorted(each.place for each in walked))

@@ -23,11 +23,10 @@ from headish.history.reading.decode import read_mapping
 from headish.history.reading.find import parents_of
 from headish.history.reading.walk import superseded_of
 from headish.rows.conversations import First, find_first
-from headish.rows.keys import superseding_some
-from headish.rows.threads.listings import children
-from headish.rows.threads.places import count_continuing, parents_of_turns
+from headish.rows.keys import superseding_some, turns_by_ids
+from headish.rows.threads.forks import parents_at, turns_at_forks
 from headish.rows.threads.walks import Walked
-from headish.rows.turns import StoredTurn, links_of, turn_at, turn_by_id
+from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.places import Place
 from headish.values.turns import Turn
@@ -71,27 +70,13 @@ class VersionLink(NamedTuple):
 def find_versions(connection: Connection, space: int, stored: StoredTurn, *, halves: bool = False) -> list[StoredTurn]:
     """A turn and its other versions, in commit order; with ``halves`` those of answers that grew later, too.
 
-    Cost: about five statements, and three for each 64 versions.
+    Cost: three or four statements, and as many more for each step from versions that continue the same turns to one
+    that supersedes them elsewhere.
     """
-    found: dict[TurnId, StoredTurn] = {}
-    looked: set[tuple[tuple[Place, ...], str, bool]] = set()
-    waiting: list[tuple[StoredTurn, tuple[Place, ...]]] = [(stored, tuple(parents_of(connection, space, stored)))]
-    while waiting:
-        level = {each.id: (each, parents) for each, parents in waiting if each.id not in found}
-        found |= {turn_id: each for turn_id, (each, _) in level.items()}
-        waiting = [
-            (each, tuple(parents_of(connection, space, each))) for each in _superseded(connection, space, level, found)
-        ]
-        for each, parents in level.values():
-            asked = (parents, *_kind(each))
-            if parents and asked not in looked:
-                looked.add(asked)
-                waiting += [(alike, parents) for alike in _alike(connection, space, each, parents)]
-    outgrown = set() if halves or len(found) == 1 else outgrown_among(connection, space, found)
-    return sorted(
-        (each for each in found.values() if each.id not in outgrown or each.id == stored.id),
-        key=lambda each: each.seq,
-    )
+    families = _Families(connection, space)
+    families.find([VersionLink(stored.id, stored.place, stored.supersedes)])
+    versions = next(families.members(), [stored])
+    return [each for each in versions if halves or each.id == stored.id or each.id not in families.halves]
 
 
 def find_firsts(connection: Connection, space: int, place: Place) -> list[First]:
@@ -146,23 +131,21 @@ def _older_first(connection: Connection, space: int, first: StoredTurn) -> Store
 def number_versions(connection: Connection, space: int, turns: Sequence[VersionLink]) -> dict[TurnId, Version]:
     """Which version each of some turns is; one that has no other is left out.
 
-    Cost: two statements for each 64 turns and one for each that begins a chain; about five for those that are versions
-    of one another.
+    Cost: as ``find_versions``, for all of them together.
     """
-    parents = {each.place: next(iter(_parents(connection, space, each.place)), None) for each in turns}
-    counts = count_continuing(connection, space, {place for place in parents.values() if place is not None})
-    superseded = {each.supersedes for each in superseding_some(connection, space, [each.id for each in turns])}
-    numbers: dict[TurnId, Version] = {}
-    for each in turns:
-        before = parents[each.place]
-        forks = before is not None and counts.get(before, 0) > 1
-        if each.id in numbers or not (forks or each.supersedes or each.id in superseded):
-            continue
-        stored = turn_by_id(connection, space, each.id)
-        versions = [] if stored is None else find_versions(connection, space, stored)
-        numbers |= {turn.id: Version(index + 1, len(versions)) for index, turn in enumerate(versions)}
+    families = _Families(connection, space)
+    families.find(turns)
     wanted = {each.id for each in turns}
-    return {turn_id: found for turn_id, found in numbers.items() if turn_id in wanted and found.of > 1}
+    numbers: dict[TurnId, Version] = {}
+    for members in families.members():
+        whole = sum(each.id not in families.halves for each in members)
+        before = 0
+        for each in members:
+            is_half = each.id in families.halves  # one that is asked about stands among the others
+            before += not is_half
+            if each.id in wanted and whole + is_half > 1:
+                numbers[each.id] = Version(before + is_half, whole + is_half)
+    return numbers
 
 
 def number_tree(turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]]) -> dict[TurnId, Version]:
@@ -199,7 +182,7 @@ def outgrown_by(turn: StoredTurn | Walked) -> TurnId | None:
 
 
 def outgrown_among(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Which of some turns are halves. Cost: one statement for each ``LOOKED_UP`` turns."""
+    """Which of some turns are halves. Cost: one statement."""
     newer = superseding_some(connection, space, ids)
     return {half for each in newer if (half := outgrown_by(each)) is not None}
 
@@ -264,6 +247,8 @@ class _Groups:
         self._before.setdefault(turn_id, turn_id)
 
     def join(self, one: TurnId, other: TurnId) -> None:
+        self.add(one)
+        self.add(other)
         self._before[self._first(other)] = self._first(one)
 
     def members(self) -> Iterator[list[TurnId]]:
@@ -279,40 +264,77 @@ class _Groups:
         return turn_id
 
 
-def _superseded(
-    connection: Connection,
-    space: int,
-    level: Mapping[TurnId, tuple[StoredTurn, tuple[Place, ...]]],
-    found: Mapping[TurnId, StoredTurn],
-) -> Iterator[StoredTurn]:
-    """The turns that supersede one of these, and those that they supersede, as far as they are new."""
-    yield from (each for each in superseding_some(connection, space, list(level)) if each.id not in found)
-    for each, _ in level.values():
-        if each.supersedes is not None and each.supersedes not in found:
-            older = turn_by_id(connection, space, each.supersedes)
-            if older is not None:
-                yield older
+class _Families:
+    """Turns and all that are versions of one another with them, looked for together: a step takes a few statements,
+    however many turns it is from."""
+
+    def __init__(self, connection: Connection, space: int) -> None:
+        self._connection, self._space = connection, space
+        self._stored: dict[TurnId, StoredTurn] = {}
+        self._groups = _Groups()
+        self.halves: set[TurnId] = set()
+
+    def find(self, turns: Iterable[VersionLink]) -> None:
+        """Look for the versions of some turns."""
+        known: set[TurnId] = set()
+        waiting = {each.id: each for each in turns}
+        while waiting:
+            step = dict(waiting)
+            for each in self._alike(waiting):
+                step.setdefault(each.id, _link(each))
+            known |= step.keys()
+            waiting = {each.id: _link(each) for each in self._superseding(step) if each.id not in known}
+
+    def members(self) -> Iterator[list[StoredTurn]]:
+        """The turns of each family, in commit order; none of a turn that has no other version."""
+        families = [each for each in self._groups.members() if len(each) > 1]
+        missing = [turn_id for each in families for turn_id in each if turn_id not in self._stored]
+        self._stored |= turns_by_ids(self._connection, self._space, missing)
+        for each in families:
+            yield sorted((self._stored[turn_id] for turn_id in each), key=lambda stored: stored.seq)
+
+    def _alike(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
+        """The turns that continue the same turns as one of these does in its role, inside a conversation."""
+        parents = parents_at(self._connection, self._space, [each.place for each in turns.values()])
+        firsts = [listed[0] for listed in parents.values() if listed]
+        beside = turns_at_forks(self._connection, self._space, firsts)
+        places = [each.place for listed in beside.values() for each in listed]
+        parents |= parents_at(self._connection, self._space, places)
+        alike: dict[tuple[tuple[Place, ...], str, bool], list[StoredTurn]] = {}
+        for first, listed in beside.items():
+            for each in listed:
+                if parents[each.place][:1] == (first,):
+                    alike.setdefault((parents[each.place], *_kind(each)), []).append(each)
+        for listed in alike.values():
+            if any(each.id in turns for each in listed):
+                yield from (self._join(each, listed[0].id) for each in listed)
+
+    def _superseding(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
+        """The turns that supersede one of these, and those that they supersede."""
+        newer = superseding_some(self._connection, self._space, turns)
+        self.halves |= {half for each in newer if (half := outgrown_by(each)) is not None}
+        named = {each.supersedes for each in turns.values() if each.supersedes is not None}
+        older = turns_by_ids(self._connection, self._space, sorted(named - turns.keys()))
+        for turn in newer:
+            yield self._join(turn, turn.supersedes)
+        for link in turns.values():
+            if link.supersedes is None:
+                continue
+            if link.supersedes in turns:
+                self._groups.join(link.id, link.supersedes)
+            elif link.supersedes in older:
+                yield self._join(older[link.supersedes], link.id)
+
+    def _join(self, turn: StoredTurn, other: TurnId | None) -> StoredTurn:
+        self._stored[turn.id] = turn
+        self._groups.join(turn.id, other or turn.id)
+        return turn
+
+
+def _link(turn: StoredTurn) -> VersionLink:
+    return VersionLink(turn.id, turn.place, turn.supersedes)
 
 
 def _kind(turn: StoredTurn | Walked) -> tuple[str, bool]:
     """What two versions share beside what they continue."""
     return turn.role, turn.type == OVERLAY
-
-
-def _alike(connection: Connection, space: int, stored: StoredTurn, parents: tuple[Place, ...]) -> list[StoredTurn]:
-    """The turns that continue the same turns as one does in its role, inside a conversation."""
-    if find_first(connection, space, parents[0]) is None:
-        return []
-    others = [
-        each
-        for each in children(connection, space, parents[0])
-        if _kind(each) == _kind(stored) and each.place != stored.place
-    ]
-    if not others:
-        return []
-    known = parents_of_turns(connection, space, [stored.place, *(each.place for each in others)])
-    return [each for each in others if known.get(each.place) == known.get(stored.place)]
-
-
-def _parents(connection: Connection, space: int, place: Place) -> list[Place]:
-    return [Place(place.chain, place.pos - 1)] if place.pos else links_of(connection, space, place.chain)

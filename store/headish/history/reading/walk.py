@@ -23,8 +23,7 @@ from headish.history.reading.decode import (
 from headish.history.reading.order import arrange
 from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
-from headish.rows.payloads import LOOKED_UP
-from headish.rows.threads.places import grown_from
+from headish.rows.threads.places import AT_ONCE, grown_from
 from headish.rows.threads.ranges import Whole, read_ranges, turns_of, turns_of_ranges
 from headish.rows.threads.walks import (
     Walked,
@@ -138,7 +137,7 @@ def read_backwards(connection: Connection, space: int, segments: Sequence[Segmen
 
 
 def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Ranges from the last on, cut into portions of more and more turns, of at most ``LOOKED_UP`` ranges each."""
+    """Ranges from the last on, cut into portions of more and more turns, of at most ``AT_ONCE`` ranges each."""
     room = size = _FIRST_PORTION
     portion: list[Segment] = []
     for chain, low, high in reversed(segments):
@@ -146,7 +145,7 @@ def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
             piece = Segment(chain, max(low, high - room + 1), high)
             portion.append(piece)
             room, high = room - (piece.high - piece.low + 1), piece.low - 1
-            if room <= 0 or len(portion) == LOOKED_UP:
+            if room <= 0 or len(portion) == AT_ONCE:
                 yield portion
                 room = size = min(2 * size, _LARGEST_PORTION)
                 portion = []
@@ -158,7 +157,7 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     """``(turn id, inherited)`` of the turns that set options on the way to the ends, in walk order.
 
     Cost: one statement where none does, else two, or three, over the sparse index alone; of several ends two for each
-    ``LOOKED_UP``.
+    ``AT_ONCE``.
     """
     ends = list(dict.fromkeys(ends))
     rows = read_inherited(connection, space, ends)
@@ -237,7 +236,7 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
 
     Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
     nearest first.
-    Cost: three statements, and one for each ``LOOKED_UP`` turns; one step of the database's for each fork that leads
+    Cost: three statements, and one for each ``AT_ONCE`` turns; one step of the database's for each fork that leads
     to the place.
     Raises: CorruptTurn.
     """
@@ -248,7 +247,7 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
 
 def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
     """The turns at places, in no order, payloads compared with their addresses. Cost: one statement for each
-    ``LOOKED_UP`` places. Raises: CorruptTurn."""
+    ``AT_ONCE`` places. Raises: CorruptTurn."""
     return _checked(connection, space, read_places(connection, space, places))
 
 
@@ -271,8 +270,8 @@ def walk_messages(
 ) -> list[tuple[Turn, Message]]:
     """The last ``limit`` turns of a walk, or all, in its order; each with its message, whole.
 
-    Cost: a statement or two for the links, one for each ``LOOKED_UP`` chains that are read, and one for each
-    ``LOOKED_UP`` turns for what they continue.
+    Cost: a statement or two for the links, one for each ``AT_ONCE`` chains that are read, and one for each
+    ``AT_ONCE`` turns for what they continue.
     Raises: CorruptTurn.
     """
     segments = _last_of(arrange([end], read_links(connection, space, end)), limit)

@@ -143,6 +143,7 @@ class _Page:
             proven.append(stored)
         self._check_erased(new, proven)
         rows: list[tuple[StoredTurn, bytes | None]] = []
+        # Shadowed after the proof: the seal covers the key that is then left out.
         for record, stored in zip(new, self._shadow(proven), strict=True):
             told = record.erased or self._sender.erased.get(record.id)
             erased: Erasing | None = barred.get(record.hash) if told is None else told
@@ -217,6 +218,7 @@ class _Page:
         links: list[tuple[int, list[Place]]] = []
         for seq, (record, row) in enumerate(zip(new, rows, strict=True), first):
             parents = [self._known[each].place for each in record.parents]
+            # `_count` has looked up where the chains that are continued end, and `_ends` follows what is placed here.
             if len(parents) == 1 and self._ends[parents[0].chain] == parents[0].pos:
                 place = Place(parents[0].chain, parents[0].pos + 1)
             else:

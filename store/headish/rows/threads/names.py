@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import WANTED, in_portions
-from headish.rows.threads.places import TREE, WANTED_SEGMENTS, segment_portions
+from headish.rows.threads.places import TREE, WANTED_SEGMENTS, on_each, portions
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
@@ -37,8 +37,9 @@ def names_of_tree(connection: Connection, space: int, place: Place) -> dict[Plac
 
 NAMES_OF_SEGMENTS = Query(
     "names at the turns of ranges of chains",
-    f"""
-    WITH wanted AS ({WANTED_SEGMENTS})
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s)
     SELECT b.name, b.chain, b.pos FROM wanted
     LEFT JOIN bookmark AS b INDEXED BY bookmark_place ON b.space = :space AND b.own = 0 AND b.chain = wanted.chain
       AND b.pos >= wanted.low AND b.pos <= wanted.high
@@ -50,17 +51,19 @@ NAMES_OF_SEGMENTS = Query(
     ) AS heads
     LEFT JOIN bookmark AS b ON b.space = :space AND b.name = heads.head AND b.own = 1
     """,
+        WANTED_SEGMENTS,
+    ),
 )
 
 
 def names_of_segments(connection: Connection, space: int, segments: Iterable[Segment]) -> dict[Place, list[bytes]]:
     """The names at each turn of ranges, in their order; those at other turns of these names may be there, too.
 
-    Cost: one statement for each ``LOOKED_UP`` ranges.
+    Cost: one statement for each ``AT_ONCE`` ranges.
     """
     rows: list[Row] = []
-    for portion in segment_portions(segments):
-        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, **portion)
+    for wanted in portions(segments):
+        rows += connection.rows(NAMES_OF_SEGMENTS, space=space, wanted=wanted)
     return _by_place(rows)
 
 

@@ -1,13 +1,13 @@
 """Look up many places in one statement: their parents, their children, and everything that grew from them.
 
-A table of places is made of parameters, and other tables are joined to it. A list of places by IN reads the whole space
-on SQLite, which has no index for pairs of values. Joined from such a table by outer joins, which fix the order, each
-place is one look-up on both databases.
+A table of places is made of one parameter, and other tables are joined to it. A list of places by IN reads the whole
+space on SQLite, which has no index for pairs of values. Joined from such a table by outer joins, which fix the order,
+each place is one look-up on both databases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,39 +17,41 @@ from headish.rows.payloads import LOOKED_UP
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
+AT_ONCE = 1024
+"""How many places or ranges one statement looks up."""
 
-def _table(*columns: str) -> str:
-    """The rows of a table of ``LOOKED_UP`` parameters for each column."""
-    rows = (", ".join(f"CAST(:{each}{index} AS BIGINT) AS {each}" for each in columns) for index in range(LOOKED_UP))
-    return " UNION ALL ".join(f"SELECT {row}" for row in rows)
+
+def _table(*columns: str) -> dict[str, str]:
+    """For each database, the rows of the parameter ``wanted``, which ``as_list`` made."""
+    at = list(enumerate(columns))
+    sqlite = ", ".join(f"json_extract(value, '$[{index}]') AS {column}" for index, column in at)
+    postgresql = ", ".join(f"CAST(value->>{index} AS bigint) AS {column}" for index, column in at)
+    return {
+        "sqlite": f"SELECT {sqlite} FROM json_each(:wanted)",
+        "postgresql": f"SELECT {postgresql} FROM json_array_elements(CAST(:wanted AS json))",
+    }
 
 
 WANTED_PLACES = _table("chain", "pos")
-"""What ``place_portions`` fills."""
+"""What ``portions`` of places fill."""
 
 WANTED_SEGMENTS = _table("chain", "low", "high")
-"""What ``segment_portions`` fills."""
+"""What ``portions`` of ranges fill."""
 
 
-def place_portions(places: Iterable[Place]) -> Iterator[dict[str, int]]:
-    """The places as parameters of statements with ``WANTED_PLACES``."""
-    return _portions(places, ("chain", "pos"))
+def on_each(sql: str, table: Mapping[str, str]) -> dict[str, str]:
+    """A statement for each database: ``table`` stands in place of ``%s``.
+
+    Let it be MATERIALIZED: under a policy, no index answers a condition that computes.
+    """
+    return {database: sql % rows for database, rows in table.items()}
 
 
-def segment_portions(segments: Iterable[Segment]) -> Iterator[dict[str, int]]:
-    """The ranges as parameters of statements with ``WANTED_SEGMENTS``."""
-    return _portions(segments, ("chain", "low", "high"))
-
-
-def _portions(rows: Iterable[tuple[int, ...]], names: tuple[str, ...]) -> Iterator[dict[str, int]]:
-    """Each portion is filled up with its last row: who reads the answer takes equal rows as one."""
-    listed = list(dict.fromkeys(rows))
-    for start in range(0, len(listed), LOOKED_UP):
-        portion = listed[start : start + LOOKED_UP]
-        portion += [portion[-1]] * (LOOKED_UP - len(portion))
-        yield {
-            f"{name}{index}": value for index, row in enumerate(portion) for name, value in zip(names, row, strict=True)
-        }
+def portions(wanted: Iterable[Place | Segment], size: int = AT_ONCE) -> Iterator[str]:
+    """Places or ranges, each once, as parameters of statements that look up ``size`` of them."""
+    listed = list(dict.fromkeys(wanted))
+    for start in range(0, len(listed), size):
+        yield as_list(listed[start : start + size])
 
 
 TREE = """up(chain) AS (
@@ -62,20 +64,22 @@ TREE = """up(chain) AS (
     )"""
 """The chains of a tree: up to those that continue nothing, then down to all that grew from them."""
 
-_CHAINS = ", ".join(f":chain{index}" for index in range(LOOKED_UP))
 # The one before it in its chain; of a chain's first turn what its links name, in their order. Each is looked up for a
 # row: for a join PostgreSQL may read the whole space.
 PARENTS = Query(
     "ids of what turns continue",
-    f"""
-    WITH wanted AS ({WANTED_PLACES})
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s)
     SELECT wanted.chain, wanted.pos, 0,
       (SELECT t.id FROM turn AS t WHERE t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos - 1)
     FROM wanted WHERE wanted.pos > 0
     UNION ALL SELECT l.chain, 0, l.ordinal,
       (SELECT t.id FROM turn AS t WHERE t.space = :space AND t.chain = l.parent_chain AND t.pos = l.parent_pos)
-    FROM link AS l WHERE l.space = :space AND l.chain IN ({_CHAINS})
+    FROM wanted LEFT JOIN link AS l ON l.space = :space AND l.chain = wanted.chain WHERE wanted.pos = 0
     """,
+        WANTED_PLACES,
+    ),
 )
 
 
@@ -84,12 +88,13 @@ def parents_of_turns(
 ) -> dict[Place, tuple[TurnId | None, ...]]:
     """The ids that the turns at these places continue, in order; None for one that is missing. A root has no entry.
 
-    Cost: one statement for each ``LOOKED_UP`` places, however many turns each of them continues.
+    Cost: one statement for each ``AT_ONCE`` places, however many turns each of them continues.
     """
     found: dict[Place, dict[int, TurnId | None]] = {}
-    for portion in place_portions(places):
-        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, **portion):
-            found.setdefault(Place(chain, pos), {})[ordinal] = turn_id
+    for wanted in portions(places):
+        for chain, pos, ordinal, turn_id in connection.rows(PARENTS, space=space, wanted=wanted):
+            if chain is not None:
+                found.setdefault(Place(chain, pos), {})[ordinal] = turn_id
     return {place: tuple(parents[each] for each in sorted(parents)) for place, parents in found.items()}
 
 
@@ -143,23 +148,26 @@ def has_at_most(connection: Connection, space: int, place: Place, limit: int) ->
 # The next place is made before it is compared: under a policy, no index answers a condition that computes.
 CONTINUED = Query(
     "how many turns continue each of some places",
-    f"""
-    WITH wanted AS ({WANTED_PLACES}),
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s),
     stepped AS MATERIALIZED (SELECT chain, pos, pos + 1 AS next FROM wanted)
     SELECT w.chain, w.pos, (
       SELECT count(*) FROM link AS l WHERE l.space = :space AND l.parent_chain = w.chain AND l.parent_pos = w.pos
     ) + CASE WHEN t.pos IS NULL THEN 0 ELSE 1 END
     FROM stepped AS w LEFT JOIN turn AS t ON t.space = :space AND t.chain = w.chain AND t.pos = w.next
     """,
+        WANTED_PLACES,
+    ),
 )
 
 
 def count_continuing(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, int]:
-    """How many turns continue the turn at each place. Cost: one statement for each ``LOOKED_UP`` places."""
+    """How many turns continue the turn at each place. Cost: one statement for each ``AT_ONCE`` places."""
     return {
         Place(chain, pos): int(count)
-        for portion in place_portions(places)
-        for chain, pos, count in connection.rows(CONTINUED, space=space, **portion)
+        for wanted in portions(places)
+        for chain, pos, count in connection.rows(CONTINUED, space=space, wanted=wanted)
     }
 
 
@@ -248,6 +256,6 @@ def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) ->
     return list(map(End._make, connection.rows(ENDS, space=space, chains=as_list(chains))))
 
 
-def as_list(values: Sequence[int | Place]) -> str:
+def as_list(values: Sequence[int | str | Place | Segment]) -> str:
     """Values as one parameter: JSON, which every database takes apart, however many they are."""
     return msgspec.json.encode(values).decode()

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
-from headish.rows.threads.places import WANTED_SEGMENTS, segment_portions
+from headish.rows.threads.places import WANTED_SEGMENTS, on_each, portions
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
@@ -57,23 +57,26 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
 
 WHOLE_RANGES = Query(
     "turns of some ranges, with payloads",
-    f"""
-    WITH wanted AS ({WANTED_SEGMENTS})
+    **on_each(
+        f"""
+    WITH wanted AS MATERIALIZED (%s)
     SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos BETWEEN wanted.low AND wanted.high
     {LEFT_JOIN_PAYLOAD}
     """,
+        WANTED_SEGMENTS,
+    ),
 )
 
 
 def read_ranges(connection: Connection, space: int, segments: Sequence[Segment]) -> list[list[Whole]]:
-    """As ``read_range``, of each range. Cost: one statement for each ``LOOKED_UP`` of them."""
+    """As ``read_range``, of each range. Cost: one statement for each ``AT_ONCE`` of them."""
     if len(segments) == 1:  # as nearly always, and at half the cost
         return [read_range(connection, space, segments[0])]
     rows = [
         row
-        for portion in segment_portions(segments)
-        for row in connection.rows(WHOLE_RANGES, space=space, **portion)
+        for wanted in portions(segments)
+        for row in connection.rows(WHOLE_RANGES, space=space, wanted=wanted)
         if row[0] is not None
     ]
     wholes = {(row[0], row[1]): Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows}
@@ -146,19 +149,22 @@ RANGE = Query(
 
 RANGES = Query(
     "turns of some ranges",
-    f"""
-    WITH wanted AS ({WANTED_SEGMENTS})
+    **on_each(
+        f"""
+    WITH wanted AS MATERIALIZED (%s)
     SELECT {T_COLUMNS} FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos BETWEEN wanted.low AND wanted.high
     """,
+        WANTED_SEGMENTS,
+    ),
 )
 
 
 def turns_of_ranges(connection: Connection, space: int, segments: Sequence[Segment]) -> list[list[StoredTurn]]:
-    """As ``turns_of``, of each range. Cost: one statement for each ``LOOKED_UP`` of them."""
+    """As ``turns_of``, of each range. Cost: one statement for each ``AT_ONCE`` of them."""
     if len(segments) == 1:
         return [turns_of(connection, space, segments[0])]
-    rows = (row for portion in segment_portions(segments) for row in connection.rows(RANGES, space=space, **portion))
+    rows = (row for wanted in portions(segments) for row in connection.rows(RANGES, space=space, wanted=wanted))
     turns = {(turn.chain, turn.pos): turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [_of(turns, segment) for segment in segments]
 

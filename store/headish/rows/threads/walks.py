@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import LEFT_JOIN_PAYLOAD
-from headish.rows.threads.places import TREE, WANTED_PLACES, place_portions
+from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP
+from headish.rows.threads.places import TREE, WANTED_PLACES, on_each, portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -52,7 +52,7 @@ REACH = """reach(chain, pos) AS (
     )"""
 
 # What several places lead to: each place once, however many of them lead to it.
-REACH_OF_SEVERAL = f"""places AS ({WANTED_PLACES}), reach(chain, pos) AS (
+REACH_OF_SEVERAL = """places AS MATERIALIZED (%s), reach(chain, pos) AS (
       SELECT chain, pos FROM places
       UNION SELECT l.parent_chain, l.parent_pos FROM link AS l, reach WHERE l.space = :space AND l.chain = reach.chain
     )"""
@@ -85,21 +85,24 @@ def read_links(connection: Connection, space: int, end: Place) -> dict[int, list
 
 READ_LINKS_OF_SEVERAL = Query(
     "links that lead to some places",
-    f"""
+    **on_each(
+        f"""
     WITH RECURSIVE {REACH_OF_SEVERAL}
     SELECT l.chain, l.parent_chain, l.parent_pos FROM link AS l
     WHERE l.space = :space AND l.chain IN (SELECT chain FROM reach) ORDER BY l.chain, l.ordinal
     """,
+        WANTED_PLACES,
+    ),
 )
 
 
 def read_links_of(connection: Connection, space: int, ends: Sequence[Place]) -> dict[int, list[Place]]:
-    """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``LOOKED_UP`` ends."""
+    """As ``read_links``, of all chains on the way to any of the ends. Cost: one statement for ``AT_ONCE`` ends."""
     if len(ends) == 1:
         return read_links(connection, space, ends[0])
     links: dict[int, list[Place]] = {}
-    for portion in place_portions(ends):
-        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, **portion))
+    for wanted in portions(ends):
+        links |= _grouped(connection.rows(READ_LINKS_OF_SEVERAL, space=space, wanted=wanted))
     return links
 
 
@@ -131,12 +134,15 @@ def read_thread(connection: Connection, space: int, end: Place, *, linear: bool)
 
 READ_THREADS = Query(
     "turns that lead to some places, with payloads",
-    f"""
+    **on_each(
+        f"""
     WITH RECURSIVE {REACH_OF_SEVERAL},
     {TOP}
     SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
     {LEFT_JOIN_PAYLOAD}
     """,
+        WANTED_PLACES,
+    ),
 )
 
 
@@ -145,8 +151,8 @@ def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> I
 
     Cost: one statement for a list, which reads each turn once.
     """
-    for portion in place_portions(ends):
-        yield _walked(_sorted(connection.rows(READ_THREADS, space=space, **portion)))
+    for wanted in portions(ends, LOOKED_UP):
+        yield _walked(_sorted(connection.rows(READ_THREADS, space=space, wanted=wanted)))
 
 
 # The primary key has the columns of this index, too, and would read every turn of the thread.
@@ -161,21 +167,21 @@ READ_INHERITED = Query(
 )
 READ_INHERITED_OF_SEVERAL = Query(
     "turns that set options on the way to some places",
-    f"WITH RECURSIVE {REACH_OF_SEVERAL}, {_INHERITED}",
+    **on_each(f"WITH RECURSIVE {REACH_OF_SEVERAL}, {_INHERITED}", WANTED_PLACES),
 )
 
 
 def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) -> Sequence[Row]:
     """``(chain, pos, id, inherited)`` of the turns that set options on the way to the ends, in no order.
 
-    Cost: one statement for ``LOOKED_UP`` ends.
+    Cost: one statement for ``AT_ONCE`` ends.
     """
     rows: list[Row] = []
     if len(ends) == 1:
         rows += connection.rows(READ_INHERITED, space=space, chain=ends[0].chain, pos=ends[0].pos)
     else:
-        for portion in place_portions(ends):
-            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, **portion)
+        for wanted in portions(ends):
+            rows += connection.rows(READ_INHERITED_OF_SEVERAL, space=space, wanted=wanted)
     return [row for row in rows if row[0] is not None]
 
 
@@ -185,19 +191,22 @@ def _sorted(rows: Sequence[Row]) -> Sequence[Row]:
 
 READ_PLACES = Query(
     "turns at places, with payloads",
-    f"""
-    WITH wanted AS ({WANTED_PLACES})
+    **on_each(
+        f"""
+    WITH wanted AS MATERIALIZED (%s)
     SELECT {WALKED} FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos {LEFT_JOIN_PAYLOAD}
     """,
+        WANTED_PLACES,
+    ),
 )
 
 
 def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
-    """The turns at places with their payloads, in no order. Cost: one statement for each ``LOOKED_UP`` places."""
+    """The turns at places with their payloads, in no order. Cost: one statement for each ``AT_ONCE`` places."""
     found: dict[Place, Walked] = {}
-    for portion in place_portions(places):
-        rows = connection.rows(READ_PLACES, space=space, **portion)
+    for wanted in portions(places):
+        rows = connection.rows(READ_PLACES, space=space, wanted=wanted)
         found |= {each.place: each for each in _walked([row for row in rows if row[0] is not None])}
     return list(found.values())
 

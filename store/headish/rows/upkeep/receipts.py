@@ -10,7 +10,7 @@ from headish.content.hashes import chain_receipt
 from headish.content.receipts import ErasureNotice, decode_receipt, decode_told, encode_receipt
 from headish.database.query import Connection, Query
 from headish.errors import CorruptRecord
-from headish.rows.threads.places import WANTED_PLACES, place_portions
+from headish.rows.threads.places import WANTED_PLACES, on_each, portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -178,22 +178,25 @@ def marks_of(connection: Connection, space: int, numbers: Iterable[int]) -> dict
 
 ERASED_AT = Query(
     "erasures of turns at places",
-    f"""
-    WITH wanted AS ({WANTED_PLACES})
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s)
     SELECT wanted.chain, wanted.pos, t.erased FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos
     """,
+        WANTED_PLACES,
+    ),
 )
 
 
 def erased_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, Erased]:
     """What stands in place of the content of the turns at some places, of those that are erased.
 
-    Cost: one statement for each ``LOOKED_UP`` places, and one for each erasure.
+    Cost: one statement for each ``AT_ONCE`` places, and one for each erasure.
     """
     numbers: dict[Place, int] = {}
-    for portion in place_portions(places):
-        for chain, pos, number in connection.rows(ERASED_AT, space=space, **portion):
+    for wanted in portions(places):
+        for chain, pos, number in connection.rows(ERASED_AT, space=space, wanted=wanted):
             if number is not None:
                 numbers[Place(chain, pos)] = number
     marks = marks_of(connection, space, numbers.values())

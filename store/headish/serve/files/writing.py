@@ -47,7 +47,7 @@ async def write_pages(
     """Write all conversations of a space, archived ones too, as pages that a browser reads from the disk.
 
     The pages are those of ``headish serve``: system prompts, reasoning, calls and hidden turns stand in them. Each
-    thread stands alone, without the branches beside it (rule R26, a page holds the named thread alone). Of documents
+    thread stands alone, without the branches beside it (rule R26, one thread). Of documents
     there are the pictures that a browser shows. No script runs, nothing is loaded from elsewhere. A conversation that
     is damaged is listed without a page, ``told`` hears why, and the others follow.
     Order: of the list; conversations that move meanwhile come last, each once.

@@ -75,7 +75,7 @@ class Pointers(Mapping[str, Pointer]):
         dialect: str | None = None,
         timeouts: Mapping[str, float] | None = None,
     ) -> Pointer:
-        """Let a name point at ``PROVIDER/MODEL`` from now on; what it pointed at is kept in its history.
+        """Point a name at ``PROVIDER/MODEL``. Its history keeps what it pointed at before.
 
         ``params`` are defaults below the option ``params`` of a thread. ``base_url`` is the server of a compatible
         provider, ``key_env`` the environment variable that holds the key for it; a key itself is refused.

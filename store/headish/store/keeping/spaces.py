@@ -106,7 +106,7 @@ class Spaces:
     def limit(
         self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
     ) -> Quota:
-        """Let a space hold so many turns, and so many bytes of payloads; what it may hold, and holds, from then on.
+        """Set how many turns a space may hold, and how many bytes of payloads; what it may hold, and holds, then.
 
         ``"none"`` takes a limit away; what is left out stays as it is, so without both nothing changes. A write past a
         limit raises ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes

@@ -27,7 +27,7 @@ def siblings(space: Space, headish: str, *, versions: bool = False) -> Siblings:
     Versions continue the same turns in the same role, or one supersedes another, as an edit does. At the beginning
     of a conversation only the second holds: other conversations may begin behind the same system turn. Of an answer
     that an import met again when it had grown, the last version alone is one; with ``versions`` all are.
-    Cost: about six statements, and three for each 64 versions.
+    Cost: about seven statements, and as many more where a version supersedes a turn of another place.
     """
 
     def work(connection: Connection, stored: StoredTurn) -> Siblings:
@@ -42,7 +42,8 @@ def siblings(space: Space, headish: str, *, versions: bool = False) -> Siblings:
 def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
     """Which version each of these turns is, and of how many; a turn that has no other is left out. For lists.
 
-    Cost: three statements for each 64 ids, and about five for those that are versions of one another.
+    Cost: five statements, however many ids there are, and as many more where a version supersedes a turn of another
+    place.
     """
     listed = [_known_id(each) for each in ids]
 

@@ -163,20 +163,23 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
     from headish.renderings.html import CLOSE_SECTION, open_section, stream_html, write_entry
     from headish.renderings.pages import FIRST_SECTION, ThreadPage, find_title, read_entries
 
-    def entries() -> Iterator[list[PageMessage]]:
-        for each in _stretches(space, shown.head):
+    def entries(start: int = 0) -> Iterator[list[PageMessage]]:
+        for each in _stretches(space, shown.head, start):
             # A name may tell of a branch that does not leave with the page.
             yield list(read_entries(each if debug else [replace(turn, bookmarks=()) for turn in each], faces, debug))
 
-    # Where nothing has a title, the first words of the user are looked for before anything is written.
-    title = shown.title or find_title(chain.from_iterable(entries()))
+    # Where nothing has a title, the first words of the user are looked for before anything is written. They nearly
+    # always stand in the first stretch, which is read once.
+    following = entries()
+    first = next(following)
+    title = shown.title or find_title(chain(first, chain.from_iterable(entries(PIECE_TURNS))))
     page = ThreadPage(title, shown.head, (), debug, shown.model)
-    written = ("".join(map(write_entry, each)) for each in entries())
+    written = ("".join(map(write_entry, each)) for each in chain([first], following))
     return stream_html(page, chain([open_section(FIRST_SECTION)], written, [CLOSE_SECTION]))
 
 
-def _stretches(space: Space, head: TurnId) -> Iterator[tuple[TreeTurn, ...]]:
-    start, total = 0, 1
+def _stretches(space: Space, head: TurnId, start: int) -> Iterator[tuple[TreeTurn, ...]]:
+    total = start + 1
     while start < total:
         read = stretch(space, head, start=start, limit=PIECE_TURNS)
         yield read.turns

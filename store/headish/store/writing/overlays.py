@@ -57,7 +57,7 @@ def summarize(
     expect: Any = None,
     **call: Unpack[CallOptions],
 ) -> Turn:
-    """Let a summary stand for the turns from ``first`` to ``last``, both included, from here on: an overlay.
+    """Show a model a summary in place of the turns from ``first`` to ``last``, both included: an overlay.
 
     A model sees ``content`` in the place of the first of them, as a message of the user's; people see what was said,
     and that it is summarized. Nothing is lost, and ``original`` undoes it. Instructions in between stay. Calls are

@@ -94,6 +94,7 @@ def arguments_text(value: Any, target: str, path: str) -> str:
 def as_object(raw: str) -> Any:
     """The object of a call's arguments whose keys stand once each; UNSET for any other text."""
     try:
+        # A key that stands twice would come back once: such arguments stay a text.
         value = json.loads(raw, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         return UNSET

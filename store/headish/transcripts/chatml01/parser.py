@@ -47,6 +47,7 @@ class ChatMLParser(Parser):
     def _read_front(self) -> bool:
         """All before the first message token: blanks and the base model's token, unless none ever comes."""
         source, text = self._source, self._source.text
+        # Nothing is taken yet: without a message token, the blanks and the base model's token are the text's own.
         found = text.find("<|im_", self._scanned)
         while found >= 0 and not text.startswith((IM_START, IM_END), found):
             if len(text) - found < len(IM_START):

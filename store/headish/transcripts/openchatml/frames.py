@@ -157,6 +157,7 @@ def _check_texts(message: Message, header: Header, form: FrameForm) -> None:
     if is_call(header):
         raise _refused(message, form, "plain text where a reader expects a call")
     texts = [block for block in message.content if isinstance(block, Text)]
+    # A reader joins texts that lie beside each other, and makes nothing of an empty one: they would not come back.
     beside = any(not (one.literal or other.literal) for one, other in pairwise(texts))
     if beside or any(not block.text for block in texts):
         raise _refused(message, form, "an empty text, or two that stand side by side")

@@ -82,6 +82,7 @@ class _Rollout:
         if kept is None:
             self._notes.leave_out(line.where, f"empty item of type {payload.get('type')}")
             return
+        # Reasoning and calls are items without a role: the assistant's.
         role = kept.role if kept.role == "tool" or kind_of_item(item) == "message" else "assistant"
         if role == "user" and self._is_said(kept.blocks):
             self._words = self._words or _text_of(kept.blocks)
@@ -96,6 +97,7 @@ class _Rollout:
         if not isinstance(text, str) or not text:
             self._notes.leave_out(line.where, "empty compaction without words")
             return
+        # Codex itself sends instructions, and what the user said, beside its summary: they must stay in the window.
         covers = [
             str(node.id)
             for node in (self.nodes[at] for at in self._path)
@@ -138,6 +140,7 @@ class _Rollout:
 
     def _roll_back(self, turns: Any) -> None:
         """Drop the last messages of the user from the path, and what followed them."""
+        # An event with no number, or an absurd one, still says that something was taken back: the last message.
         for _ in range(turns if type(turns) is int and 0 < turns <= len(self._path) else 1):
             while self._path:
                 node = self.nodes[self._path.pop()]
@@ -168,6 +171,7 @@ class _Rollout:
             last is not None
             and last.reply is not None
             and "usage" not in last.reply
+            # Off the path, it was rolled back: no count will follow.
             and self._path[-1:] == [len(self.nodes) - 1]
         ):
             self._path.pop()

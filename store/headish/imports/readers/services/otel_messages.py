@@ -58,6 +58,7 @@ class SpanReading(Struct, frozen=True):
 def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
     """A span by the first convention that says anything."""
     unread: list[str] = []
+    # A program on its way from one convention to the next writes both: what two say would be there twice.
     for convention in (_by_attributes, _by_events, _by_openllmetry, _by_openinference):
         asked, answered = convention(span, attributes)
         said = [made for each in asked if (made := _said(each, unread)) is not None]
@@ -182,6 +183,7 @@ def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage |
             parts = [{"type": "tool_call_response", "id": id, "name": message.get("name"), "result": _one(parts)}]
     blocks = [block for part in parts for block in _part(part, unread)]
     blocks += [_call(_unwrapped(each, "tool_call")) for each in _list(_loaded(message.get("tool_calls")))]
+    # Anthropic has results sent in a user's message, and spans log what was sent.
     if all(block["type"] == "tool_result" for block in blocks) and blocks:
         role = "tool"
     stop = message.get("finish_reason")
@@ -302,6 +304,7 @@ def _usage(attributes: Attributes) -> dict[str, int]:
     }
     found = {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in places.items()}
     counts = {name: value for name, value in found.items() if type(value) is int and value >= 0}
+    # The conventions count what came from a cache into the input. headish counts it apart: `cost` would have it twice.
     cached = counts.get("cache_creation_input_tokens", 0) + counts.get("cache_read_input_tokens", 0)
     return counts | ({"input_tokens": max(0, counts["input_tokens"] - cached)} if "input_tokens" in counts else {})
 

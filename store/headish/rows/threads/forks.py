@@ -1,0 +1,100 @@
+"""Turns beside one another: what continues the places where a thread branches, of many places at once.
+
+However many are asked about, each is one statement: their values are one parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headish.database.query import Connection, Query
+from headish.rows.threads.places import LISTED, WANTED_SEGMENTS, as_list, on_each
+from headish.rows.turns import T_COLUMNS, StoredTurn
+from headish.values.places import Place, Segment
+
+_LINKS_OF_SOME = """
+    WITH wanted(chain) AS MATERIALIZED (%s)
+    SELECT l.chain, l.parent_chain, l.parent_pos FROM wanted
+    LEFT JOIN link AS l ON l.space = :space AND l.chain = wanted.chain ORDER BY l.chain, l.ordinal
+"""
+LINKS_OF_SOME = Query(
+    "links of some chains",
+    **{database: _LINKS_OF_SOME % (each % "chains") for database, each in LISTED.items()},
+)
+
+
+def parents_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, tuple[Place, ...]]:
+    """What the turns at some places continue, in order; of one that continues nothing, nothing.
+
+    Cost: one statement, and none where no turn is the first of its chain.
+    """
+    found: dict[Place, list[Place]] = {
+        place: [Place(place.chain, place.pos - 1)] if place.pos else [] for place in places
+    }
+    begun = [place.chain for place in found if place.pos == 0]
+    rows = connection.rows(LINKS_OF_SOME, space=space, chains=as_list(begun)) if begun else ()
+    for chain, *parent in rows:
+        if chain is not None:
+            found[Place(chain, 0)].append(Place(*parent))
+    return {place: tuple(parents) for place, parents in found.items()}
+
+
+# A place lies in a conversation if a turn on the way to it is neither system's nor developer's. Nearly always its own
+# chain holds one, and the path ends there. Outer and cross joins fix the order: left to itself, SQLite begins with
+# every turn of the space. What is compared is made before: under a policy, no index answers a condition that computes.
+# The limit keeps PostgreSQL from making a join of it, which may read the whole space.
+_SAID = """(
+        SELECT o.pos FROM turn AS o
+        WHERE o.space = :space AND o.chain = path.at_chain AND o.pos <= path.at_pos
+          AND o.role <> 'system' AND o.role <> 'developer' LIMIT 1
+      )"""
+_AT_FORKS = f"""
+    WITH RECURSIVE wanted(chain, low, high) AS MATERIALIZED (%s),
+    forks(chain, pos) AS MATERIALIZED (
+      SELECT DISTINCT l.parent_chain, l.parent_pos FROM wanted CROSS JOIN link AS l
+      WHERE l.space = :space AND l.parent_chain = wanted.chain
+        AND l.parent_pos >= wanted.low AND l.parent_pos <= wanted.high
+    ),
+    path(chain, pos, at_chain, at_pos) AS (
+      SELECT chain, pos, chain, pos FROM forks
+      UNION ALL SELECT path.chain, path.pos, l.parent_chain, l.parent_pos FROM path CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = path.at_chain AND l.ordinal = 0 AND l.parent_chain < path.at_chain
+        AND {_SAID} IS NULL
+    ),
+    inside(chain, pos) AS MATERIALIZED (SELECT chain, pos FROM path WHERE {_SAID} IS NOT NULL),
+    continuing(parent_chain, parent_pos, chain, pos) AS MATERIALIZED (
+      SELECT chain, pos, chain, pos + 1 FROM inside
+      UNION ALL SELECT inside.chain, inside.pos, l.chain, 0 FROM inside CROSS JOIN link AS l
+      WHERE l.space = :space AND l.parent_chain = inside.chain AND l.parent_pos = inside.pos
+    )
+    SELECT continuing.parent_chain, continuing.parent_pos, {T_COLUMNS} FROM continuing
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = continuing.chain AND t.pos = continuing.pos
+"""
+AT_FORKS = Query(
+    "turns that continue the forks of some ranges, inside conversations", **on_each(_AT_FORKS, WANTED_SEGMENTS)
+)
+
+
+def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, list[StoredTurn]]:
+    """The turns that continue those of some places that turns of other chains continue, too; in no order. A place where
+    no conversation has begun is left out: what follows it are conversations of their own.
+
+    Cost: one statement, which looks at each of these turns.
+    """
+    found: dict[Place, list[StoredTurn]] = {}
+    ranges = as_ranges(places)
+    for row in connection.rows(AT_FORKS, space=space, wanted=as_list(ranges)) if ranges else ():
+        if row[2] is not None:
+            found.setdefault(Place(row[0], row[1]), []).append(StoredTurn._make(row[2:]))
+    return found
+
+
+def as_ranges(places: Iterable[Place]) -> list[Segment]:
+    """Places as ranges of chains: those that follow one another in one."""
+    ranges: list[Segment] = []
+    for chain, pos in sorted(set(places)):
+        if ranges and (ranges[-1].chain, ranges[-1].high) == (chain, pos - 1):
+            ranges[-1] = Segment(chain, ranges[-1].low, pos)
+        else:
+            ranges.append(Segment(chain, pos, pos))
+    return ranges
