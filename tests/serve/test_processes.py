@@ -187,7 +187,7 @@ def test_a_full_disk_fails_no_call_and_whoever_lists_calls_hears_of_it(tmp_path:
             assert time.monotonic() < until, health
             time.sleep(0.02)
         told = f"calls that were not recorded: {health['unrecorded']:,} (the spool cannot be written: File too large)"
-        assert 0 < health["unrecorded"] <= missed
+        assert 0 < health["unrecorded"] <= missed + 1, "the end of the first may come too late, too"
         assert told in gateway_problems(settings)
         assert server.end() == 0
     with Store.open(server.database) as store:

@@ -224,6 +224,7 @@ NOT_SERVED: dict[str, str] = {
     "batches.list": "belongs to who made the batch",
     "remotes.add": _SYNC,
     "remotes.bookmarks": _SYNC,
+    "remotes.clone": _SYNC,
     "remotes.devices": _SYNC,
     "remotes.erase_pending": _SYNC,
     "remotes.exchange": _SYNC,
