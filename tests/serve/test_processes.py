@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -16,12 +17,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from headish import Store
 from headish.errors import InvalidArgument
 from headish.gateway.passing.access import ACCESS_FILE, Access, write_access
 from headish.gateway.spool import SpoolReader
 from headish.serve.processes.settings import ServeSettings, find_folder
 from headish.serve.processes.supervising import find_addresses
 from headish.values.access.tokens import Token, is_token, make_token, token_hash
+from headish_cli.commands.serving.passed import gateway_problems
+from headish_cli.options import GlobalOptions
 from support.command import Command
 from support.served import PATIENCE_SECONDS, Served, served
 from support.upstream import LAST, Asked, Step, Upstream, answer, chunked, head
@@ -161,6 +165,34 @@ def test_health_says_that_the_recorder_is_gone_and_that_it_is_back(tmp_path: Pat
             assert wait_for("degraded") == ["the recorder does not run"]
             assert server.ask(PATH)[0] == 200
             assert wait_for("ok") == []
+
+
+def test_a_full_disk_fails_no_call_and_whoever_lists_calls_hears_of_it(tmp_path: Path, upstream: Upstream) -> None:
+    """The limit of a file's size stands for the disk, for the gateway alone."""
+    upstream.script = lambda _: answer(b'{"ok": true}')
+    settings = GlobalOptions(str(tmp_path / "history.db"), "default")
+    with served(tmp_path, upstream) as server:
+        gateway = server.child("gateway")
+        assert server.ask(PATH)[0] == 200
+        soft, hard = resource.prlimit(gateway, resource.RLIMIT_FSIZE)
+        resource.prlimit(gateway, resource.RLIMIT_FSIZE, (0, hard))
+        until, missed = time.monotonic() + PATIENCE_SECONDS, 0
+        while (health := json.loads(server.ask("/healthz", None)[1]))["status"] != "unrecorded" or missed < 5:
+            assert server.ask(PATH) == (200, b'{"ok": true}')
+            missed += 1
+            assert time.monotonic() < until, health
+        resource.prlimit(gateway, resource.RLIMIT_FSIZE, (soft, hard))
+        assert server.ask(PATH)[0] == 200
+        while (health := json.loads(server.ask("/healthz", None)[1]))["status"] != "degraded":
+            assert time.monotonic() < until, health
+            time.sleep(0.02)
+        told = f"calls that were not recorded: {health['unrecorded']:,} (the spool cannot be written: File too large)"
+        assert 0 < health["unrecorded"] <= missed + 1, "the end of the first may come too late, too"
+        assert told in gateway_problems(settings)
+        assert server.end() == 0
+    with Store.open(server.database) as store:
+        assert len(store.calls.list(limit=1000)) >= 2 + missed - health["unrecorded"]
+    assert gateway_problems(settings) == []
 
 
 def test_settings_that_do_not_go_together_are_refused_before_anything_listens(tmp_path: Path) -> None:

@@ -129,13 +129,15 @@ class Gateway:
         self._proxy.is_stopping = True
 
     async def tell(self, say: Callable[[str], None]) -> None:
-        """Say once a minute how many calls were not recorded since the last time."""
+        """Say once a minute how many calls were not recorded since the last time, and what holds up the recorder."""
         told = 0
         while True:
             await asyncio.sleep(TOLD_SECONDS)
             if self.spooler.unrecorded > told:
                 say(f"headish gateway: {self.spooler.unrecorded - told} calls not recorded: {self.spooler.reason}")
                 told = self.spooler.unrecorded
+            for problem in find_problems(Path(self._settings.folder), now()):
+                say(f"headish gateway: {problem}")
 
 
 @asynccontextmanager

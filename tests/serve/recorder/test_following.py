@@ -227,6 +227,10 @@ class TestFollowing:
         assert store.verify().problems == ()
         told = Command(str(file_place.path)).run("erase", turn.id, "--dry-run")
         assert "Not reached: 1 call still in the spool" in told.out + told.err
+        assert store.calls.spooled() == 1
+        assert (
+            "1 call still in the spool of 'headish serve'.\n" in Command(str(file_place.path)).run("call", "list").err
+        )
 
     @pytest.mark.slow
     def test_killed_again_and_again_it_stores_each_call_once(self, tmp_path: Path) -> None:

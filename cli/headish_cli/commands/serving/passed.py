@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
+from urllib.request import ProxyHandler, build_opener
 
 import click
 
+from headish.errors import HeadishError
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.paging import paged
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from headish.values.results.calls import PassedCall, PrefixBreak
 
 CLIENT_COLUMNS, MODEL_COLUMNS = 14, 24
+ASKED_SECONDS = 2.0
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
@@ -35,10 +39,16 @@ def list_command(
     """List the calls, the newest first.
 
     With NAME, those of the conversation of that bookmark. A line has the id, the time, the client, the model, the
-    status, the tokens in and out, and where the prefix of the request before broke.
+    status, the tokens in and out, and where the prefix of the request before broke. What keeps calls from being stored
+    is reported on stderr.
     """
     with settings.open() as store:
         found = store.calls.list(name, before=before, limit=limit)
+        spooled = store.calls.spooled()
+    if spooled:
+        say(f"{counted(spooled, 'call')} still in the spool of 'headish serve'.")
+    for problem in gateway_problems(settings):
+        say(f"headish serve: {one_line(problem, None)}")
     found = [each for each in found if each.facts.broke is not None] if broke else found
     if as_json:
         print_json_lines(found)
@@ -75,6 +85,25 @@ def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) ->
         click.echo(f"{label:<10} {value}")
 
 
+def gateway_problems(settings: GlobalOptions) -> list[str]:
+    """What the gateway of this database says is wrong; nothing where none runs."""
+    try:
+        from headish.serve.processes.settings import find_folder
+        from headish.serve.processes.supervising import find_addresses
+
+        addresses = find_addresses(find_folder(settings.target))
+    except (ImportError, HeadishError):  # without the extra there is no gateway; a database in memory has none
+        return []
+    if addresses is None or addresses.gateway is None:
+        return []
+    try:
+        with build_opener(ProxyHandler({})).open(f"{addresses.gateway}/healthz", timeout=ASKED_SECONDS) as answer:
+            problems: list[str] = json.load(answer)["problems"]
+    except (OSError, ValueError, KeyError):
+        return ["the gateway does not say how it is"]
+    return problems
+
+
 def _line(call: PassedCall) -> str:
     from headish.values.times import local_time
 
@@ -83,6 +112,7 @@ def _line(call: PassedCall) -> str:
     client = pad(one_line(call.client, CLIENT_COLUMNS), CLIENT_COLUMNS)
     broke = f"  broke at {_place(facts.broke)}" if facts.broke else ""
     status = str(facts.status or facts.outcome)
+    status += " unrecorded" if facts.outcome == "unrecorded" and facts.status else ""
     tokens = f"{_tokens_in(call):>8,} {facts.usage.get('output_tokens', 0):>7,}"
     return f"{call.id}  {local_time(call.time, 'seconds')}  {client}  {model}  {status:>3}  {tokens}{broke}"
 

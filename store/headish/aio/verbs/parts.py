@@ -186,6 +186,10 @@ class AsyncCalls(Front["Calls"]):
         call: only older ones."""
         return await self._finish(self.sync.list, name=name, before=before, limit=limit)
 
+    async def spooled(self) -> int:
+        """How many calls of the space passed the gateway of this machine and are not stored yet."""
+        return await self._finish(self.sync.spooled)
+
 
 class AsyncConversations(Front["Conversations"]):
     """For asyncio: the conversations of a space: each bookmark, and what grew from each first turn where no bookmark lies."""

@@ -58,8 +58,8 @@ class Spooler:
 
     @property
     def reason(self) -> str | None:
-        """Why something is not in the spool, where it is known."""
-        return self.failure or self._reason
+        """Why something was not written to the spool, if it ever was so."""
+        return self._writer.last_failure or self._reason
 
     @property
     def failure(self) -> str | None:

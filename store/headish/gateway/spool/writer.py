@@ -32,7 +32,7 @@ class SpoolWriter:
     """The writing end of a spool. One process at a time has one; it may be used from one thread at a time.
 
     ``unrecorded`` counts the calls of which something is missing for want of room. ``failure`` is what the last
-    attempt to write met, None once a call was begun since.
+    attempt to write met, None once a call was begun since; ``last_failure`` stays.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class SpoolWriter:
         self.folder = folder
         self.unrecorded = 0
         self.failure: str | None = None
+        self.last_failure: str | None = None
         self._segment_bytes, self._limit_bytes = segment_bytes, limit_bytes
         self._run = _latest_run(folder) + 1
         self._segments = 0
@@ -65,7 +66,7 @@ class SpoolWriter:
         try:
             self._open()
         except OSError as error:
-            self.failure = _told(error)
+            self._fail(_told(error))
             return False
         return True
 
@@ -106,7 +107,7 @@ class SpoolWriter:
         if frame.call not in self._open_calls:
             return None
         if frame.kind in _LARGE and self._count_bytes() >= self._limit_bytes:
-            self.failure = f"the spool has {self._limit_bytes:,} bytes, its limit"
+            self._fail(f"the spool has {self._limit_bytes:,} bytes, its limit")
             self._drop([frame])
             return None
         if frame.call not in self._dropped:
@@ -125,6 +126,9 @@ class SpoolWriter:
                 self._forget(frame.call)
             elif frame.kind is SpoolKind.END:
                 self._owed.append(frame.call)
+
+    def _fail(self, words: str) -> None:
+        self.failure = self.last_failure = words
 
     def _forget(self, call: str) -> None:
         self._open_calls.discard(call)
@@ -147,7 +151,7 @@ class SpoolWriter:
             while data:
                 data = data[os.write(file, data) :]
         except OSError as error:
-            self.failure = _told(error)
+            self._fail(_told(error))
             self._close()  # the reader stops at the torn frame, and goes on with the next segment
             return False
         self._written += size

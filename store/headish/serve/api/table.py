@@ -155,6 +155,7 @@ VERBS: tuple[ApiVerb, ...] = (
     _reads("calls.list", name=of.TEXT, before=of.TEXT, limit=of.LIMIT),
     _reads("calls.get", id=of.NEEDED),
     _reads("calls.body", id=of.NEEDED),
+    _reads("calls.spooled"),
     _reads("erasures.list"),
     _reads("erasures.count"),
     _reads("erasures.is_scrubbed"),

@@ -25,6 +25,7 @@ from headish.rows.objects import find_object
 from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.keeping.spooled import count_spooled
 from headish.store.space import Space
 from headish.values.checks.doors import door
 from headish.values.names import check_name
@@ -49,6 +50,14 @@ class Calls:
     def get(self, id: str) -> PassedCall:
         """The call with this id. Raises: UnknownCall, CorruptRecord."""
         return self._space._read(lambda connection: read_call(_find(connection, self._space._number, id)))
+
+    @door()
+    def spooled(self) -> int:
+        """How many calls of the space passed the gateway of this machine and are not stored yet.
+
+        Cost: where nothing is spooled, a look into a folder.
+        """
+        return count_spooled(self._space._database, self._space.space)
 
     @door()
     def list(

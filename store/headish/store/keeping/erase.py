@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -27,7 +27,6 @@ from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, Unkno
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
 from headish.history.writing.messages import forget_known
-from headish.rows.calls import known_calls
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
@@ -81,7 +80,7 @@ def erase(
     Raises: UnknownTurn, Ambiguous, InvalidArgument, CorruptTurn. Nothing is erased then.
     """
     wish = _read_wish(scope, said_before, meta=meta, content=content, repeats=repeats, names=not keep_name)
-    spooled = _count_spooled(space._database, space.space)
+    spooled = count_spooled(space._database, space.space)
     said = _not_reaching(_read_said(reason, by, space._open_backend()), spooled)
     parsed = parse_headishes(headish)
     if not parsed:
@@ -155,7 +154,7 @@ def erase_whole(
 ) -> Erasure:
     """Erase a space: its rows go, its line stays with its receipts."""
     name = check_name(space, "space")
-    spooled = _count_spooled(connections, space)
+    spooled = count_spooled(connections, space)
     said = _not_reaching(_read_said(reason, by, connections.backend), spooled)
     if dry_run:
         found = connections.backend.read(partial(_find_whole, connections=connections, name=name, space=space))
@@ -284,19 +283,6 @@ def _receipts(connection: Connection, space: int) -> builtins.list[Receipt]:
 
 def _ends(connection: Connection, space: Space, parsed: builtins.list[Headish]) -> builtins.list[Place]:
     return list(dict.fromkeys(find_place(connection, space._number, each) for each in parsed))
-
-
-def _count_spooled(connections: Connections, space: str) -> int:
-    """How many calls of a space the gateway has passed on this machine that are not stored yet."""
-    name, backend = check_name(space, "space"), connections.backend
-
-    def stored(ids: Collection[str]) -> set[str]:
-        number = backend.read(lambda connection: find_space(connection, name))
-        if number is None:
-            return set()
-        return backend.within(number).read(lambda connection: known_calls(connection, number, ids))
-
-    return count_spooled(connections.target, space, stored)
 
 
 def _not_reaching(said: ErasureGrounds, spooled: int) -> ErasureGrounds:

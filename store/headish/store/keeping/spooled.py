@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import TypeAlias
 
 from headish.database.identity import identify
-
-FindStored: TypeAlias = Callable[[Collection[str]], Collection[str]]
+from headish.rows.calls import known_calls
+from headish.rows.spaces import find_space
+from headish.store.connections import Connections
+from headish.values.names import check_name
 
 
 def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
@@ -26,23 +27,30 @@ def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
     return user_state_path("headish") / "serve" / hashlib.sha256(found.target.encode()).hexdigest()[:16]
 
 
-def count_spooled(target: str | os.PathLike[str], space: str, find_stored: FindStored) -> int:
-    """How many calls of a space stand in this machine's spool and are not stored. ``find_stored`` gives those of some
-    ids that are.
+def count_spooled(connections: Connections, space: str) -> int:
+    """How many calls of a space stand in this machine's spool and are not stored.
 
-    Cost: where nothing is spooled, a look into a folder; else a few bytes of each frame.
+    Cost: where nothing is spooled, a look into a folder; else a few bytes of each frame, and a statement for 64 calls.
     """
     from headish.gateway.spool import calls_in  # late: most databases are not served
     from headish.gateway.spool.state import SPOOL_FOLDER, read_state
 
-    folder = find_serve_folder(target)
+    folder = find_serve_folder(connections.target)
     calls = {} if folder is None else calls_in(folder / SPOOL_FOLDER)
     if folder is None or not calls:
         return 0
     state = read_state(folder)
     unnamed = space if state is None else state.space  # without a recorder, nobody says whose a call without a token is
     own = [id for id, begun in calls.items() if (begun.space or unnamed) == space]
-    return len(own) - len(find_stored(own))
+    return len(own) - len(_stored(connections, check_name(space, "space"), own))
+
+
+def _stored(connections: Connections, name: bytes, calls: Collection[str]) -> set[str]:
+    backend = connections.backend
+    number = backend.read(lambda connection: find_space(connection, name))
+    if number is None:
+        return set()
+    return backend.within(number).read(lambda connection: known_calls(connection, number, calls))
 
 
 def words_of_spooled(count: int) -> tuple[str, ...]:
