@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from headish import Store
 from support.chrome import driving, look
 from support.serving import serving
-from support.talks import fill
+from support.talks import fill, record_calls
 
 PICTURES = Path(__file__).parent / "pictures"
 
@@ -23,10 +23,12 @@ def main() -> None:
         place = Path(folder)
         with Store.open(place / "talk.db") as store:
             talk = fill(store)
+            record_calls(store)
         views = {
             "list": ("/", 900, False),
             "thread": ("/c/plan", 1280, False),
             "calls": ("/c/trip", 390, True),
+            "gateway": ("/calls", 900, False),
             "diff": ("/diff/garden..no", 1280, True),
             "change": (f"/t/{talk.first}/change?name=garden", 900, False),
         }

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from support.command import Command
+from support.command import Command, at_terminal
 from support.loopback import Loopback
 
 
@@ -79,6 +79,16 @@ class TestList:
         lines = headish("list").out.splitlines()
         assert sum(":" in line.split()[0] for line in lines) == 2
         assert len({line.index("Z  ") for line in lines}) == 1
+
+    def test_a_wide_terminal_shows_a_long_title_whole(self, talked: Command) -> None:
+        title = "How high the mountains of this world are, and who has measured them"
+        talked("title", "heights", title)
+        for columns, is_whole in ((80, False), (140, True)):
+            shown = at_terminal("--db", talked.target, "--no-pager", "list", columns=columns, env={"NO_COLOR": "1"})
+            [line] = [each for each in shown.splitlines() if "heights" in each]
+            assert (title in line) == is_whole, columns
+            assert "8849" in line or not is_whole, columns
+            assert len(line) <= columns
 
 
 class TestFilters:

@@ -68,6 +68,13 @@ class TestWhatIsLoaded:
         parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
 
+    def test_by_adding_a_turn(self, headish: Command) -> None:
+        """Nothing opens a file of the caller, or an address."""
+        headish.run("add", "-b", "main", "hi")
+        modules = loaded(HEADISH, "--db", headish.target, "add", "-c", "main", "ho")
+        assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE
+        assert not modules & (COSTLY - {"sqlite3"} | {"ipaddress", "pathlib", "shutil", "tempfile", "urllib"})
+
 
 ELSEWHERE = """
 import importlib, os, pkgutil, signal, socket, sys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,9 +104,32 @@ def delete_with_pydantic_ai(path: str) -> None:
     asyncio.run(work())
 
 
+def delete_with_litellm(path: str) -> None:
+    """The callback deletes nothing: the conversation that it recorded is erased as any other."""
+    pytest.importorskip("litellm")
+    import litellm
+
+    from headish.integrations.litellm import HeadishLogger
+
+    def name(call: Any) -> str:
+        return ID if call["messages"][-1]["content"] == WORDS else STAYS
+
+    with HeadishLogger(path, bookmark=name) as logger, Store.open(path) as store:
+        litellm.callbacks = [logger]
+        for number, words in enumerate(("stays", WORDS), 1):
+            messages = [{"role": "user", "content": words}]
+            litellm.completion("openai/m", messages, mock_response=f"re {words}")
+            until = time.monotonic() + 60
+            while store.stats().turns < 2 * number and time.monotonic() < until:
+                time.sleep(0.02)  # LiteLLM tells of a call after it has answered
+        litellm.callbacks = []
+        store.erase(ID, scope="thread", meta=True, reason="asked for")
+
+
 ADAPTERS: dict[str, Callable[[str], None]] = {
     "agents": delete_with_agents, "langchain": delete_with_langchain, "adk": delete_with_adk,
     "langgraph": delete_with_langgraph, "pydantic_ai": delete_with_pydantic_ai,
+    "litellm": delete_with_litellm,
 }  # fmt: skip
 
 

@@ -62,6 +62,24 @@ class TestStretch:
         assert turn.continues == (forked.messages("merged")[2][0].id,)
         assert (turn.version, turn.versions) == (1, 2)
 
+    def test_faces_are_those_that_the_whole_thread_has(self, forked: Store) -> None:
+        ids = [turn.id for turn, _ in forked.messages("merged")]
+        forked.hide(ids[1], ids[2], continues="merged", viewer="model")
+        forked.replace(ids[5], "other words", continues="merged")
+        forked.add_turn("not for people", continues="merged", attributes={"hidden": "people"})
+        forked.add_turn("plain", continues="merged")
+        forked.hide(ids[8], continues="merged")
+        forked.add_turn("the end", continues="merged")
+        whole = forked.stretch("merged", faces=True)
+        assert len(whole.faces) == 5
+        assert [each.boundaries for each in whole.faces.values() if each.boundaries] != []
+        for start in range(whole.total + 1):
+            for limit in (1, 3, 50):
+                found = forked.stretch("merged", start=start, limit=limit, faces=True)
+                shown = {turn.id for turn in found.turns}
+                assert found.faces == {turn: face for turn, face in whole.faces.items() if turn in shown}
+        assert forked.stretch("merged", start=whole.total - 1, faces=True).faces == {}
+
     def test_what_is_not_in_the_thread_is_refused(self, forked: Store) -> None:
         with pytest.raises(UnknownTurn, match="not in this thread"):
             forked.stretch("merged", around="other")

@@ -5,15 +5,17 @@ Used by tests/serve/pages and by docs/page_pictures.py.
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from typing import Any, NamedTuple
 
 from headish import Store
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.ids import TurnId
-from support.hostile import PNG
+from support.hostile import PNG, documents, texts
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
 
+OVERLOADED = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
 QUESTION = "I have a plot of 3 by 4 metres that gets sun from nine to two. A **greenhouse**, or not?"
 
 
@@ -62,6 +64,27 @@ def fill(store: Store) -> Talk:
     return Talk(question, first, second, called, picture, erased)
 
 
+def fill_hostile(store: Store, canary: str) -> TurnId:
+    """A thread named ``hostile`` of all that attacks: texts, documents, and what is no text: the names of
+    tools, the model of an answer, the client of a call, a title, tags. Gives its last turn."""
+    said = texts(canary)
+    tip = ""
+    for number, text in enumerate(said):
+        more: dict[str, Any] = {"continues": tip} if tip else {}
+        tip = store.add_turn(text, role="assistant" if number % 2 else "user", **more).id
+    call = {"type": "tool_use", "id": said[0], "name": said[1], "input": {said[0]: said[-1]}}
+    tip = store.add_turn([call], role="assistant", continues=tip).id
+    result = {"type": "tool_result", "tool_use_id": said[0], "content": [{"type": "text", "text": said[3]}]}
+    tip = store.add_turn([result], role="tool", continues=tip).id
+    store.replace(tip, said[1], continues=tip)
+    tip = store.add_turn(documents(), continues=tip, bookmark="hostile").id
+    store.conversations.set("hostile", title=said[0], tags=[said[1].replace(" ", "")])
+    body = {**anthropic_body([user(said[0])]), "model": said[0]}
+    answer = anthropic_answer(said[1]).replace(b"claude-x", json.dumps(said[1]).encode()[1:-1])
+    CallRecorder(lambda _space: store).record(passed("anthropic", body, answer, headers={"user-agent": said[0]}))
+    return tip
+
+
 def record_calls(store: Store) -> None:
     """Three requests of one session, the last of which rewrites a message; one that failed, one that is half there."""
     recorder = CallRecorder(lambda _space: store)
@@ -73,5 +96,5 @@ def record_calls(store: Store) -> None:
     messages[2] = user("And back? (shortened)")
     body = anthropic_body(messages)
     recorder.record(passed("anthropic", body, anthropic_answer("Once an hour."), headers=CLAUDE_CODE))
-    recorder.record(passed("anthropic", anthropic_body([user("Hello")]), b'{"error": 1}', status=529))
-    recorder.record(passed("chat", b"{not JSON", outcome="unrecorded", status=None, path="/v1/<i>"))
+    recorder.record(passed("anthropic", anthropic_body([user("Hello")]), OVERLOADED, status=529))
+    recorder.record(passed("chat", b"{not JSON", outcome="unrecorded", status=None))

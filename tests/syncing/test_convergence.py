@@ -31,6 +31,7 @@ class TestAFolderThatDeliversLate:
         root = tmp_path_factory.mktemp("late")
         _converge(data, root, [Store.open(root / f"{name}.db", durability="normal") for name in NAMES])
 
+    @pytest.mark.slow
     @pytest.mark.postgresql
     @settings(max_examples=4)
     @given(data=st.data())

@@ -214,6 +214,14 @@ class TestKeysAndPlaces:
             with laptop as store:
                 assert [each.erasures for each in store.remotes.list()] == ["ask"]
                 assert [each.label for each in store.remotes.devices("box")] == ["laptop", "desk"]
+            desk.store.add_turn("more", continues="main")
+            desk.sync()
+            laptop.store.add_turn("mine", bookmark="mine")
+            waiting = [lambda: beside.remotes.pull("box")]
+            with monkeypatch.context() as patch, laptop as store:
+                _at_each(patch, "head", lambda: waiting and waiting.pop()())
+                store.remotes.push("box")
+                assert [each.bundles for each in store.remotes.devices("box")] == [2, 2]  # what was read stays read
             desk.store.add_turn("3", continues="main")
             desk.sync()
             _at_each(monkeypatch, ".hb", lambda: beside.remotes.remove("box"))

@@ -70,6 +70,16 @@ def test_what_was_erased_first_without_its_meta_loses_it(store: Store, tmp_path:
     assert verify_bundle(tmp_path / "new").proven == 1
 
 
+def test_a_turn_that_only_has_the_id_of_one_that_was_erased_stays(store: Store, tmp_path: Path) -> None:
+    turn = store.add_turn(SECRET, bookmark="main")
+    store.bundles.create(tmp_path / "old")
+    store.erase(turn.id, reason="r")
+    receipts = export(store, tmp_path / "receipts")
+    receipts.write_text(receipts.read_text().replace(turn.seal, "0" * 64))
+    assert rewrite_bundle(tmp_path / "old", tmp_path / "new", receipts).erased == 0
+    assert words_in(tmp_path / "new") == 1
+
+
 def test_what_is_refused(store: Store, tmp_path: Path) -> None:
     turn = store.add_turn("said", bookmark="main")
     store.bundles.create(tmp_path / "old")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from pathlib import PurePath
 
 from headish.values.blocks import Base64Source, Document
 
@@ -136,6 +135,8 @@ _SNIFFED_BYTES = 4096
 
 def guess_media_type(data: bytes, name: str | None = None) -> str:
     """The media type of a document; ``application/octet-stream`` if neither name nor bytes show it."""
+    from pathlib import PurePath  # late: most turns have no document
+
     return EXTENSIONS.get(PurePath(name or "").suffix.lower()) or _by_content(data)
 
 

@@ -57,13 +57,14 @@ def place(tmp_path: Path) -> Path:
 def test_every_link_leads_to_a_file_or_a_turn_that_is_there(place: Path, tmp_path: Path) -> None:
     with Store.open(place) as store:
         ids = add_long(store, "long", 230)
+        add_long(store, "even", 100)
         for n in range(60):
             store.add_turn(f"One of many, {n}", bookmark=f"many/{n}")
         store.add_turn("nobody named this")
         store.add_turn("x" * 30_000 + " its end", bookmark="wide")
     done = export(place, tmp_path / "out")
     files = files_of(tmp_path / "out")
-    assert (done.files, done.unchanged, done.refused, done.conversations) == (len(files), 0, 0, 68)
+    assert (done.files, done.unchanged, done.refused, done.conversations) == (len(files), 0, 0, 69)
     targets = set()
     for page, address in links_of(tmp_path / "out"):
         path, _, anchor = address.partition("#")
@@ -77,6 +78,7 @@ def test_every_link_leads_to_a_file_or_a_turn_that_is_there(place: Path, tmp_pat
     assert b"turn 229<" in files["c/long/index.html"]
     assert f'id="t{ids[100]}"'.encode() in files["c/long/3.html"]
     assert sum(name.startswith("c/long/") for name in files) == 5
+    assert {name for name in files if name.startswith("c/even/")} == {"c/even/1.html", "c/even/index.html"}
     assert any(b"its end" in page for name, page in files.items() if re.fullmatch(r"c/wide/\w{25}\.html", name))
     assert PNG in files.values()
     assert [name for name in files if "/" not in name and name != "index.html"] == ["2.html"]
@@ -162,7 +164,7 @@ def test_memory_does_not_grow_with_a_thread(tmp_path: Path) -> None:
     def peak(turns: int) -> int:
         place = tmp_path / f"{turns}.db"
         with Store.open(place) as store:
-            add_long(store, "long", turns, "w" * 3_000)
+            add_long(store, "long", turns, "w" * 2_000)
         tracemalloc.start()
         try:
             export(place, tmp_path / f"out{turns}")
@@ -170,8 +172,9 @@ def test_memory_does_not_grow_with_a_thread(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
 
-    peak(50)  # what is imported and cached once
-    assert peak(450) < 2 * peak(100)
+    peak(50)  # what is imported once
+    # The tokens of a thread are counted 512 turns at a time: a little more of a longer one is held, but not its text.
+    assert peak(1_200) - peak(550) < 650 * 2_000
 
 
 def test_the_command_says_what_it_wrote(place: Path, tmp_path: Path) -> None:

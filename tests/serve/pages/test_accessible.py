@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
@@ -69,16 +70,18 @@ def views(looking: Looking, tmp_path_factory: pytest.TempPathFactory) -> list[st
     return views_of(looking) + [(out / each).as_uri() for each in ("index.html", "c/trip/index.html")]
 
 
-def test_axe_finds_nothing_on_any_view_in_both_themes_and_the_policy_is_kept(
-    looking: Looking, views: list[str]
-) -> None:
+def test_every_view_is_there_for_everybody(looking: Looking, views: list[str]) -> None:
+    """Each is loaded once for all of this: a load costs more than a look."""
     axe = files("selenium_axe_python").joinpath("axe-core/axe.min.js").read_text("utf-8")
-    driver = looking.driver
+    driver, said = looking.driver, {}
+    driver.execute_cdp_cmd("Accessibility.enable", {})
 
     def check(view: str) -> None:
         look(driver, width=390)
         driver.get(view)
+        said[view] = text_of(driver)
         driver.execute_script(UNFOLD)
+        check_headings_and_names(driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"])
         driver.execute_script(axe)
         for width, dark in ((390, False), (1280, True)):
             look(driver, width=width, dark=dark)
@@ -87,63 +90,40 @@ def test_axe_finds_nothing_on_any_view_in_both_themes_and_the_policy_is_kept(
         look(driver, width=640, height=450, zoom=2)  # what a window of 1280 by 900 shows at 200 %
         assert driver.execute_script(TOO_WIDE) <= 0
         assert driver.execute_script(MOVING) == ["auto", 0]
-        assert looking.reports() == []
-
-    assert failing(views, check) == {}
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def test_a_reader_hears_headings_in_order_and_a_name_of_all_that_can_be_used(
-    looking: Looking, views: list[str]
-) -> None:
-    driver = looking.driver
-    driver.execute_cdp_cmd("Accessibility.enable", {})
-
-    def check(view: str) -> None:
-        driver.get(view)
-        driver.execute_script(UNFOLD)
-        nodes = [
-            each for each in driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"] if not each["ignored"]
-        ]
-        levels = [value_of(each, "level") for each in nodes if role_of(each) == "heading"]
-        assert levels[0] == 1
-        assert levels.count(1) == 1
-        assert all(later <= before + 1 for before, later in pairwise(levels)), levels
-        roles = {role_of(each) for each in nodes}
-        assert "main" in roles
-        usable = ("heading", "link", "button", "textbox", "searchbox", "combobox", "checkbox", "navigation")
-        assert [each for each in nodes if role_of(each) in usable and not name_of(each)] == []
-
-    assert failing(views, check) == {}
-    driver.execute_cdp_cmd("Accessibility.disable", {})
-
-
-def test_the_tab_key_reaches_all_that_can_be_used_and_shows_where_it_is(looking: Looking, views: list[str]) -> None:
-    driver = looking.driver
-
-    def check(view: str) -> None:
-        driver.get(view)
+        look(driver, width=1280)
         for _ in range(driver.execute_script(WATCH_FOCUS) + 1):
             press(driver, "Tab")
         assert driver.execute_script(UNMET) == [[], []]
+        assert looking.reports() == []
 
     assert failing(views, check) == {}
-
-
-def test_without_script_every_view_says_the_same(looking: Looking, views: list[str]) -> None:
-    driver = looking.driver
-
-    def read(view: str) -> str:
-        driver.get(view)
-        return str(driver.find_element("css selector", "main").text)
-
-    said = {view: read(view) for view in views}
+    driver.execute_cdp_cmd("Accessibility.disable", {})
     set_script(driver, on=False)
     try:
-        # The page of the keys says that they need a script, and has no button that switches them off then.
-        assert {view for view in views if read(view) != said[view]} == {looking.served.url + "/keys"}
+        look(driver, width=390)
+        changed = [view for view in views if driver.get(view) or text_of(driver) != said[view]]
     finally:
         set_script(driver, on=True)
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    # The page of the keys says that they need a script, and has no button that switches them off then.
+    assert changed == [looking.served.url + "/keys"]
+
+
+def check_headings_and_names(nodes: list[dict[str, Any]]) -> None:
+    """What a screen reader walks along: headings in order, and a name of all that can be used."""
+    heard = [each for each in nodes if not each["ignored"]]
+    levels = [value_of(each, "level") for each in heard if role_of(each) == "heading"]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later <= before + 1 for before, later in pairwise(levels)), levels
+    assert "main" in map(role_of, heard)
+    named = ("heading", "link", "button", "textbox", "searchbox", "combobox", "checkbox", "navigation")
+    assert [each for each in heard if role_of(each) in named and not name_of(each)] == []
+
+
+def text_of(driver: Any) -> str:
+    """What a view says, but for how long ago things were: that passes on between two looks."""
+    return re.sub(r"just now|\d+ \w+ ago", "a while ago", driver.find_element("css selector", "main").text)
 
 
 def press(driver: Any, key: str) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.chrome import needs_chromedriver, set_script
-from support.hostile import documents, texts
 from support.looking import WATCH, Looking
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
+from support.talks import fill_hostile
 
 pytestmark = [pytest.mark.slow, needs_chromedriver, pytest.mark.xdist_group("browser")]
 
@@ -105,21 +104,9 @@ def test_without_script_all_of_it_works(looking: Looking) -> None:
 
 def test_what_strangers_said_runs_loads_and_reads_nothing(looking: Looking) -> None:
     with Loopback() as canary:
-        tip = ""
-        for number, text in enumerate(texts(f"{canary.url}/canary")):
-            more: dict[str, Any] = {"continues": tip} if tip else {}
-            tip = looking.store.add_turn(text, role="assistant" if number % 2 else "user", **more).id
-        tip = looking.store.add_turn(documents(), continues=tip, bookmark="hostile").id
-        looking.store.conversations.set("hostile", title="<script>document.title='owned'</script>")
-        views = [
-            "/",
-            "/c/hostile",
-            f"/t/{tip}",
-            f"/t/{tip}/change",
-            f"/erase/{tip}",
-            f"/diff/{tip}..garden",
-            "/?q=script",
-        ]
+        tip = fill_hostile(looking.store, f"{canary.url}/canary")
+        views = ["/", "/c/hostile", f"/t/{tip}", f"/t/{tip}/change", f"/t/{tip}/explain", f"/t/{tip}/whole"]
+        views += [f"/erase/{tip}", f"/diff/{tip}..garden", "/?q=script", "/calls", "/?tag=<script>", "/t/<script>"]
         for path in [*views, *(f"/raw/{tip}/{number}" for number in (6, 2))]:
             looking.open(path)
             time.sleep(0.2)

@@ -17,7 +17,7 @@ from support.loopback import Loopback, event_stream
 from support.loops import failing
 from support.providers.answers import anthropic_text
 from support.serving import Served, serving
-from support.talks import Talk, fill
+from support.talks import Talk, fill, fill_hostile
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +101,9 @@ def test_the_list_shows_titles_names_tags_and_filters(house: House) -> None:
     assert "A greenhouse" in only
     assert "Which train" not in only
     assert "No conversation fits" in house.get("/", tag="nothing")
+    assert "A greenhouse, or not?" in page
+    assert "**greenhouse**" not in page
+    assert "ground screws of 60 cm." in page
 
 
 def test_a_search_marks_the_words_and_links_the_branch_that_reaches_them(house: House) -> None:
@@ -200,15 +203,13 @@ def test_a_document_is_a_download_in_a_sandbox_unless_it_is_a_true_picture(house
 def test_what_strangers_said_is_text_in_every_view(house: House) -> None:
     said = texts("http://127.0.0.1:1/canary")
     name = "h<script>'\"&"
-    tip = ""
-    for number, text in enumerate(said):
-        more = {"continues": tip} if tip else {}
-        tip = house.store.add_turn(text, role="assistant" if number % 2 else "user", **more).id
+    tip = fill_hostile(house.store, "http://127.0.0.1:1/canary")
     house.store.bookmarks.set(name, tip)
     house.store.conversations.set(name, title=said[0], tags=[said[1].replace(" ", ""), "a\u202eb"])
-    other = house.store.edit(name, said[2]).turn.id
+    other = house.store.edit(f"{tip}~4", said[2]).turn.id
     pages = [house.get(f"/c/{name}"), house.get("/"), house.get("/", q="owned OR script"), house.get(f"/t/{tip}/whole")]
     pages += [house.get(f"/diff/{tip}..{other}"), house.get(f"/t/{tip}/explain"), house.get(f"/erase/{tip}")]
+    pages += [house.get("/calls"), house.get(f"/t/{tip}/change", name=said[0])]
     pages += [house.get("/diff", a=said[0], b=""), house.get("/", tag=said[1]), house.get("/", q=said[1])]
     for page in pages:
         assert len(page.encode()) < 300_000

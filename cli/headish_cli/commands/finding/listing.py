@@ -174,7 +174,7 @@ def _row(entry: Entry, handle: str, *, goes_on: bool) -> dict[str, str]:
         "pinned": "*" if record.pinned else "",
         "name": one_line(entry.conversation.name or "", None),
         "time": local_time(entry.time),
-        "title": one_line(entry.title, TITLE_COLUMNS if at_terminal else None),
+        "title": one_line(entry.title, None),
         "turns": counted(entry.turns, "turn") + branches + (", more below" if goes_on else ""),
         "model": one_line((entry.model or "").rpartition("/")[2], MODEL_COLUMNS if at_terminal else None),
         "tags": one_line(" ".join(f"#{tag}" for tag in record.tags), TITLE_COLUMNS if at_terminal else None),

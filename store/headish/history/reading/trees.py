@@ -96,8 +96,9 @@ def read_stretch(
     *,
     around: tuple[TurnId, Place] | None = None,
     start: int | None = None,
-) -> Stretch:
-    """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones.
+) -> tuple[Stretch, list[Segment]]:
+    """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones; and
+    the ranges of the walk from the first of them on.
 
     Order: that of the walk. Every payload, and every digest, is compared with what was stored.
     Cost: a statement or two for the links, and about ten for each ``AT_ONCE`` turns, however long the thread.
@@ -117,7 +118,7 @@ def read_stretch(
     last = turn_at(connection, space, end)
     if last is None:
         raise missing(end)
-    return Stretch(tuple(drawn), first, total, last.id)
+    return Stretch(tuple(drawn), first, total, last.id), _without_first(segments, first)
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:
@@ -150,6 +151,16 @@ def _places_of(segments: Iterable[Segment], start: int, limit: int) -> list[Plac
             places += [Place(chain, pos) for pos in range(low + start, last + 1)]
         start = max(0, start - length)
     return places
+
+
+def _without_first(segments: Iterable[Segment], count: int) -> list[Segment]:
+    """The ranges of a walk without its first turns."""
+    left: list[Segment] = []
+    for chain, low, high in segments:
+        if low + count <= high:
+            left.append(Segment(chain, low + count, high))
+        count = max(0, count - (high - low + 1))
+    return left
 
 
 def _read_proven(connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]) -> dict[Place, Walked]:

@@ -12,10 +12,10 @@ from headish.history.reading.decode import (
     read_message,
 )
 from headish.history.reading.options import resolve_options
-from headish.rows.threads.walks import Walked, read_marked
+from headish.rows.threads.walks import Walked, read_marked, read_marked_within
 from headish.values.blocks import Erased, erased_in
 from headish.values.messages import ContextWindow, Note
-from headish.values.places import Place
+from headish.values.places import Place, Segment
 from headish.values.turns import OVERLAY
 
 if TYPE_CHECKING:
@@ -74,6 +74,14 @@ def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
     Cost: one statement that looks at every turn of the thread, without payloads.
     """
     return any(map(_is_marked, read_marked(connection, space, place)))
+
+
+def holds_overlays_within(connection: Connection, space: int, segments: Iterable[Segment]) -> bool:
+    """The same of some ranges of a thread.
+
+    Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them, without payloads.
+    """
+    return any(map(_is_marked, read_marked_within(connection, space, segments)))
 
 
 def _is_marked(row: Sequence[object]) -> bool:

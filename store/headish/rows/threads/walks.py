@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP
-from headish.rows.threads.places import TREE, WANTED_PLACES, on_each, portions
+from headish.rows.threads.places import TREE, WANTED_PLACES, WANTED_SEGMENTS, on_each, portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
-from headish.values.places import Place
+from headish.values.places import Place, Segment
 
 
 class Walked(NamedTuple):
@@ -273,6 +273,27 @@ def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]
     Cost: one statement, which looks at every turn of the thread, without payloads.
     """
     return connection.rows(READ_MARKED, space=space, chain=end.chain, pos=end.pos)
+
+
+READ_MARKED_WITHIN = Query(
+    "types and attributes of turns of ranges of chains",
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s)
+    SELECT t.type, t.attributes FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos >= wanted.low AND t.pos <= wanted.high
+      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL)
+    """,
+        WANTED_SEGMENTS,
+    ),
+)
+
+
+def read_marked_within(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Row]:
+    """As ``read_marked``, of the turns of some ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
+    return [
+        row for wanted in portions(segments) for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=wanted)
+    ]
 
 
 READ_NEWEST = Query(

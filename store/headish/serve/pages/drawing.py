@@ -96,7 +96,8 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    environment.filters |= {"time": local_time, "since": since, "plain": plain, "amount": amount, "iso": _iso}
+    environment.filters |= {"time": local_time, "since": since, "iso": _iso}
+    environment.filters |= {"plain": plain, "unmarked": unmarked, "amount": amount}
     environment.globals |= {"version": __version__, "is_file": False, "theme": "system"}
     return environment
 
@@ -108,6 +109,11 @@ def plain(text: str, limit: int | None = None) -> str:
         return shown
     line = " ".join(shown.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def unmarked(text: str) -> str:
+    """Words without the signs of Markdown that stand most often in the first of them."""
+    return text.replace("**", "").replace("`", "").lstrip("# ")
 
 
 def since(moment: datetime) -> str:

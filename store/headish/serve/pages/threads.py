@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from headish.aio import AsyncStore
 from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, UnknownTurn
 from headish.serve.access.state import enter
-from headish.serve.pages.drawing import draw, links_of, plain
+from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of
 from headish.serve.pages.rail import draw_rail
 from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
@@ -140,9 +140,8 @@ async def read_window(store: AsyncStore, stretch: Stretch) -> dict[str, Any]:
 
 
 def _first_words(stretch: Stretch) -> str:
-    """What a thread without a title is called: the words of the user without the signs of Markdown."""
-    words = next((turn.text for turn in stretch.turns if turn.role == "user" and turn.text), "")
-    return words[:500].replace("**", "").replace("`", "").lstrip("# ")
+    """What a thread without a title is called: the words of the user."""
+    return unmarked(next((turn.text for turn in stretch.turns if turn.role == "user" and turn.text), "")[:500])
 
 
 async def _conversation(store: AsyncStore, subject: str) -> Conversation | None:

@@ -16,7 +16,7 @@ from headish.history.reading.find import find_turn
 from headish.history.reading.options import fold_options
 from headish.history.reading.trees import build_thread, newest_end, read_stretch, read_whole_tree
 from headish.history.reading.walk import walk, walk_inherited
-from headish.history.windows.resolve import holds_overlays, is_overlaid
+from headish.history.windows.resolve import holds_overlays, holds_overlays_within, is_overlaid
 from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.paging import check_limit
@@ -63,8 +63,8 @@ def stretch(
     branch that was begun last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also
     reads what overlays make of them.
     Cost: a statement or two for the links and about ten for each 64 turns, however long the thread is; ``onward`` two
-    more. ``faces`` looks at every turn of the thread, and walks it where it has overlays. Every payload and digest is
-    compared with what was stored.
+    more. ``faces`` looks at every turn of the thread from the stretch on, and walks the thread where there are overlays
+    among them. Every payload and digest is compared with what was stored.
     Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for ``start`` beside one of them, and for
     numbers out of range; CorruptTurn.
     """
@@ -80,8 +80,12 @@ def stretch(
         at = at if middle is None else find_turn(connection, space._number, middle)
         end = newest_end(connection, space._number, stored.place) if onward else stored.place
         place = None if at is None else (at.id, at.place)
-        read = read_stretch(connection, space._number, end, wanted, around=place, start=start)
-        return replace(read, faces=_faces_at(connection, space, end)) if faces else read
+        read, onwards = read_stretch(connection, space._number, end, wanted, around=place, start=start)
+        # An overlay stands behind all that it covers: what lies before the stretch cannot change it.
+        if not faces or not holds_overlays_within(connection, space._number, onwards):
+            return read
+        seen = _faces(walk(connection, space._number, [end]))
+        return replace(read, faces={turn.id: seen[turn.id] for turn in read.turns if turn.id in seen})
 
     return space._read_at(headish, work)
 

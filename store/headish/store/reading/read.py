@@ -305,8 +305,8 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions
     (or all of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns
     that continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
     Of an answer that an import met again when it had grown, the last version is shown; with ``versions`` all are.
-    Cost: three statements for a whole tree; of a part, four for each 64 turns and three more; with a ``limit``, one
-    more that counts the tree so far.
+    Cost: three statements for a whole tree; of a part, about ten, and a few more for each 1,024 turns; with a
+    ``limit``, one more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
     """
     wanted = check_limit(limit)

@@ -6,8 +6,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from headish.content.drafts import (
     DocumentOptions,
@@ -40,6 +39,9 @@ from headish.values.ids import Mint
 from headish.values.messages import Message
 from headish.values.names import check_name
 from headish.values.turns import Recorded, Turn
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def add_turn(
@@ -293,6 +295,8 @@ def _read_document(
     elif not is_path(document):
         raise InvalidArgument(f"a document is bytes or a path, not {shown(document)}")
     else:
+        from pathlib import Path  # late: a turn has no file
+
         path = Path(document)
         system = {"document_name": path.name, **({"original_path": str(path.absolute())} if keep_path else {})}
         data = _read_file(path, limit_bytes)

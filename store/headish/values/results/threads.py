@@ -30,7 +30,7 @@ class Stretch(Struct, frozen=True):
 
     ``start`` counts the turns before them, ``total`` all of the thread. Of each turn, ``children`` are those of the
     stretch and ``more`` counts the others. ``head`` is the last turn of the thread. ``faces`` are how people see those
-    of the thread's turns that overlays change.
+    of them that overlays change.
     """
 
     turns: tuple[TreeTurn, ...]
