@@ -52,8 +52,8 @@ def kill_servers(soak: Soak) -> Round:
 
 
 def fill_spools(soak: Soak) -> Round:
-    """A crowd of clients while the gateway's disk is full and the recorder dies: no call fails, the gateway counts those
-    that it does not record, and what was said is in the history once its conversation went on."""
+    """A crowd of clients while the gateway's disk is full and the recorder dies: no call fails, the gateway counts what
+    it does not record, and what was said is in the history once its conversation went on."""
     folder = soak.folder / f"filled-{soak.number()}"
     folder.mkdir()
     with Upstream(answer_to) as upstream, served(folder, upstream) as server:
