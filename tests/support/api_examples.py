@@ -110,6 +110,7 @@ def read(shown: Shown) -> None:
     shown("objects.get", kind="note", key="a")
     shown("objects.list", kind="note")
     call = shown("calls.list")[0]["id"]
+    shown("calls.spooled")
     shown("calls.get", id=call)
     shown("calls.body", id=call)
 

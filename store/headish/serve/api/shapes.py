@@ -273,7 +273,7 @@ ANSWERS: dict[str, Any] = {
     **dict.fromkeys(_LISTS, list[PlainTurn]),
     **dict.fromkeys(_NOTHING, None),
     **dict.fromkeys(("text", "render", "export", "position", "ask_title", "tools.set"), str),
-    **dict.fromkeys(("streams.count", "erasures.count", "objects.put"), int),
+    **dict.fromkeys(("streams.count", "erasures.count", "calls.spooled", "objects.put"), int),
     **dict.fromkeys(("options", "calls.body", "tools.list"), dict[str, Any]),
     "blocks": list[BlockRecord],
     "open_calls": list[BlockRecord],
