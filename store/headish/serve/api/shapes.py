@@ -6,7 +6,9 @@ tests hold every real answer beside its schema.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from headish.history.budgets.counting import Tokens
 from headish.history.edits.differences import Stat
@@ -285,7 +287,7 @@ ANSWERS: dict[str, Any] = {
     "resolve": WindowRecord,
     "search": list[HitRecord],
     "siblings": SiblingTurns,
-    "versions": dict[str, tuple[int, int]],
+    "versions": dict[str, Annotated[list[int], Meta(min_length=2, max_length=2)]],
     "diff": DiffRecord,
     "tokens": Tokens,
     "usage": list[UsageRecord],
