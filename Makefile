@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-http test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -32,6 +32,7 @@ help:
 	@echo "make test   every check: $(STEPS)"
 	@echo "make pythons  quick on each other Python of $(PYTHONS); quick-3.13, test-3.13 on that one alone"
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
+	@echo "make test-http  the store's own tests on a store over HTTP (HTTP='tests/history')"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
 	@echo "make fuzz   feeds each parser what a fuzzer thinks of, for SECONDS=600 each"
@@ -39,6 +40,7 @@ help:
 	@echo "make fix    format, and mend what the linter can mend"
 	@echo "make docs   write the generated pages anew"
 	@echo "make man    the man pages alone: then man ./docs/man/headish.1"
+	@echo "make examples  write the examples of the HTTP API anew"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
 	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
@@ -130,6 +132,15 @@ bench-peers: .venv-peers/.installed
 
 aio: $(VENV)/.dev
 	$(BIN)/python -m headish.aio
+
+# The examples of the HTTP API, each as a real server answers.
+examples: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m support.api_examples
+
+# The store's own tests on a store over HTTP; what is left out is told with its reason.
+HTTP ?= tests/history tests/store tests/searching tests/erasing tests/feeds tests/content
+test-http: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/pytest -p support.over_http.plugin -rs $(HTTP)
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

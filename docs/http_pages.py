@@ -7,7 +7,7 @@ from msgspec.structs import fields
 
 from headish.serve.access.problems import statuses
 from headish.serve.api.openapi import document
-from headish.serve.api.table import NOT_SERVED, VERBS, ApiVerb
+from headish.serve.api.table import ARGUMENTS_NOT_SERVED, NOT_SERVED, VERBS, ApiVerb
 
 HEAD = """# The HTTP API
 
@@ -26,7 +26,9 @@ curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish
   rights that you name. Without a right in a space, the space is unknown. `?space=` names one; without it, the token's.
 - **Arguments.** `GET` takes them in the query, a list as the same name several times. `POST` takes a JSON object with
   `Content-Type: application/json`. `add_document` and `import_file` take the file as the body, up to the payload limit,
-  and their arguments in the query. Any other body has at most 1 MB. An unknown argument is refused.
+  and their arguments in the query. Any other body has at most 1 MB. An unknown argument is refused. `null` in a body is
+  what you leave out; `NAME=` in a query is an empty list. `usage` and `cost` count the whole space without a headish
+  (`headish=`, `[]`). A time is RFC 3339 with a zone.
 - **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` goes on behind what you have; take it
   from the last entry (its id or name) or from the answer's own `after`, and do not look into it.
 - **ETag.** A turn's is its seal, that of an object or conversation its revision, any other a hash of the answer.
@@ -37,7 +39,8 @@ curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish
   `Last-Event-ID` goes on there.
 - **Answers.** `ask` and `retry` give the turn. With `Accept: text/event-stream` they give `delta` for each piece as it
   arrives, then `turn`, or `problem`. If you close the connection, the call ends and what arrived is stored.
-- **Errors** are `application/problem+json` (RFC 9457); `code` is the class of the error.
+- **Errors** are `application/problem+json` (RFC 9457). `code` is the class of the error, `facts` are its attributes:
+  `BookmarkMoved` says in `facts.actual` where the bookmark is. The document lists the errors of each verb.
 
 """
 
@@ -46,11 +49,12 @@ def write_http_api() -> str:
     """The page."""
     served = "\n".join(_row(verb) for verb in VERBS)
     apart = "\n".join(f"| `{name}` | {why} |" for name, why in NOT_SERVED.items())
+    left = "\n".join(f"| `{name}` | {why} |" for name, why in ARGUMENTS_NOT_SERVED.items())
     errors = "\n".join(f"| {status} | {', '.join(f'`{name}`' for name in names)} |" for status, names in statuses())
     return (
         f"{HEAD}## Errors\n\n| status | class, and those below it |\n|---|---|\n{errors}\n\n"
         f"## Verbs\n\n| verb | right | arguments |\n|---|---|---|\n{served}\n\n"
-        f"## Not served\n\n| verb | why: it |\n|---|---|\n{apart}\n"
+        f"## Not served\n\n| verb | why: it |\n|---|---|\n{apart}\n\n| argument | why: it |\n|---|---|\n{left}\n"
     )
 
 

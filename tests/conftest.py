@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -23,6 +24,9 @@ from support.few import Few
 from support.places import FilePlace, MemoryPlace, Place, ServerPlace
 from support.servers import own_server
 
+if TYPE_CHECKING:
+    from support.serving import Served
+
 # Examples are the same on every run; HYPOTHESIS_PROFILE=explore looks further, `make quick` at the first few.
 _common = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("headish", max_examples=40, derandomize=True, **_common)
@@ -33,6 +37,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "headish"))
 # Nobody's own configuration has a say in the tests.
 os.environ["HEADISH_CONFIG"] = os.devnull
 
+PLACES = os.environ.get("HEADISH_TEST_PLACES", "sqlite postgresql").split()
+"""What ``place`` runs on; ``http`` is a store over HTTP (`make test-http`)."""
 _numbers = count(1)
 
 
@@ -148,12 +154,26 @@ def new_place(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str],
         if backend == "postgresql":
             assert request.node.get_closest_marker("postgresql"), "mark the test: nothing else tells that it needs it"
             return ServerPlace(request.getfixturevalue("postgresql_url"), f"test-{uuid4().hex}")
+        if backend == "http":
+            from support.over_http.places import HttpPlace  # late: few tests need a server
+
+            return HttpPlace(request.getfixturevalue("served_database"), f"test-{uuid4().hex}")
         return MemoryPlace() if backend == "memory" else FilePlace(tmp_path / f"{next(_numbers)}.db")
 
     return make
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(scope="session")
+def served_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server, whose database the tests share, each in its own space."""
+    from support.serving import serving  # late, as above
+
+    folder = tmp_path_factory.mktemp("served")
+    with serving(folder / "talk.db", folder / "state") as served:
+        yield served
+
+
+@pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Iterator[Place]:
     """Where a test's stores are, on both databases; ``place.open()`` opens another one.
 

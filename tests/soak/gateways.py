@@ -1,9 +1,10 @@
-"""Rounds of ``headish serve``: clients talk through the gateway while its processes are killed."""
+"""Rounds of ``headish serve``: clients talk through the gateway while its processes are killed or its disk is full."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import resource
 import threading
 import time
 from collections.abc import Iterator
@@ -48,6 +49,33 @@ def kill_servers(soak: Soak) -> Round:
     sure = {text for text, at in said.items() if not any(0 <= kill - at < GATHERED_SECONDS for kill in killed)}
     stored = texts_of(folder / "history.db")
     return Round(STRIKES, len(sure), len(sure - stored), "SQLite")
+
+
+def fill_spools(soak: Soak) -> Round:
+    """A crowd of clients while the gateway's disk is full and the recorder dies: no call fails, the gateway counts what
+    it does not record, and what was said is in the history once its conversation went on."""
+    folder = soak.folder / f"filled-{soak.number()}"
+    folder.mkdir()
+    with Upstream(answer_to) as upstream, served(folder, upstream) as server:
+        clients = [Client(server, f"client-{number}") for number in range(soak.crowd)]
+        wait_for_more(clients, 1)
+        gateway = server.child("gateway")
+        soft, hard = resource.prlimit(gateway, resource.RLIMIT_FSIZE)  # stands for the disk, for the gateway alone
+        resource.prlimit(gateway, resource.RLIMIT_FSIZE, (0, hard))
+        wait_for_more(clients, 2)
+        server.kill("recorder")
+        resource.prlimit(gateway, resource.RLIMIT_FSIZE, (soft, hard))
+        wait_for_more(clients, 2)
+        for client in clients:
+            client.end()
+        health = json.loads(server.ask("/healthz", None)[1])
+        if server.end() != 0:
+            raise Failed(f"{folder}: the server ended otherwise than told: {server.told()}")
+    failures = sum(client.failures for client in clients)
+    if failures or not health["unrecorded"]:
+        raise Failed(f"{folder}: {failures} calls failed, {health['unrecorded']} were counted as unrecorded")
+    said = {text for client in clients for text in client.said}
+    return Round(2, len(said), len(said - texts_of(folder / "history.db")), "SQLite")
 
 
 def texts_of(path: Path) -> set[str]:

@@ -23,4 +23,5 @@ KINDS: dict[str, Callable[[Soak], Round]] = {
     "follows": keeping.kill_followers,
     "imports": importing.kill_imports,
     "gateways": gateways.kill_servers,
+    "full spools": gateways.fill_spools,
 }

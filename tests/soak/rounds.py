@@ -58,8 +58,8 @@ class Where(NamedTuple):
 class Soak:
     """What the rounds share: a folder, a server that starts when it is first needed, and numbers."""
 
-    def __init__(self, folder: Path, seed: int, *, interrupts: int = 2500) -> None:
-        self.folder, self.interrupts = folder, interrupts
+    def __init__(self, folder: Path, seed: int, *, interrupts: int = 2500, crowd: int = 50) -> None:
+        self.folder, self.interrupts, self.crowd = folder, interrupts, crowd
         self.chance = random.Random(seed)
         self._number, self._stack = 0, ExitStack()
         self._turns = Counter[str]()

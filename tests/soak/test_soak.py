@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("soak")]
 
 @pytest.fixture(scope="module")
 def soak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Soak]:
-    soak = Soak(tmp_path_factory.mktemp("soak"), seed=1, interrupts=100)
+    soak = Soak(tmp_path_factory.mktemp("soak"), seed=1, interrupts=100, crowd=10)
     yield soak
     soak.close()
 

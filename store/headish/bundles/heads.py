@@ -21,11 +21,12 @@ class HeadKind(IntEnum):
 
 
 class LogHead(Struct, frozen=True, omit_defaults=True):
-    """``device`` is the folder that it lies in, ``label`` how people call the device, ``recipient`` what keys are
-    wrapped for. ``number`` is that of the last bundle of this ``generation`` of the log, ``hash`` its BLAKE3, and
-    ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts that the device has: what they
-    list is not in its log. ``revoked`` are devices that were taken out, whose logs are gone. ``serial`` is one more in
-    each head of the log, in all its generations: so one that lay there before is told from the one that replaced it."""
+    """``device`` is the folder that it lies in, ``label`` how people call the device, ``recipient`` for whom it takes
+    keys: that is believed only to give it none. ``number`` is that of the last bundle of this ``generation`` of the
+    log, ``hash`` its BLAKE3, and ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts
+    that the device has: what they list is not in its log. ``revoked`` are devices that were taken out, whose logs are
+    gone. ``serial`` is one more in each head of the log, in all its generations: so one that lay there before is told
+    from the one that replaced it."""
 
     device: str
     label: str

@@ -90,12 +90,15 @@ def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
         if len(sent) > 3:
             await asyncio.Event().wait()
 
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
     async def admitted(_scope: Any) -> bool:
         return True
 
     async def run() -> None:
         async with asyncio.timeout(60):
-            await WatchedStream({"type": "http"}, send, admitted).run(application, send)
+            await WatchedStream({"type": "http"}, send, admitted).run(application, receive)
 
     asyncio.run(run())
     assert len(sent) == 4, "nothing more is said to whoever does not read"

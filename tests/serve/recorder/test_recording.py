@@ -443,18 +443,17 @@ class TestWhatIsKept:
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(unread, "UNREAD_TOTAL_BYTES", 3 * 2000)
-        ids = []
-        for round in range(3):
-            recorder = recorder_of(store)  # which knows nothing of what the one before kept
+        calls = []
+        recorders = [recorder_of(store) for _ in range(3)]
+        for round, recorder in enumerate(recorders):  # none knows what the one before kept
             for size in (2000, 1500 + round, 1):
-                call = passed("anthropic", b"{" * size, headers=CLAUDE_CODE)
-                record(recorder, call)
-                ids.append(call.id)
+                calls.append(passed("anthropic", b"{" * size, headers=CLAUDE_CODE))
+                record(recorder, calls[-1])
         kept = [each.key for each in store.objects.list(UNREAD)]
-        assert kept == ids[-4:], "2000, 1502, and what counts as 1024, twice"
-        recorder.record(call)  # a replay
+        assert kept == [call.id for call in calls[-4:]], "2000, 1502, and what counts as 1024, twice"
+        recorders[-1].record(calls[-1])  # a replay
         assert [each.key for each in store.objects.list(UNREAD)] == kept
-        assert recorder.forget_unread() == 0
+        assert recorders[-1].forget_unread() == 0
         assert len(store.calls.list(limit=100)) == 9, "the calls are counted all the same"
 
     def test_what_is_stored_late_says_when_it_was_said(self, store: Store) -> None:

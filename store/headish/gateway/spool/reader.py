@@ -138,13 +138,14 @@ class SpoolReader:
 
 
 def calls_in(folder: Path) -> dict[str, CallBegin]:
-    """The calls that stand in a spool now, by their ids, stored or not. Whoever empties it is not disturbed."""
+    """The calls that stand in a spool now, by their ids, stored or not, as far as it can be read. Whoever empties it is
+    not disturbed."""
     found: dict[str, CallBegin] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             with path.open("rb") as file:
                 found |= {each.call: msgspec.json.decode(each.body, type=CallBegin) for each in find_calls(file)}
-        except FileNotFoundError:  # which was stored meanwhile
+        except OSError:  # which was stored meanwhile, or is another user's
             continue
     return found
 

@@ -1,7 +1,7 @@
 """Errors as answers: RFC 9457 problem details, or a plain page for a browser.
 
-``code`` is the class of the error. What an error of the database says can name a path or a server of this machine: it
-goes to the log, and the caller learns the class.
+``code`` is the class of the error, ``facts`` are its attributes. What an error of the database says can name a path or
+a server of this machine: it goes to the log, and the caller learns the class.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from headish import errors
-from headish.errors import HeadishError
+from headish.errors import DatabaseError, HeadishError
 from headish.serve.access.plain_pages import HOME_HTML, plain_page
 from headish.serve.access.themes import theme_of
 from headish.values.access.wording import words_for_callers
+from headish.values.results.plain import as_plain
 
 LOG = logging.getLogger("headish.serve")
 PROBLEM = "application/problem+json"
@@ -37,16 +38,30 @@ async def answer_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)
-    return problem(request.scope, status, type(error).__name__, words_for_callers(error))
+    return problem(request.scope, status, type(error).__name__, words_for_callers(error), facts=facts_of(error))
+
+
+def facts_of(error: HeadishError) -> dict[str, Any]:
+    """What a program need not read out of the sentence, such as where a bookmark is by now: the attributes of the
+    error, where the caller can do something about it."""
+    if status_of(error) >= 500 or isinstance(error, DatabaseError):
+        return {}
+    return {name: as_plain(value) for name, value in vars(error).items() if name[0] != "_"}
 
 
 def status_of(error: HeadishError) -> int:
     """The HTTP status of an error: that of its class, or of the nearest one above it."""
-    return next(_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
+    return status_of_kind(type(error))
+
+
+def status_of_kind(kind: type[HeadishError]) -> int:
+    """The HTTP status of a class of errors."""
+    return next(_STATUSES[each] for each in kind.__mro__ if each in _STATUSES)
 
 
 def problem(
-    scope: Scope, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None
+    scope: Scope, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None,
+    facts: dict[str, Any] | None = None,
 ) -> Response:  # fmt: skip
     """An answer that says what is wrong, as JSON or, to a browser that shows pages, as one."""
     title = HTTPStatus(status).phrase
@@ -55,6 +70,7 @@ def problem(
         page = plain_page(_TITLES.get(status, title), detail, theme_of(scope), further_html=further_html)
         return HTMLResponse(page, status, headers)
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
+    body |= {"facts": facts} if facts else {}
     return Response(msgspec.json.encode(body), status, headers, PROBLEM)
 
 

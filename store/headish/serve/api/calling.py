@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from blake3 import blake3
@@ -14,11 +15,13 @@ from starlette.responses import Response
 
 from headish.aio import AsyncStore
 from headish.aio.fronts import Turns
-from headish.errors import InvalidArgument
+from headish.content import strictjson
+from headish.errors import InvalidArgument, InvalidContent
 from headish.serve.access.callers import within_reach
 from headish.serve.access.state import caller_of, enter
+from headish.serve.api.fields import Moment
 from headish.serve.api.table import ApiVerb, BodyForm
-from headish.values.blocks import Block, to_mapping
+from headish.values.blocks import Block, Erased, Other, to_mapping
 from headish.values.names import ABSENT
 from headish.values.results.conversations import Conversation
 from headish.values.results.erasures import Erasure
@@ -28,6 +31,8 @@ from headish.values.turns import Turn
 
 SPACE = "space"
 """The query's own name for the space; no verb has an argument of that name."""
+OF_ALL = ("usage", "cost")
+"""Verbs that take no headish at all for the whole space; no query says None."""
 
 
 async def call(request: Request, verb: ApiVerb) -> Response:
@@ -53,12 +58,14 @@ def part_of(store: AsyncStore, verb: ApiVerb) -> Any:
 async def read_arguments(request: Request, verb: ApiVerb) -> dict[str, Any]:
     """The arguments of a verb, checked. Raises: InvalidArgument; TooLarge for the body."""
     in_query = verb.method == "GET" or verb.form is BodyForm.BODY
-    source = _query(request, verb) if in_query else await _body(request)
+    source = _query(request, verb) if in_query else _without_nulls(await _body(request), verb)
     try:
         made = msgspec.convert(source, verb.arguments, strict=not in_query)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"the arguments of {verb.name}: {error}") from None
     given = _given(made)
+    if given.get("headish") == [] and verb.function in OF_ALL:
+        given["headish"] = None
     if verb.form is BodyForm.PAGE:
         del given["limit"]
     if verb.form is BodyForm.BODY:
@@ -70,11 +77,14 @@ async def read_arguments(request: Request, verb: ApiVerb) -> dict[str, Any]:
 
 
 def _query(request: Request, verb: ApiVerb) -> dict[str, Any]:
-    """The query, with a list where the argument is one. What is given twice is refused by its type."""
+    """The query, with a list where the argument is one; ``NAME=`` alone is an empty one. What is given twice is refused
+    by its type."""
     listed = {field.name for field in msgspec.structs.fields(verb.arguments) if "list[" in str(field.type)}
     found: dict[str, Any] = {}
     for name in request.query_params:
         values = request.query_params.getlist(name)
+        if name in listed and values == [""]:
+            values = []
         found[name] = values if name in listed or len(values) > 1 else values[0]
     found.pop(SPACE, None)
     return found
@@ -86,14 +96,47 @@ async def _body(request: Request) -> Any:
         raise InvalidArgument("the arguments are a JSON object: send it with Content-Type: application/json")
     body = await request.body()
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"the body is not JSON: {error}") from None
+        return strictjson.decode(body, "the body")
+    except InvalidContent as error:
+        if not _is_json(body):
+            raise InvalidArgument(str(error)) from None
+        raise  # JSON that would come back changed
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _without_nulls(body: Any, verb: ApiVerb) -> Any:
+    """``null`` is what is left out, as None is for the verb; but where it says something itself, it stays."""
+    if not isinstance(body, dict):
+        return body
+    optional = {field.name: field.type for field in msgspec.structs.fields(verb.arguments) if field.default is UNSET}
+
+    def is_left_out(name: str) -> bool:
+        return name in optional and type(None) not in get_args(optional[name])
+
+    return {name: value for name, value in body.items() if value is not None or not is_left_out(name)}
 
 
 def _given(made: Struct) -> dict[str, Any]:
     found = ((field, getattr(made, field)) for field in made.__struct_fields__)
-    return {name: value for name, value in found if value is not UNSET}
+    given = {name: value for name, value in found if value is not UNSET}
+    return given | {name: list(map(_with_moment, given[name])) for name in ("items", "messages") if name in given}
+
+
+def _with_moment(item: Any) -> Any:
+    """An item of ``add_turns``, or a message of ``record``, whose ``said_at`` is text in JSON."""
+    if not isinstance(item, dict) or not isinstance(item.get("said_at"), str):
+        return item
+    try:
+        return {**item, "said_at": msgspec.convert(item["said_at"], Moment)}
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"said_at takes RFC 3339 with a zone, or Unix milliseconds: {error}") from None
 
 
 def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +173,7 @@ def answer(request: Request, verb: ApiVerb, result: Any) -> Response:
 
 def plain(result: Any) -> Any:
     """A result as JSON says it."""
-    if isinstance(result, Block):
+    if isinstance(result, Block | Other | Erased):
         return to_mapping(result)
     if hasattr(result, "to_dict"):
         return result.to_dict()

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.inspect import (
+    DictType,
+    ListType,
+    StructType,
+    Type,
+    TypedDictType,
+    UnionType,
+    VarTupleType,
+    multi_type_info,
+)
 
+from headish.aio import AsyncStore
+from headish.aio.verbs import parts as fronts
+from headish.serve.api.examples import examples
+from headish.serve.api.failures import failures
+from headish.serve.api.shapes import ANSWERS
 from headish.serve.api.table import VERBS, ApiVerb, BodyForm
 from headish.version import __version__
 
 _REF = "#/components/schemas/{name}"
-_ANY: dict[str, Any] = {}
+_BYTES: dict[str, Any] = {}
 
 
 class ProblemDetails(Struct, frozen=True):
-    """RFC 9457: what is wrong. ``code`` is the class of the error."""
+    """RFC 9457: what is wrong. ``code`` is the class of the error, ``facts`` are its attributes."""
 
     type: str
     title: str
     status: int
     code: str
     detail: str
+    facts: dict[str, Any] | UnsetType = UNSET
 
 
 @cache
@@ -37,59 +55,137 @@ def describe() -> dict[str, Any]:
     _, components = msgspec.json.schema_components([*in_bodies, ProblemDetails], ref_template=_REF)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "headish", "version": __version__, "description": "The verbs of a store, under their names."},
+        "info": {"title": "headish", "version": __version__, "description": "The verbs of a store, under their names.",
+                 "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}},
         "servers": [{"url": "/api/v1"}],
         "security": [{"token": []}],
+        "tags": [{"name": name} for name in dict.fromkeys(map(_tag, VERBS))],
         "paths": {verb.path: {verb.method.lower(): _operation(verb)} for verb in VERBS},
         "components": {
-            "schemas": dict(sorted(components.items())),
+            "schemas": dict(sorted((components | _answer_components()).items())),
+            "responses": dict(sorted(_problems().items())),
+            "parameters": {"space": _SPACE},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-    }
+    }  # fmt: skip
 
 
 def _has_body(verb: ApiVerb) -> bool:
     return verb.method == "POST" and verb.form is not BodyForm.BODY
 
 
+def _tag(verb: ApiVerb) -> str:
+    return verb.part or "store"
+
+
 def _operation(verb: ApiVerb) -> dict[str, Any]:
     made: dict[str, Any] = {
         "operationId": verb.name,
-        "description": f"Store.{verb.name}. Takes the right {verb.right!r}.",
-        "parameters": [_space(), *([] if _has_body(verb) else _parameters(verb))],
-        "responses": {"200": _answer(verb), "default": _problem()},
+        "tags": [_tag(verb)],
+        "summary": summary_of(verb),
+        "description": f"Takes the right {verb.right!r}.",
+        "parameters": [{"$ref": "#/components/parameters/space"}, *([] if _has_body(verb) else _parameters(verb))],
+        "responses": {"200": _answer(verb)},
     }
     if verb.method == "GET" and verb.form is not BodyForm.EVENTS:
         made["responses"]["304"] = {"description": "What If-None-Match names has not changed."}
+    for status, codes in failures(verb).items():
+        made["responses"][str(status)] = {"$ref": f"#/components/responses/{_problem_name(codes)}"}
+    shown = examples().get(verb.name, {})
     if verb.form is BodyForm.BODY:
-        made["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": _ANY}}}
+        made["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}
     elif _has_body(verb):
         schema = {"$ref": _REF.format(name=verb.arguments.__name__)}
-        made["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        content = {"schema": schema} | ({"example": shown["request"]} if "request" in shown else {})
+        made["requestBody"] = {"required": True, "content": {"application/json": content}}
     return made
 
 
-def _space() -> dict[str, Any]:
-    told = "The space; without it that of the token, else the server's."
-    return {"name": "space", "in": "query", "required": False, "description": told, "schema": {"type": "string"}}
+def summary_of(verb: ApiVerb) -> str:
+    """The first sentence of what the store says of the verb."""
+    front: Any = getattr(AsyncStore, verb.part).fget if verb.part else AsyncStore
+    kind = getattr(fronts, front.__annotations__["return"]) if verb.part else front
+    told = " ".join((getattr(kind, verb.function).__doc__ or "").split())
+    return told.partition(". ")[0].rstrip(".").replace("``", "`") or verb.name
+
+
+_SPACE = {
+    "name": "space", "in": "query", "required": False, "schema": {"type": "string"},
+    "description": "The space; without it that of the token, else the server's.",
+}  # fmt: skip
 
 
 def _parameters(verb: ApiVerb) -> list[dict[str, Any]]:
     schema = msgspec.json.schema_components([verb.arguments], ref_template=_REF)[1][verb.arguments.__name__]
     required = set(schema.get("required", ()))
+    shown = examples().get(verb.name, {}).get("query", {})
     return [
         {"name": name, "in": "query", "required": name in required, "schema": each}
+        | ({"example": shown[name]} if name in shown else {})
         for name, each in schema["properties"].items()
     ]
 
 
 def _answer(verb: ApiVerb) -> dict[str, Any]:
-    kinds = {BodyForm.RAW: ["application/octet-stream"], BodyForm.EVENTS: ["text/event-stream"],
-             BodyForm.ANSWER: ["application/json", "text/event-stream"]}  # fmt: skip
-    content = {kind: {"schema": _ANY} for kind in kinds.get(verb.form, ["application/json"])}
+    if verb.form is BodyForm.RAW:
+        return {"description": "The bytes.", "content": {"application/octet-stream": {"schema": _BYTES}}}
+    content: dict[str, Any] = {}
+    shown = examples().get(verb.name, {})
+    if verb.name in ANSWERS:
+        content["application/json"] = {"schema": answer_schema(verb.name)}
+        content["application/json"] |= {"example": shown["answer"]} if "answer" in shown else {}
+    if verb.form in (BodyForm.EVENTS, BodyForm.ANSWER):
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+        content["text/event-stream"] |= {"example": shown["events"]} if "events" in shown else {}
     return {"description": "What the verb gives, as its to_dict() says it.", "content": content}
 
 
-def _problem() -> dict[str, Any]:
+def answer_schema(name: str) -> dict[str, Any]:
+    """The schema of what a verb gives."""
+    ((schema,), _) = msgspec.json.schema_components([ANSWERS[name]], ref_template=_REF)
+    return schema
+
+
+def _answer_components() -> dict[str, Any]:
+    """The schemas that answers are made of. A struct that leaves nothing out has all of its fields."""
+    _, found = msgspec.json.schema_components(ANSWERS.values(), ref_template=_REF)
+    for kind in _structs_of(multi_type_info(ANSWERS.values())):
+        if not kind.__struct_config__.omit_defaults:
+            found[kind.__name__]["required"] = list(kind.__struct_encode_fields__)
+    return found
+
+
+def _structs_of(kinds: Iterable[Type]) -> set[type[Struct]]:
+    found: set[type[Struct]] = set()
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, StructType):
+            if kind.cls in found:
+                continue
+            found.add(kind.cls)
+        if isinstance(kind, StructType | TypedDictType):
+            waiting += [field.type for field in kind.fields]
+        elif isinstance(kind, UnionType):
+            waiting += kind.types
+        elif isinstance(kind, ListType | VarTupleType):
+            waiting.append(kind.item_type)
+        elif isinstance(kind, DictType):
+            waiting.append(kind.value_type)
+    return found
+
+
+def _problem_name(codes: tuple[str, ...]) -> str:
+    return "_".join(codes)
+
+
+def _problems() -> dict[str, Any]:
     schema = {"$ref": _REF.format(name="ProblemDetails")}
-    return {"description": "What is wrong.", "content": {"application/problem+json": {"schema": schema}}}
+    return {
+        _problem_name(codes): {
+            "description": f"{HTTPStatus(status).phrase}: {', '.join(codes)}.",
+            "content": {"application/problem+json": {"schema": schema}},
+        }
+        for verb in VERBS
+        for status, codes in failures(verb).items()
+    }

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from headish.errors import CallCancelled, HeadishError
-from headish.serve.access.problems import status_of
+from headish.serve.access.problems import facts_of, status_of
 from headish.serve.access.state import enter
 from headish.serve.api.calling import answer, plain, read_arguments
 from headish.serve.api.table import ApiVerb
@@ -41,7 +41,7 @@ async def follow(request: Request, verb: ApiVerb) -> Response:
     if last := request.headers.get("last-event-id"):
         given["after"] = last
     # The first look, without waiting: a bad cursor is an answer with a status.
-    async with store.follow(**given, wait=False) as looked:
+    async with store.follow(**{**given, "wait": False}) as looked:
         async for _ in looked:
             break
     return StreamingResponse(_changes(store.follow(**given, pulse=PULSE_SECONDS)), 200, _HEADERS, EVENTS)
@@ -98,4 +98,9 @@ async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[byte
 
 def _problem(error: HeadishError) -> dict[str, Any]:
     status = 499 if isinstance(error, CallCancelled) else status_of(error)
-    return {"status": status, "code": type(error).__name__, "detail": words_for_callers(error)}
+    return {
+        "status": status,
+        "code": type(error).__name__,
+        "detail": words_for_callers(error),
+        "facts": facts_of(error),
+    }

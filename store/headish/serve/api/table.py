@@ -83,14 +83,15 @@ def _erases(name: str, /, **fields: Field) -> ApiVerb:
 _PLACED = {"continues": of.CONTINUES, "bookmark": of.TEXT, "force": of.FLAG}
 _DOCUMENT = {
     **_PLACED, "role": of.TEXT, "respond": of.FLAG, "moves": of.FLAG, "expect": of.TEXT, "provider_ptr": of.TEXT,
-    "said_at": of.SAID_AT, "key": of.TEXT, "supersedes": of.TEXT, "copy_of": of.TEXT,
+    "servers": of.WORDS, "search": of.FLAG, "tool_mode": of.TEXT, "cache": of.CACHE, "said_at": of.SAID_AT,
+    "key": of.TEXT, "supersedes": of.TEXT, "copy_of": of.TEXT,
 }  # fmt: skip
 _TURN = {
-    **_DOCUMENT, "inherited": of.RECORD, "cache": of.CACHE, "form": of.TEXT, "attributes": of.RECORD, "meta": of.RECORD,
+    **_DOCUMENT, "inherited": of.RECORD, "json": of.FLAG, "form": of.TEXT, "attributes": of.RECORD, "meta": of.RECORD,
 }  # fmt: skip
 _COVERED = {"first": of.HEADISH, "last": of.OTHER, "continues": of.OTHER, "expect": of.TEXT}
 _ASKED = {"ptr": of.TEXT, "to": of.TEXT, "model": of.TEXT}
-_ERASED = {"reason": of.NEEDED, "by": of.TEXT, "dry_run": of.FLAG}
+_ERASED = {"reason": of.NEEDED, "by": of.TEXT, "dry_run": of.FLAG, "scrub": of.FLAG}
 
 VERBS: tuple[ApiVerb, ...] = (
     # Read
@@ -100,8 +101,9 @@ VERBS: tuple[ApiVerb, ...] = (
     _reads("blocks", headish=of.HEADISH),
     _reads("text", headish=of.HEADISH),
     _reads("abbreviate", ids=of.LISTED),
-    _reads("children", headish=of.HEADISH, limit=of.LIMIT, after=of.TEXT),
-    _reads("heads", limit=of.LIMIT, after=of.TEXT, by=of.one_of("start", "tip"), erased=of.FLAG, versions=of.FLAG),
+    _reads("children", headish=of.HEADISH, limit=of.LIMIT, after=of.TEXT, versions=of.FLAG),
+    _reads("heads", limit=of.LIMIT, after=of.TEXT, by=of.one_of("start", "tip"), erased=of.FLAG, versions=of.FLAG,
+           twins=of.FLAG),
     _reads("log", headish=of.NEWEST, limit=of.LIMIT, since=of.TIME, until=of.TIME, role=of.TEXT, grep=of.TEXT),
     _reads("messages", headish=of.NEWEST, limit=of.LENGTH, form=of.TEXT, drop=of.WORDS),
     _reads("turns", BodyForm.PAGE, after=of.TEXT, limit=of.LIMIT),
@@ -112,9 +114,10 @@ VERBS: tuple[ApiVerb, ...] = (
     _reads("options", headish=of.HEADISHES),
     _reads("render", headish=of.NEWEST, format=of.TEXT, branches=of.FLAG, title=of.TEXT),
     _reads("export", headish=of.HEADISHES, format=of.TEXT, drop=of.WORDS, as_user=of.FLAG, with_reasoning=of.FLAG,
-           policy=of.TEXT, raw=of.FLAG),
+           for_completion=of.FLAG, for_training=of.FLAG, policy=of.TEXT, tight=of.FLAG, raw=of.FLAG),
     _reads("search", query=of.TEXT, role=of.TEXT, model=of.TEXT, name=of.TEXT, tag=of.TEXT, tool=of.TEXT,
-           fields=of.WORDS, order=of.TEXT, limit=of.LIMIT, versions=of.FLAG),
+           fields=of.WORDS, since=of.MOMENT, until=of.MOMENT, order=of.TEXT, limit=of.LIMIT, versions=of.FLAG,
+           twins=of.FLAG),
     _reads("siblings", headish=of.HEADISH, versions=of.FLAG),
     _reads("versions", ids=of.LISTED),
     _reads("diff", first=of.HEADISH, second=of.OTHER),
@@ -122,19 +125,22 @@ VERBS: tuple[ApiVerb, ...] = (
     _reads("original", **_COVERED),
     _reads("tokens", headish=of.HEADISHES, model=of.TEXT, ptr=of.TEXT),
     _reads("usage", headish=of.HEADISHES, by=of.TEXT),
-    _reads("stats"),
+    _reads("stats", versions=of.FLAG),
     _reads("verify"),
     _reads("position"),
-    _reads("audit", BodyForm.PAGE, after=of.TEXT, author=of.TEXT, kinds=of.WORDS, limit=of.LIMIT),
-    _reads("follow", BodyForm.EVENTS, after=of.TEXT, kinds=of.WORDS, bookmark=of.TEXT),
-    _reads("lint", headish=of.HEADISHES, ptr=of.TEXT, to=of.TEXT),
-    _computes("request", headish=of.HEADISHES, **_ASKED, params=of.RECORD, tools=of.RECORDS, budget=of.NUMBER),
-    _computes("cost", headish=of.HEADISHES, prices=of.PRICES, by=of.TEXT, since=of.TIME, until=of.TIME),
+    _reads("audit", BodyForm.PAGE, after=of.TEXT, since=of.MOMENT, until=of.MOMENT, author=of.TEXT,
+           kinds=of.WORDS, limit=of.LIMIT),
+    _reads("follow", BodyForm.EVENTS, after=of.TEXT, wait=of.FLAG, kinds=of.WORDS, bookmark=of.TEXT),
+    _reads("lint", headish=of.HEADISHES, ptr=of.TEXT, to=of.TEXT, budget=of.NUMBER, dialect=of.TEXT),
+    _computes("request", headish=of.IN_BODY, **_ASKED, params=of.RECORD, tools=of.TOOLS, budget=of.NUMBER,
+              dialect=of.TEXT),
+    _computes("cost", headish=of.IN_BODY_OR_ALL, prices=of.PRICES, by=of.TEXT, since=of.TIME, until=of.TIME),
     _reads("bookmarks.list", prefix=of.TEXT, limit=of.LIMIT, by=of.one_of("name", "recency"), after=of.TEXT),
     _reads("bookmarks.history", name=of.NEEDED),
     _reads("bookmarks.at", ids=of.LISTED),
-    _reads("conversations.list", limit=of.LIMIT, after=of.TEXT, archived=of.FLAG, pinned=of.FLAG, since=of.TIME,
-           until=of.TIME, names=of.TEXT, tag=of.TEXT, model=of.TEXT, role=of.TEXT, tool=of.TEXT, erased=of.FLAG),
+    _reads("conversations.list", limit=of.LIMIT, after=of.TEXT, archived=of.FLAG_OR_NONE, pinned=of.FLAG,
+           since=of.TIME, until=of.TIME, names=of.TEXT, tag=of.TEXT, model=of.TEXT, role=of.TEXT, tool=of.TEXT,
+           erased=of.FLAG, twins=of.FLAG),
     _reads("conversations.get", subject=of.NEEDED),
     _reads("conversations.find", key=of.NEEDED),
     _reads("conversations.parts", key=of.NEEDED, limit=of.LIMIT),
@@ -159,17 +165,18 @@ VERBS: tuple[ApiVerb, ...] = (
     _writes("add_document", BodyForm.BODY, name=of.TEXT, content_type=of.TEXT, **_DOCUMENT),
     _writes("record", messages=of.MESSAGES, continues=of.OTHER, bookmark=of.TEXT, form=of.TEXT),
     _writes("import_file", BodyForm.BODY, format=of.TEXT, bookmark=of.TEXT, force=of.FLAG, continues=of.OTHER,
-            partial=of.FLAG, strict=of.FLAG, dry_run=of.FLAG),
-    _writes("edit", headish=of.HEADISH, content=of.CONTENT, keep=of.FLAG, expect=of.TEXT),
+            partial=of.FLAG, strict=of.FLAG, start_role=of.TEXT, bos=of.TEXT, eos=of.TEXT, keep_raw=of.FLAG,
+            dry_run=of.FLAG),
+    _writes("edit", headish=of.HEADISH, content=of.CONTENT, keep=of.FLAG, json=of.FLAG, expect=of.TEXT),
     _writes("hide", **_COVERED, viewer=of.one_of("model", "people", "both")),
     _writes("keep", **_COVERED),
     _writes("unhide", **_COVERED),
     _writes("summarize", **_COVERED, content=of.MAYBE_CONTENT, ptr=of.TEXT),
     _writes("replace", headish=of.HEADISH, content=of.CONTENT, continues=of.OTHER, expect=of.TEXT),
     _writes("compact", headish=of.NEWEST, to=of.SHARE, over=of.SHARE, ptr=of.TEXT, expect=of.TEXT),
-    _writes("reply", headish=of.HEADISH, provider=of.NEEDED, response=of.ANYTHING),
-    _writes("ask", BodyForm.ANSWER, content=of.MAYBE_CONTENT, **_PLACED, **_ASKED, servers=of.WORDS, system=of.TEXT,
-            inherited=of.RECORD, compact=of.one_of("auto")),
+    _writes("reply", headish=of.NAMED, provider=of.NEEDED, response=of.ANYTHING),
+    _writes("ask", BodyForm.ANSWER, content=of.MAYBE_CONTENT, **_PLACED, **_ASKED, tools=of.TOOLS, servers=of.WORDS,
+            system=of.TEXT, inherited=of.RECORD, compact=of.one_of("auto")),
     _writes("retry", BodyForm.ANSWER, headish=of.NEWEST, **_ASKED),
     _writes("ask_title", headish=of.NEWEST, ptr=of.NEEDED),
     _writes("reindex"),
@@ -186,8 +193,8 @@ VERBS: tuple[ApiVerb, ...] = (
     _writes("tools.set", server=of.NEEDED, tools=of.ANYTHING),
     _writes("tools.remove", server=of.NEEDED),
     # Erase
-    _erases("erase", headish=Field(list[str]), scope=of.one_of("turn", "thread", "branch"), meta=of.FLAG,
-            content=of.FLAG, repeats=of.FLAG, keep_name=of.FLAG, **_ERASED),
+    _erases("erase", headish=of.NAMED, scope=of.one_of("turn", "thread", "branch"), said_before=of.MOMENT,
+            meta=of.FLAG, content=of.FLAG, repeats=of.FLAG, keep_name=of.FLAG, **_ERASED),
     _erases("bookmarks.erase", name=of.NEEDED, **_ERASED),
 )  # fmt: skip
 
@@ -242,3 +249,20 @@ NOT_SERVED: dict[str, str] = {
     "streams.recover_quietly": "is streams.recover as opening a store does it",
 }
 """The verbs of a store that have no route, and why."""
+
+_SPELLED = "is an option of one provider or format: set it as inherited"
+ARGUMENTS_NOT_SERVED: dict[str, str] = {
+    **dict.fromkeys(("count", "warn", "told", "progress", "on_delta"), _HERE),
+    **dict.fromkeys(("keep_path", "source", "document"), _FILES),
+    "base_url": _KEYS,
+    **dict.fromkeys(("call", "options", "settings", "spelling"), _SPELLED),
+    "debug": "shows what end users may not see",
+    "objects": "is for adapters: objects.put stores one",
+    "faces": "is for pages; the answer does not say it",
+    "pulse": "is the server's own",
+    "lint.tools": "does not fit into a query: request says the same",
+    "tokens.tools": "does not fit into a query",
+    "add_document.inherited": "does not fit into a query",
+    "add_document.meta": "does not fit into a query",
+}
+"""The arguments that no route takes, of one verb or of all, and why: the argument …"""

@@ -6,7 +6,6 @@ import builtins
 import os
 import re
 import socket
-from collections.abc import Collection
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from headish.database.query import Connection
 from headish.errors import (
     InvalidArgument,
-    NoRemoteKey,
     NotADevice,
     RemoteRolledBack,
     RemoteTaken,
@@ -22,17 +20,10 @@ from headish.errors import (
     shown,
 )
 from headish.remotes.keys import (
-    KeyPair,
     RemoteKey,
     forget_keys,
-    new_secret,
-    read_passphrase,
     recipient_of,
     save_keys,
-    unwrap,
-    unwrap_by_passphrase,
-    wrap,
-    wrap_by_passphrase,
 )
 from headish.remotes.objects import ObjectPlace, check_url
 from headish.rows.bookmarks import find_bookmark
@@ -44,6 +35,7 @@ from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
+from headish.syncing.joining import change_key, check_key, check_plain, give_key, make_keys, renew_key
 from headish.syncing.logs import Logs, folder_of, machine_of
 from headish.syncing.naming import compare
 from headish.syncing.pulling import Pull, pull
@@ -53,7 +45,6 @@ from headish.syncing.remotes import (
     RemoteSettings,
     RemoteState,
     SeenLog,
-    ask_invitation,
     describe,
     key_of,
     keys_of,
@@ -77,7 +68,6 @@ from headish.values.results.sharing import (
 )
 from headish.values.turns import Bookmark
 
-FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
 ERASURES = ("apply", "ask", "ignore")
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 
@@ -121,8 +111,10 @@ class Remotes:
         place = ObjectPlace(check_url(url))
         settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
                                   erasures="ask" if plain else "apply")  # fmt: skip
-        keys = self._make_keys(name, place, settings, passphrase, key)
-        if keys is not None:
+        if plain:
+            check_plain(name, place, space.space)
+        else:
+            keys = make_keys(name, place, space.space, passphrase=passphrase, key=key)
             confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
             save_keys(settings.id, keys)
             # Whoever invites this machine knows by its recipient which device it is.
@@ -150,46 +142,6 @@ class Remotes:
             raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
         added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
         return Cloned(added, None if added.waits else self.pull(name))
-
-    def _make_keys(
-        self, name: str, place: ObjectPlace, settings: RemoteSettings, passphrase: bool, key: str | None
-    ) -> KeyPair | None:
-        """The keys of this machine: with that of the remote, where it is new, or where the passphrase opens it."""
-        folder = folder_of(self._space.space)
-        first = place.get(f"{folder}/{FIRST}")
-        if not settings.encrypted:
-            if first is not None:
-                raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
-            return None
-        if key is not None and (first or b"").decode(errors="replace") != key:
-            told = "none" if first is None else first.decode(errors="replace")
-            raise NotADevice(place.url, f"the key that lies there is {told}, and not the one that was given")
-        own = new_secret()
-        given = read_passphrase() if passphrase else None
-        if passphrase and given is None:
-            raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
-        if first is None and place.list(folder):
-            raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
-        made = RemoteKey(new_secret())
-        if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
-            place.put(f"{folder}/keys/{machine_of(recipient_of(own))}.age", wrap(made, recipient_of(own)))
-            if given is not None:
-                place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(made, given))
-            return KeyPair(own, made.secret)
-        wrapped = None if given is None else place.get(f"{folder}/{BY_PASSPHRASE}")
-        if given is None or wrapped is None:
-            return KeyPair(own)
-        found = unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}")
-        self._check_fits(place, found)
-        return KeyPair(own, found.secret)
-
-    def _check_fits(self, place: ObjectPlace, key: RemoteKey) -> None:
-        """Whether a key is that of the logs which lie at a place. Raises: NotADevice."""
-        logs = Logs(place, self._space.space, key)
-        first = place.get(f"{logs.folder}/{FIRST}") or b""
-        devices = logs.devices()
-        if first.decode(errors="replace") != key.fingerprint or (devices and not any(map(logs.is_readable, devices))):
-            raise NotADevice(f"{place.url}/{logs.folder}", "the key that the passphrase opens is not that of its logs")
 
     @door()
     def list(self) -> builtins.list[RemotePlace]:
@@ -241,12 +193,10 @@ class Remotes:
         Raises: UnknownRemote, NoRemoteKey, InvalidArgument, RemoteUnavailable.
         """
         remote = self._find(name)
-        key = key_of(self._renew(remote))
+        key = key_of(renew_key(remote, self._space.space))
         if key is None:
             raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
-        path = f"{folder_of(self._space.space)}/keys/{machine_of(recipient)}.age"
-        wrapped = wrap(key, recipient)
-        ObjectPlace(remote.url).put(path, wrapped)
+        give_key(ObjectPlace(remote.url), self._space.space, key, recipient)
         invited = tuple(sorted({*remote.state.invited, recipient}))
         self._save(remote, remote._replace(state=replace(remote.state, invited=invited)))
         return key.fingerprint
@@ -275,7 +225,7 @@ class Remotes:
         settings = remote.settings
         if keys is not None:
             taken_out = {gone, *([machine_of(lost.recipient)] if lost.recipient else [])}
-            settings = replace(settings, key=self._change_key(place, folder, remote, keys, taken_out))
+            settings = replace(settings, key=change_key(remote, self._space.space, keys, taken_out))
         revoked = tuple(sorted({*remote.state.revoked, gone}))
         changed = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
         number = self._space._number
@@ -286,23 +236,6 @@ class Remotes:
         for path in place.list(f"{folder}/{gone}"):
             place.delete(path)
         return settings.key or ""
-
-    def _change_key(
-        self, place: ObjectPlace, folder: str, remote: OpenRemote, keys: KeyPair, taken_out: Collection[str]
-    ) -> str:
-        key = RemoteKey(new_secret())
-        # A log says for whom its device takes keys, and the one that is taken out could have written any log: it only
-        # tells who gets none.
-        stay = {recipient_of(keys.own), *(each for each in remote.state.invited if machine_of(each) not in taken_out)}
-        wrapped = {f"{folder}/keys/{machine_of(each)}.age": wrap(key, each) for each in stay}
-        for path in place.list(f"{folder}/keys"):
-            if path.endswith(".age") and path not in wrapped:
-                place.delete(path)
-        for path, data in wrapped.items():
-            place.put(path, data)
-        place.put(f"{folder}/{FIRST}", key.fingerprint.encode())
-        save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
-        return key.fingerprint
 
     @door()
     def devices(self, name: str) -> builtins.list[RemoteDevice]:
@@ -339,8 +272,8 @@ class Remotes:
         Cost: where nothing is new, one request; else two, and one for each 16 MiB.
         Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack.
         """
-        remote = self._renew(self._find(name))
-        self._check_key(remote)  # what a device that was taken out could read stays here
+        remote = renew_key(self._find(name), self._space.space)
+        check_key(remote, self._space.space)  # what a device that was taken out could read stays here
         done, _ = push(self._push(remote, allow_secrets), accept_rollback=accept_rollback)
         return done
 
@@ -355,14 +288,15 @@ class Remotes:
         Raises: UnknownRemote, NoRemoteKey, RemoteUnavailable; after all other logs were read: RemoteRolledBack for logs
         that are not as far as they were, unless ``accept_rollback``, and NotADevice for those that no device wrote.
         """
-        remote, space = self._renew(self._find(name)), self._space
+        space = self._space
+        remote = renew_key(self._find(name), space.space)
         try:
             done, _ = pull(Pull(self._target(), self._logs(remote), remote, accept_rollback, prune))
         except (NotADevice, RemoteRolledBack):
-            self._check_key(remote)  # a key that was changed explains both
+            check_key(remote, space.space)  # a key that was changed explains both
             raise
         if done.waiting:
-            self._check_key(remote)
+            check_key(remote, space.space)
         space._database.count_written(done.stored)
         if done.erased:
             scrub_now(space._database)
@@ -413,36 +347,6 @@ class Remotes:
         if erased:
             scrub_now(self._space._database)
         return erased
-
-    def _renew(self, remote: OpenRemote) -> OpenRemote:
-        """Take the key that was wrapped for this machine, if it is the one that was confirmed. Raises: NoRemoteKey."""
-        keys = keys_of(remote)
-        if keys is None or (keys.remote is not None and RemoteKey(keys.remote).fingerprint == remote.settings.key):
-            return remote
-        path = f"{folder_of(self._space.space)}/keys/{machine_of(recipient_of(keys.own))}.age"
-        wrapped = ObjectPlace(remote.url).get(path)
-        if wrapped is None:
-            raise NoRemoteKey(stored_name(remote.name), ask_invitation(stored_name(remote.name), keys))
-        key = unwrap(wrapped, keys.own, f"{remote.url}/{path}")
-        if key.fingerprint != remote.settings.key:
-            raise self._changed(remote)
-        save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
-        return remote
-
-    def _check_key(self, remote: OpenRemote) -> None:
-        """Whether the place says that its key is the one that was confirmed. Raises: NoRemoteKey."""
-        if remote.settings.encrypted:
-            data = ObjectPlace(remote.url).get(f"{folder_of(self._space.space)}/{FIRST}")
-            if data is not None and data.decode(errors="replace") != remote.settings.key:
-                raise self._changed(remote)
-
-    def _changed(self, remote: OpenRemote) -> NoRemoteKey:
-        name = stored_name(remote.name)
-        return NoRemoteKey(
-            name,
-            f"its key is not one that was confirmed here; if this machine was invited, or a device was taken out, "
-            f"confirm what the other machine printed: 'headish remote set {name} key=…'",
-        )
 
     def _find(self, name: str) -> OpenRemote:
         space = self._space

@@ -1,0 +1,130 @@
+"""The keys of a remote at its place: made by the first store, taken by others, given to them, and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from headish.errors import InvalidArgument, NoRemoteKey, NotADevice, RemoteTaken
+from headish.remotes.keys import (
+    KeyPair,
+    RemoteKey,
+    new_secret,
+    read_passphrase,
+    recipient_of,
+    save_keys,
+    unwrap,
+    unwrap_by_passphrase,
+    wrap,
+    wrap_by_passphrase,
+)
+from headish.remotes.objects import ObjectPlace
+from headish.syncing.logs import Logs, folder_of, machine_of
+from headish.syncing.remotes import OpenRemote, ask_invitation, keys_of
+from headish.values.names import stored_name
+
+FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
+
+
+def check_plain(name: str, place: ObjectPlace, space: str) -> None:
+    """Whether what lies at a place is not encrypted. Raises: RemoteTaken."""
+    if place.get(f"{folder_of(space)}/{FIRST}") is not None:
+        raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
+
+
+def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, key: str | None) -> KeyPair:
+    """The keys of this machine: with that of the remote, where it is new, or where the passphrase opens it.
+
+    ``key`` is the fingerprint that the remote's has to have.
+    Raises: RemoteTaken, InvalidArgument, NotADevice.
+    """
+    folder = folder_of(space)
+    first = place.get(f"{folder}/{FIRST}")
+    if key is not None and (first or b"").decode(errors="replace") != key:
+        told = "none" if first is None else first.decode(errors="replace")
+        raise NotADevice(place.url, f"the key that lies there is {told}, and not the one that was given")
+    own, given = new_secret(), read_passphrase() if passphrase else None
+    if passphrase and given is None:
+        raise InvalidArgument("the passphrase comes from HEADISH_PASSPHRASE, or the file HEADISH_PASSPHRASE_FILE")
+    if first is None and place.list(folder):
+        raise RemoteTaken(name, "what lies there is not encrypted: say --plain (plain=True)")
+    made = RemoteKey(new_secret())
+    if first is None and place.put_new(f"{folder}/{FIRST}", made.fingerprint.encode()):
+        place.put(_path(space, recipient_of(own)), wrap(made, recipient_of(own)))
+        if given is not None:
+            place.put(f"{folder}/{BY_PASSPHRASE}", wrap_by_passphrase(made, given))
+        return KeyPair(own, made.secret)
+    wrapped = None if given is None else place.get(f"{folder}/{BY_PASSPHRASE}")
+    if given is None or wrapped is None:
+        return KeyPair(own)
+    found = unwrap_by_passphrase(wrapped, given, f"{place.url}/{folder}/{BY_PASSPHRASE}")
+    _check_fits(Logs(place, space, found), found)
+    return KeyPair(own, found.secret)
+
+
+def _check_fits(logs: Logs, key: RemoteKey) -> None:
+    """Whether a key is that of the logs which lie at a place. Raises: NotADevice."""
+    first, devices = logs.place.get(f"{logs.folder}/{FIRST}") or b"", logs.devices()
+    if first.decode(errors="replace") != key.fingerprint or (devices and not any(map(logs.is_readable, devices))):
+        told = "the key that the passphrase opens is not that of its logs"
+        raise NotADevice(f"{logs.place.url}/{logs.folder}", told)
+
+
+def give_key(place: ObjectPlace, space: str, key: RemoteKey, recipient: str) -> None:
+    """Wrap a remote's key for another machine. Raises: InvalidArgument."""
+    place.put(_path(space, recipient), wrap(key, recipient))
+
+
+def change_key(remote: OpenRemote, space: str, keys: KeyPair, taken_out: Collection[str]) -> str:
+    """A new key for this machine and for those that it has invited, but for some; its fingerprint. The passphrase opens
+    nothing any more."""
+    place, key, folder = ObjectPlace(remote.url), RemoteKey(new_secret()), folder_of(space)
+    # A log says for whom its device takes keys, and the one that is taken out could have written any log: it only
+    # tells who gets none.
+    stay = {recipient_of(keys.own), *(each for each in remote.state.invited if machine_of(each) not in taken_out)}
+    wrapped = {_path(space, each): wrap(key, each) for each in stay}
+    for path in place.list(f"{folder}/keys"):
+        if path.endswith(".age") and path not in wrapped:
+            place.delete(path)
+    for path, data in wrapped.items():
+        place.put(path, data)
+    place.put(f"{folder}/{FIRST}", key.fingerprint.encode())
+    save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
+    return key.fingerprint
+
+
+def renew_key(remote: OpenRemote, space: str) -> OpenRemote:
+    """Take the key that was wrapped for this machine, if it is the one that was confirmed. Raises: NoRemoteKey."""
+    keys = keys_of(remote)
+    if keys is None or (keys.remote is not None and RemoteKey(keys.remote).fingerprint == remote.settings.key):
+        return remote
+    path = _path(space, recipient_of(keys.own))
+    wrapped = ObjectPlace(remote.url).get(path)
+    if wrapped is None:
+        raise NoRemoteKey(stored_name(remote.name), ask_invitation(stored_name(remote.name), keys))
+    key = unwrap(wrapped, keys.own, f"{remote.url}/{path}")
+    if key.fingerprint != remote.settings.key:
+        raise _changed(remote)
+    save_keys(remote.settings.id, KeyPair(keys.own, key.secret))
+    return remote
+
+
+def check_key(remote: OpenRemote, space: str) -> None:
+    """Whether the place says that its key is the one that was confirmed. Raises: NoRemoteKey."""
+    if remote.settings.encrypted:
+        data = ObjectPlace(remote.url).get(f"{folder_of(space)}/{FIRST}")
+        if data is not None and data.decode(errors="replace") != remote.settings.key:
+            raise _changed(remote)
+
+
+def _changed(remote: OpenRemote) -> NoRemoteKey:
+    name = stored_name(remote.name)
+    return NoRemoteKey(
+        name,
+        f"its key is not one that was confirmed here; if this machine was invited, or a device was taken out, "
+        f"confirm what the other machine printed: 'headish remote set {name} key=…'",
+    )
+
+
+def _path(space: str, recipient: str) -> str:
+    """Where the key lies that was wrapped for a machine."""
+    return f"{folder_of(space)}/keys/{machine_of(recipient)}.age"
