@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from headish import Database, Store, restore
+from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.errors import HeadishError
 from headish_cli.main import main
 from headish_cli.options import PLACE
@@ -35,6 +35,9 @@ BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
     ("bundle create", "file"): ("bundle", "create", "@"),
     ("bundle verify", "file"): ("bundle", "verify", "@"),
     ("bundle apply", "file"): ("bundle", "apply", "@"),
+    ("bundle rewrite", "file"): ("bundle", "rewrite", "@", "OUT", "--erasures", "RECEIPTS"),
+    ("bundle rewrite", "out"): ("bundle", "rewrite", "BUNDLE", "@", "--erasures", "RECEIPTS"),
+    ("bundle rewrite", "--erasures"): ("bundle", "rewrite", "BUNDLE", "OUT", "--erasures", "@"),
     ("convert", "file"): ("convert", "@", "--to", "2.2"),
     ("cost", "--prices"): ("cost", "--prices", "@"),
     ("demo", "--keep"): ("demo", "--keep", "@"),
@@ -58,7 +61,7 @@ FOLDERS = {("export", "--output"), ("serve", "--export"), ("import", "files")}
 """Those that may be a folder."""
 WRITTEN = {
     ("headish", "--db"), ("export", "--report"), ("export", "--output"), ("import", "--report"),
-    ("serve", "--export"),    ("restore", "target"), ("follow", "--cursor-file"),
+    ("serve", "--export"), ("restore", "target"), ("follow", "--cursor-file"), ("bundle rewrite", "out"),
 }  # fmt: skip
 """Those that a link to nothing is no hindrance for."""
 
@@ -88,7 +91,12 @@ def places(tmp_path: Path) -> dict[str, str]:
     with Store.open(tmp_path / "cli.db") as store:
         store.add_turns(["Hello", {"content": "Hi", "role": "assistant", "continues": [0], "bookmark": "main"}])
         store.backup(tmp_path / "all.hbackup")
-    own = {"CHAT": "chat.json", "BACKUP": "all.hbackup", "NEW": "new.db"}
+        store.bundles.create(tmp_path / "all.hbundle")
+    (tmp_path / "receipts.jsonl").touch()
+    own = {
+        "CHAT": "chat.json", "BACKUP": "all.hbackup", "NEW": "new.db", "BUNDLE": "all.hbundle", "OUT": "new.hbundle",
+        "RECEIPTS": "receipts.jsonl",
+    }  # fmt: skip
     return {name: str(tmp_path / path) for name, path in own.items()} | {
         name: str(tmp_path / name) for name in UNFIT
     }  # an absolute path stays what it is
@@ -169,6 +177,12 @@ READERS: dict[str, Callable[[Store, str], object]] = {
     "Store.open read-only": lambda _, path: Store.open(path, read_only=True),
     "Database.open": lambda _, path: Database.open(f"sqlite:///{path}", create=False),
     "backup": lambda store, path: store.backup(path),
+    "bundles.create": lambda store, path: store.bundles.create(path),
+    "bundles.apply": lambda store, path: store.bundles.apply(path),
+    "verify_bundle": lambda _, path: verify_bundle(path),
+    "rewrite_bundle": lambda _, path: rewrite_bundle(path, "new.hbundle", "receipts.jsonl"),
+    "rewrite_bundle to": lambda _, path: rewrite_bundle("all.hbundle", path, "receipts.jsonl"),
+    "rewrite_bundle by": lambda _, path: rewrite_bundle("all.hbundle", "new.hbundle", path),
 }
 
 
