@@ -101,6 +101,16 @@ class TestTheFile:
         assert headish("config", "path").out == f"{file}\n"
         assert headish("--help").err == ""
 
+    def test_the_device_that_keeps_nothing_is_not_replaced(
+        self, headish: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+        monkeypatch.setattr(os, "devnull", str(file.resolve()))
+        assert "keeps nothing" in headish.fails("config", "set", "space", "work")
+        assert file.read_bytes() == b""
+        assert list(file.parent.glob("*.lock")) == []
+
     def test_a_folder_in_its_place_is_told(self, headish: Command, file: Path) -> None:
         file.mkdir(parents=True)
         assert "it is a folder" in headish.fails("list")

@@ -27,7 +27,6 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary, nullable=False),
         sa.Column("seal", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("space", "id"),
-        sqlite_with_rowid=False,
     )
     for name, column in _SPARSE.items():
         only = sa.text(f"{column} IS NOT NULL")

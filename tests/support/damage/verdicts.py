@@ -212,10 +212,10 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         **dict.fromkeys(("remote", "device", "receipt", "state", "milliseconds", "seal"), SEALED),
     },
     "call": {
-        "space": KEY,
-        "id": KEY,
+        "space": Verdicts(flip=AWAY, swap=AWAY),
         **dict.fromkeys(
-            ("milliseconds", "client", "session", "lane", "tip", "answer", "response", "data", "seal"), SEALED
+            ("id", "milliseconds", "client", "session", "lane", "tip", "answer", "response", "data", "seal"),
+            SEALED,
         ),
     },
     "token": {

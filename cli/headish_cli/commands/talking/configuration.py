@@ -93,6 +93,8 @@ def changed_config(path: str) -> Iterator[Any]:
     from tomlkit.exceptions import TOMLKitError
 
     path = os.path.realpath(path)  # a link to a file among others stays one
+    if path == os.devnull:  # a rename onto it would take it from every program
+        raise Told(f"{path} keeps nothing: HEADISH_CONFIG names the file to change")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     lock = f"{path}.lock"
     try:
