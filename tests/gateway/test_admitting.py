@@ -15,7 +15,9 @@ import pytest
 
 from headish.gateway.passing.access import ACCESS_FILE, Access, PointerPlace, write_access
 from headish.gateway.passing.gate import _find_key
+from headish.gateway.passing.proxy import now
 from headish.gateway.passing.upstreams import UPSTREAMS, CallTarget, read_target
+from headish.gateway.spool.state import RecorderState, living, write_state
 from headish.values.access.tokens import Right, Token, make_token, token_hash
 from support.gateways import Running, running
 from support.upstream import Asked, Step, Upstream, answer, byte_by_byte, stream
@@ -249,6 +251,14 @@ def test_of_a_stranger_no_body_is_asked_for(upstream: Upstream, gateway: Running
             head = f"POST {PATH} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
             connection.sendall(head.encode())
             assert connection.recv(65536).startswith(told)
+
+
+def test_whoever_asks_for_the_health_learns_no_space_s_name(gateway: Running) -> None:
+    state = RecorderState(now(), 0, 0, 1, 5, aside={"user-alice": "the database has no space left"})
+    write_state(gateway.folder, state)
+    with living(gateway.folder):
+        assert gateway.health()["problems"] == ["spaces that take no calls: 1 (the database has no space left)"]
+        assert b"user-alice" not in gateway.ask("/healthz")[2]
 
 
 def test_a_target_is_read_as_it_was_sent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from headish.gateway.spool import CallEnd, SpooledCall, SpoolFrame, SpoolKind, S
 from headish.gateway.spool.state import (
     BEHIND_MILLISECONDS,
     SILENT_MILLISECONDS,
+    STATE_FILE,
     RecorderState,
     find_problems,
     living,
@@ -127,4 +129,10 @@ def test_a_recorder_s_state_is_told_in_words(tmp_path: Path) -> None:
             "calls that could not be stored: 1 (the log says why)",
             "calls that wait: 2, the first for 30 s",
         ]
+        aside |= {"too": "the space is being restored", "full": "the database has no space left"}
+        write_state(tmp_path, RecorderState(now, 3, 0, 2, 5, "it does not decode", aside))
+        assert find_problems(tmp_path, now, are_strangers=True) == [
+            "spaces that take no calls: 3 (the database has no space left; the space is being restored)"
+        ]
+        assert stat.S_IMODE((tmp_path / STATE_FILE).stat().st_mode) == 0o600, "it names spaces"
     assert find_problems(tmp_path, now) == ["the recorder does not run"]

@@ -66,6 +66,7 @@ class Health(Struct, frozen=True, kw_only=True):
 
     ``status`` is ``unrecorded`` while calls pass that cannot be spooled, ``degraded`` where the gateway has missed
     calls since it began or their way into the history is held up, else ``ok``; ``problems`` says each reason in words.
+    No space is named: whoever reaches the gateway may ask.
     """
 
     status: str
@@ -122,7 +123,7 @@ class Gateway:
     def _problems(self) -> list[str]:
         missed = self.spooler.unrecorded
         own = [f"calls that were not recorded: {missed:,} ({self.spooler.reason})"] if missed else []
-        return own + find_problems(Path(self._settings.folder), now())
+        return own + find_problems(Path(self._settings.folder), now(), are_strangers=True)
 
     def stop(self) -> None:
         """What breaks off from now on is the gateway's doing."""

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.errors import CorruptTurn, DatabaseError, DatabaseLocked, HeadishError, SpaceRestoring
+from headish.errors import (
+    CorruptTurn,
+    DatabaseCorrupt,
+    DatabaseError,
+    DatabaseLocked,
+    DatabaseTimedOut,
+    HeadishError,
+    SpaceRestoring,
+)
 from headish.gateway.spool import (
     CallBegin,
     CallEnd,
@@ -84,16 +92,16 @@ def follower_of(store: Store, folder: Path, told: list[str]) -> SpoolFollower:
 
 
 class Refusing(CallRecorder):
-    """Refuses one call for as long as ``refused`` holds an error, as a database does."""
+    """Refuses some calls for as long as ``refused`` holds an error, as a database does."""
 
-    def __init__(self, store: Store, call: str, refused: list[HeadishError]) -> None:
+    def __init__(self, store: Store, *calls: str, refused: list[HeadishError]) -> None:
         super().__init__(lambda _space: store)
-        self._call, self._refused = call, refused
+        self._calls, self._refused = calls, refused
         self.tried: list[str] = []
 
     def record(self, call: SpooledCall) -> RecordedCall | None:
         self.tried.append(call.id)
-        if call.id == self._call and self._refused:
+        if call.id in self._calls and self._refused:
             raise self._refused[0]
         return super().record(call)
 
@@ -193,7 +201,7 @@ class TestFollowing:
             ids = spool_for(folder, ["one", "one", "one"], first=1 + 10 * number)
             refused: list[HeadishError] = [error]
             told: list[str] = []
-            recorder = Refusing(store, ids[0], refused)
+            recorder = Refusing(store, ids[0], refused=refused)
             follower = SpoolFollower(recorder, folder, told.append)
             assert not follower.look()
             assert not follower.look()
@@ -210,13 +218,54 @@ class TestFollowing:
             for id in ids:
                 assert store.calls.get(id).id == id
 
+    def test_what_any_call_may_cause_rests_that_call_alone(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 600.0)
+        causes = (DatabaseTimedOut("history.db", "statement timeout"), DatabaseCorrupt("history.db", "malformed"))
+        for number, error in enumerate(causes):
+            folder = tmp_path / str(number)
+            ids = spool_for(folder, ["one"] * 3, first=1 + 10 * number)
+            recorder = Refusing(store, ids[0], refused=[error])
+            assert not SpoolFollower(recorder, folder, print).look()
+            assert recorder.tried == ids
+            state = read_state(folder)
+            assert state is not None
+            assert (state.stored, state.refused, dict(state.aside)) == (2, 1, {})
+
+    def test_a_space_whose_calls_all_fail_rests_and_those_that_fail_alone_hold_it_up_for_a_while_only(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 0.0)
+        told: list[str] = []
+        ids = spool_for(tmp_path, ["one"] * 6)
+        recorder = Refusing(store, *ids[:3], refused=[DatabaseError("history.db", "it says something new")])
+        follower = SpoolFollower(recorder, tmp_path, told.append)
+        assert not follower.look()
+        assert recorder.tried == ids[:2], "two different calls failed: no third one is tried"
+        state = read_state(tmp_path)
+        assert state is not None
+        assert list(state.aside) == ["one"]
+        assert [line.partition(" waits")[0].partition(" wait ")[0] for line in told] == [
+            f"headish recorder: the call {ids[0]}",
+            f"headish recorder: the call {ids[1]}",
+            "headish recorder: calls of the space 'one'",
+        ]
+        assert not follower.look()
+        assert recorder.tried[2:] == ids[:3], "in their order, and one that was not tried"
+        assert not follower.look()
+        assert recorder.tried[5:] == ids, "those that fail alone rest alone"
+        state = read_state(tmp_path)
+        assert state is not None
+        assert (state.stored, state.refused, dict(state.aside)) == (3, 3, {})
+
     def test_an_erasure_says_how_many_calls_it_does_not_reach(self, file_place: FilePlace) -> None:
         store, folder = file_place.open(), find_serve_folder(file_place.path)
         assert folder is not None
         turn = store.add_turn("Hi", bookmark="main")
         assert store.erase(turn.id, reason="asked", dry_run=True).found.spooled == 0
         spool_for(folder, [store.space, store.space, "another", store.space])
-        recorder = Refusing(store, f"{2:025}", [DatabaseError("x", "y")])
+        recorder = Refusing(store, f"{2:025}", refused=[DatabaseError("x", "y")])
         SpoolFollower(recorder, folder, print).look()
         assert (recorder.tried, len(store.calls.list())) == ([f"{number:025}" for number in (1, 2, 3, 4)], 3)
         preview = store.erase(turn.id, reason="asked", dry_run=True)

@@ -456,6 +456,22 @@ class TestWhatIsKept:
         assert recorders[-1].forget_unread() == 0
         assert len(store.calls.list(limit=100)) == 9, "the calls are counted all the same"
 
+    def test_a_body_that_somebody_else_removed_holds_up_nothing(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(unread, "UNREAD_TOTAL_BYTES", 2 * 2000)
+        recorder, calls = recorder_of(store), [passed("anthropic", b"{" * 2000, headers=CLAUDE_CODE) for _ in range(4)]
+        for call in calls[:2]:
+            record(recorder, call)
+        store.objects.remove(UNREAD, calls[0].id)
+        for call in calls[2:]:
+            record(recorder, call)
+        assert [each.key for each in store.objects.list(UNREAD)] == [call.id for call in calls[2:]]
+        store.objects.remove(UNREAD, calls[2].id)
+        monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
+        recorder.forget_unread()
+        assert store.objects.list(UNREAD) == []
+
     def test_what_is_stored_late_says_when_it_was_said(self, store: Store) -> None:
         call = passed("anthropic", anthropic_body([user("Hi")]), anthropic_answer("Hello"), headers=CLAUDE_CODE)
         assert call.end is not None
@@ -518,6 +534,19 @@ class TestCost:
         said = sum(len(json.dumps(each["content"])) for each in talk.messages)
         stored = sum(len(store.payload(turn.id)) for turn in store.turns())
         assert stored <= 1.01 * said
+
+
+def test_a_space_whose_bodies_cannot_be_forgotten_now_keeps_no_other_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "UNREAD_SECONDS", -60)
+    with Store.open(tmp_path / "two.db", space="ill") as ill, Store.open(tmp_path / "two.db", space="well") as well:
+        recorder = CallRecorder({"ill": ill, "well": well}.__getitem__)
+        for space in ("ill", "well"):
+            record(recorder, passed("anthropic", b"{", headers=CLAUDE_CODE, space=space))
+        ill.close()
+        assert recorder.forget_unread() == 1, "a store that is closed can remove nothing"
+        assert well.objects.list(UNREAD) == []
 
 
 def test_calls_go_to_the_space_that_has_the_name_now(tmp_path: Path) -> None:

@@ -43,9 +43,11 @@ class RecorderState(Struct, frozen=True):
     refused: int = 0
     space: str = "default"
 
-    def problems(self, now: int) -> list[str]:
-        """What is wrong with a recorder that lives, in sentences."""
+    def problems(self, now: int, *, are_strangers: bool = False) -> list[str]:
+        """What is wrong with a recorder that lives, in sentences. Strangers learn no space's name."""
         told = [f"the space {space!r} takes no calls: {reason}" for space, reason in self.aside.items()]
+        if told and are_strangers:
+            told = [f"spaces that take no calls: {len(told):,} ({'; '.join(sorted({*self.aside.values()}))})"]
         if self.refused:
             told.append(f"calls that the database refuses: {self.refused:,} ({self.problem})")
         if self.failed:
@@ -66,9 +68,11 @@ def read_state(folder: Path) -> RecorderState | None:
 
 
 def write_state(folder: Path, state: RecorderState) -> None:
-    """Put the file there in one step. Raises: OSError."""
+    """Put the file there in one step, for its owner alone: it names spaces. Raises: OSError."""
     part = folder / f"{STATE_FILE}.part"
-    part.write_bytes(msgspec.json.encode(state))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
+    with open(os.open(part, flags, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(state))
     os.replace(part, folder / STATE_FILE)
 
 
@@ -79,13 +83,13 @@ def living(folder: Path) -> Iterator[None]:
         yield
 
 
-def find_problems(folder: Path, now: int) -> list[str]:
-    """What keeps the calls of a folder from being stored, in sentences; none where all goes well. ``now`` is in
-    milliseconds since 1970."""
+def find_problems(folder: Path, now: int, *, are_strangers: bool = False) -> list[str]:
+    """What keeps the calls of a folder from being stored, in sentences; none where all goes well. Strangers learn no
+    space's name. ``now`` is in milliseconds since 1970."""
     state = read_state(folder)
     if state is None or not _lives(folder):
         return ["the recorder does not run"]
-    return state.problems(now)
+    return state.problems(now, are_strangers=are_strangers)
 
 
 def _lives(folder: Path) -> bool:

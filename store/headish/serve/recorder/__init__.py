@@ -1,6 +1,6 @@
 """The recorder: what becomes of a call that passed the gateway.
 
 ``surfaces`` tells which API a call speaks, ``clients`` whose session it belongs to, ``requests`` takes its body apart,
-``replies`` reads its answer, ``recording`` stores both, ``following`` does so for all that stands
-in a spool, and ``states`` says how far it is.
+``replies`` reads its answer, ``recording`` stores both, ``unread`` bounds the bodies that nobody could read, and
+``following`` stores all that stands in a spool and says how far it is.
 """

@@ -11,19 +11,18 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
 from headish.errors import (
-    DatabaseCorrupt,
     DatabaseError,
     DatabaseFull,
     DatabaseLocked,
     DatabaseReadOnly,
     DatabaseReplaced,
-    DatabaseTimedOut,
     DatabaseTooNew,
     DatabaseTooOld,
     DatabaseUnavailable,
@@ -55,8 +54,8 @@ TOLD_MILLISECONDS = 1000
 _NEVER = (NotEntered, NotIsolated, RoleMissing, UnknownSpace)
 """What no waiting mends: the space of that call is not open to the recorder."""
 _OF_THE_SPACE = (
-    DatabaseLocked, DatabaseReadOnly, DatabaseFull, DatabaseUnavailable, DatabaseTimedOut, DatabaseCorrupt,
-    DatabaseTooNew, DatabaseTooOld, DatabaseReplaced, NotADatabase, NotReplicated, SpaceRestoring, UnknownDatabase,
+    DatabaseLocked, DatabaseReadOnly, DatabaseFull, DatabaseUnavailable, DatabaseTooNew, DatabaseTooOld,
+    DatabaseReplaced, NotADatabase, NotReplicated, SpaceRestoring, UnknownDatabase,
 )  # fmt: skip
 """What every call of a space meets, whatever it says. Of any other failure the call itself may be the reason."""
 
@@ -73,7 +72,8 @@ class SpoolFollower:
     """Stores what stands in a spool. ``say`` is told what goes wrong.
 
     What cannot be stored now waits in the spool and is tried again, each time after a longer while. A space that takes
-    no calls rests as a whole, so that its calls keep their order; of one that takes others, a call rests alone.
+    no calls rests as a whole, so that its calls keep their order; of one that takes others, a call rests alone. Where
+    two calls fail in one look, the space may be the reason: it rests, and after that one more of its calls is tried.
     """
 
     def __init__(self, recorder: CallRecorder, folder: Path, say: Callable[[str], None]) -> None:
@@ -95,28 +95,34 @@ class SpoolFollower:
             if call.is_complete:
                 self._waiting[call.id] = call
         now = float("inf") if is_over else time.monotonic()
-        failing: set[str] = set()
+        failed: Counter[str] = Counter()
+        resting: set[str] = set()
         for id, call in list(self._waiting.items()):
             if self._told is not None and _now() - self._told.at > TOLD_MILLISECONDS:
                 self._tell()  # many may wait: whoever watches must not take the recorder for dead
             space = self._recorder.space_of(call)
-            if space in failing or _rests(self._spaces, space, now) or _rests(self._calls, id, now):
+            if space in resting or _rests(self._spaces, space, now) or _rests(self._calls, id, now):
                 continue
-            if not self._try(call, space):
-                failing.add(space)
+            if not self._try(call, space, failed):
+                resting.add(space)
         self._tell()
         return not (self._spaces or self._calls)
 
-    def _try(self, call: SpooledCall, space: str) -> bool:
-        """Store a call, or note why it waits; whether its space takes further ones."""
+    def _try(self, call: SpooledCall, space: str, failed: Counter[str]) -> bool:
+        """Store a call, or note why it waits; whether its space takes further ones. ``failed`` counts those of each
+        space that failed in this look."""
         try:
             self._store(call)
-        except _OF_THE_SPACE as error:
-            self._rest(self._spaces, space, error, f"calls of the space {space!r} wait in the spool")
-            return False
         except DatabaseError as error:
-            self._rest(self._calls, call.id, error, f"the call {call.id} waits in the spool")
-            return True
+            is_of_space = isinstance(error, _OF_THE_SPACE)
+            if not is_of_space:
+                failed[space] += 1
+                # Those that failed before do not count: else two that always fail would hold up all others for good.
+                is_of_space = failed[space] > 1 and call.id not in self._calls
+                self._rest(self._calls, call.id, error, f"the call {call.id} waits in the spool")
+            if is_of_space:
+                self._rest(self._spaces, space, error, f"calls of the space {space!r} wait in the spool")
+            return not is_of_space
         self._spaces.pop(space, None)
         self._calls.pop(call.id, None)
         del self._waiting[call.id]

@@ -6,9 +6,10 @@ Whoever may send calls may send what nobody can read, as fast as he likes: what 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import NamedTuple
 
-from headish.errors import RemovedSpace
+from headish.errors import HeadishError, RemovedSpace, UnknownObject
 from headish.store.store import Store
 from headish.values.results.calls import UNREAD
 
@@ -62,7 +63,8 @@ class _Bodies:
         self._size += kept.size
 
     def _drop(self) -> None:
-        self._store.objects.remove(UNREAD, self._kept[0].key)
+        with suppress(UnknownObject):  # somebody else removed it
+            self._store.objects.remove(UNREAD, self._kept[0].key)
         self._size -= self._kept.popleft().size
 
 
@@ -86,7 +88,8 @@ class UnreadBodies:
         self._of(store).bound(key, size, at)
 
     def forget(self, before: float) -> int:
-        """Remove those that are older than a moment, in Unix seconds; how many there were."""
+        """Remove those that are older than a moment, in Unix seconds; how many there were. Those of a store that fails
+        stay until the next time."""
         return sum(self._forget(number, before) for number in list(self._stores))
 
     def _forget(self, number: int, before: float) -> int:
@@ -95,6 +98,8 @@ class UnreadBodies:
         except RemovedSpace:
             del self._stores[number]
             self._bodies.pop(number, None)
+            return 0
+        except HeadishError:
             return 0
 
     def _of(self, store: Store) -> _Bodies:
