@@ -134,6 +134,7 @@ def test_what_is_gone_since_stands_in_no_file(tmp_path: Path) -> None:
     out, place = tmp_path / "out", tmp_path / "talk.db"
     with Store.open(place) as store:
         wide = store.add_turn("canary " * 5_000, bookmark="wide")
+        store.add_turn("It stays.", continues="wide")
         long = add_long(store, "long", 120, "canary")
         for n in range(60):
             store.add_turn(f"canary {n}", bookmark=f"many/{n}")
@@ -147,7 +148,7 @@ def test_what_is_gone_since_stands_in_no_file(tmp_path: Path) -> None:
     done = export(place, out, overwrite=True)
     files = files_of(out)
     assert [name for name, data in files.items() if b"canary" in data] == []
-    assert set(files) > {"index.html", "c/long/notes.txt"}
+    assert set(files) == {"index.html", "c/wide/index.html", "c/long/notes.txt"}
     assert len(files) == done.files + done.unchanged + 1
 
 

@@ -56,8 +56,8 @@ async def write_pages(
     is damaged is listed without a page, ``told`` hears why, and the others follow.
     Order: of the list; conversations that move meanwhile come last, each once.
     Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation.
-    ``overwrite`` writes into a folder that holds something: what an earlier run wrote is replaced, or removed where this
-    one has no such page, so that it shows nothing that was erased meanwhile. Files of other names stay.
+    ``overwrite`` writes into a folder that holds something: what an earlier run wrote is replaced, or removed where
+    this one has no such page, so that it shows nothing that was erased meanwhile. Files of other names stay.
     Raises: FileTaken where the folder holds something, without ``overwrite``. DatabaseUnavailable where it cannot be
     written.
     """
