@@ -8,13 +8,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headish.bundles.records import BUNDLE
+from headish.content.frames import read_frames
 from headish.errors import HeadishError
-from support.machines import CutOff, Machine, Pair, cut_off, objects
+from headish.syncing.logs import Logs
+from support.machines import CutOff, Machine, Pair, bundles, cut_off, invite, objects, url_of
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +106,71 @@ class TestStoppedAnywhere:
                 store.remotes.pull("box")
 
         assert stop_everywhere(pair, say, pull) > 6
+
+
+def push_without_head(machine: Machine) -> None:
+    """A push that is cut off once all of its bundles lie there."""
+    with pytest.MonkeyPatch.context() as patch, machine as store:
+        patch.setattr(Logs, "put_head", lambda *_: _stop())
+        with pytest.raises(CutOff):
+            store.remotes.push("box")
+
+
+def _stop() -> None:
+    raise CutOff
+
+
+class TestWhatAPushThatWasCutOffLeftBehind:
+    """It is not taken for what is to be pushed now: no head names it, and then it is gone."""
+
+    def test_behind_an_erasure(self, machine: Any, tmp_path: Path) -> None:
+        for kind, is_pushed in (("first", False), ("empty", True)):
+            desk, box = machine(kind), tmp_path / kind
+            desk.add(url_of(box), plain=True)
+            if is_pushed:
+                desk.sync()
+            turn = desk.store.add_turn("a rare word", bookmark="main")
+            push_without_head(desk)
+            assert is_said_in(box)
+            desk.store.erase(turn.id, reason="r")
+            desk.sync()
+            assert not is_said_in(box)
+            with desk as store:
+                assert store.remotes.not_reached() == {}
+
+    def test_behind_an_erasure_after_an_erasure(self, machine: Any, tmp_path: Path) -> None:
+        desk, box = machine("desk"), tmp_path / "box"
+        desk.add(url_of(box), plain=True)
+        slip, turn = desk.store.add_turn("slip"), desk.store.add_turn("a rare word")
+        desk.sync()
+        desk.store.erase(slip.id, reason="r")
+        push_without_head(desk)
+        desk.store.erase(turn.id, reason="r")
+        desk.sync()
+        assert not is_said_in(box)
+        with desk as store:
+            assert store.remotes.not_reached() == {}
+
+    def test_behind_a_change_of_the_key(self, machine: Any, pair: Pair, tmp_path: Path) -> None:
+        desk, laptop = pair
+        lost = machine("lost")
+        invite(desk, lost, url_of(tmp_path / "box"))
+        slip = desk.store.add_turn("slip", bookmark="main")
+        for each in (desk, lost, laptop):
+            each.sync()
+        desk.store.erase(slip.id, reason="r")
+        push_without_head(desk)
+        with desk as store:
+            fingerprint = store.remotes.revoke("box", "lost")
+        with laptop as store:
+            store.remotes.set("box", key=fingerprint)
+        settle(*pair)
+
+
+def is_said_in(folder: Path) -> bool:
+    """Whether the rare word stands in what lies in a folder without a key."""
+    read = (value for path in bundles(folder) for _, value in read_frames(BytesIO(path.read_bytes()), "x", BUNDLE))
+    return any("a rare word" in repr(value) for value in read)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here; run this on a POSIX system")

@@ -200,6 +200,29 @@ class TestKeysAndPlaces:
         keys = [path for path in objects(tmp_path / "box") if "/keys/" in path and path.endswith(".age")]
         assert keys == [f"{logs.folder}/keys/{own.device}.age"]
 
+    def test_a_machine_that_hides_its_id_and_recipient_gets_no_new_key(self, pair: Pair, tmp_path: Path) -> None:
+        from msgspec.structs import replace
+
+        from headish.syncing.logs import Logs
+        from headish.syncing.remotes import key_of, read_remote
+
+        desk, laptop = pair
+        laptop.store.add_turn("1", bookmark="main")
+        with laptop as store:
+            store.remotes.push("box")
+            remote = store._read(lambda connection: read_remote(connection, store._number, "box"))
+            logs = Logs(ObjectPlace(remote.url), store.space, key_of(remote))
+        head = logs.head(remote.settings.device)
+        assert head is not None
+        for path in logs.place.list(f"{logs.folder}/{remote.settings.device}"):
+            logs.place.delete(path)
+        logs.put_head(replace(head, device="0" * 16, recipient=None, number=0, hash=b"", names=()))
+        with desk as store:
+            store.remotes.revoke("box", "laptop")
+            [own] = store.remotes.devices("box")
+        keys = [path for path in objects(tmp_path / "box") if "/keys/" in path and path.endswith(".age")]
+        assert keys == [f"{logs.folder}/keys/{own.device}.age"]
+
     def test_what_is_set_while_a_sync_goes_on_stays(
         self, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -85,6 +85,37 @@ class TestADeviceIsItsId:
         assert desk.sync().pulled.names == ()  # it never said so, and so has not removed it
         assert "main" in desk.store.bookmarks
 
+    def test_and_its_remote(self, machine: Any, tmp_path: Path) -> None:
+        """Whoever can write to another place names a folder there like a device of a trusted one."""
+        from msgspec.structs import replace
+
+        from headish.syncing.remotes import read_remote, store_remote
+
+        desk, other, thief, late = (machine(name) for name in ("desk", "other", "thief", "late"))
+        box, open_box = url_of(tmp_path / "box"), url_of(tmp_path / "open")
+        for each, url in ((desk, box), (other, box), (late, box), (thief, open_box)):
+            each.add(url, plain=True)
+        other.store.add_turn("of the other", bookmark="other")
+        other.sync()
+        thief.store.add_turn("of the thief", bookmark="theirs")
+        [theirs, others] = (
+            each.store._read(lambda connection, each=each: read_remote(connection, each.store._number, "box"))
+            for each in (thief, other)
+        )
+        named = theirs._replace(settings=replace(theirs.settings, device=others.settings.device))
+        thief.store._write(lambda connection: store_remote(connection, thief.store._number, named))
+        thief.sync()
+        with desk as store:
+            store.remotes.set("box", trust=True)
+            store.remotes.pull("box")
+            store.remotes.add("open", open_box, device="desk", plain=True)
+            store.remotes.pull("open")
+            assert strangers(store) == {"of the thief"}
+            assert [store.remotes.status(name).unsent for name in ("box", "open")] == [1, 1]
+            store.remotes.push("box")
+        late.sync()
+        assert {late.store.text(turn.id) for turn in late.store.turns()} == {"of the other", "of the thief"}
+
 
 class TestAStrangerStaysOne:
     def test_on_every_machine_that_it_reaches(self, machine: Any, pair: Pair, tmp_path: Path) -> None:

@@ -384,8 +384,8 @@ call = Table(
 """What passed the gateway: a row for each request, and nothing that was said. ``milliseconds`` is when it came.
 ``lane`` is the key of its conversation, ``tip`` the last turn that it sent, ``answer`` the turn of its answer, and
 ``response`` the id that the provider gave that. ``data`` is JSON: status, usage, times, sizes, and how the request was
-written where its turns do not say it. ``seal`` is a hash of the row. Without a rowid, SQLite would give nearly every row
-a page of its own."""
+written where its turns do not say it. ``seal`` is a hash of the row. Without a rowid, SQLite would give nearly every
+row a page of its own."""
 
 
 def _sparse(name: str, table: Table, condition: str, *columns: str, unique: bool = False) -> Index:

@@ -34,11 +34,11 @@ NAMES_READ = 1000
 
 class Span(NamedTuple):
     """The turns behind one commit number, up to another, without those that came by one of the devices of ``skip``
-    behind the commit number that is given for it."""
+    behind the commit number that is given for it. A device is told by its remote and its id."""
 
     low: int
     high: int
-    skip: Mapping[str, int] = {}
+    skip: Mapping[tuple[bytes | None, str | None], int] = {}
 
 
 class Departing:
@@ -183,7 +183,7 @@ class Departing:
 
 
 def _is_from(arrival: StoredArrival, span: Span) -> bool:
-    return arrival.device is not None and arrival.first > span.skip.get(arrival.device, arrival.first)
+    return arrival.first > span.skip.get((arrival.remote, arrival.device), arrival.first)
 
 
 def all_names(connection: Connection, space: int) -> list[SentName]:

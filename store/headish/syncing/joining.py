@@ -74,14 +74,11 @@ def give_key(place: ObjectPlace, space: str, key: RemoteKey, recipient: str) -> 
     place.put(_path(space, recipient), wrap(key, recipient))
 
 
-def change_key(remote: OpenRemote, space: str, keys: KeyPair, taken_out: Collection[str]) -> str:
-    """A new key for this machine and for those that it has invited, but for some; its fingerprint. The passphrase opens
-    nothing any more."""
+def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[str]) -> str:
+    """A new key for this machine and for the recipients that stay; its fingerprint. The passphrase opens nothing any
+    more."""
     place, key, folder = ObjectPlace(remote.url), RemoteKey(new_secret()), folder_of(space)
-    # A log says for whom its device takes keys, and the one that is taken out could have written any log: it only
-    # tells who gets none.
-    stay = {recipient_of(keys.own), *(each for each in remote.state.invited if machine_of(each) not in taken_out)}
-    wrapped = {_path(space, each): wrap(key, each) for each in stay}
+    wrapped = {_path(space, each): wrap(key, each) for each in {recipient_of(keys.own), *stay}}
     for path in place.list(f"{folder}/keys"):
         if path.endswith(".age") and path not in wrapped:
             place.delete(path)

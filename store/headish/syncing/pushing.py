@@ -72,14 +72,18 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
     fingerprint = given.logs.fingerprint
-    is_rekeyed = given.remote.state.key != fingerprint  # and the head is one that nobody reads any more
+    is_rekeyed = _is_rekeyed(given)
     head = None if is_rekeyed else given.logs.head(given.remote.settings.device)
     given = given._replace(stored=given.remote)
     given = given if is_rekeyed else _reconcile(given, head, accept_rollback)
     remote, state = given.remote, given.remote.state
     is_other = is_rekeyed or _has_erased(given.target, state.own)
-    if anew or state.anew or state.own.number >= BUNDLES_LIMIT or (state.own.number and is_other):
-        begun = SeenLog(state.own.label, state.own.generation + 1, serial=state.own.serial)
+    begins = anew or state.anew or state.own.number >= BUNDLES_LIMIT or bool(state.own.number and is_other)
+    # What a push that was cut off has put there may hold what was erased since, or have another key.
+    lying = given.logs.bundles(remote.settings.device) if begins or not state.own.number else {}
+    if begins or lying:
+        generation = max(state.own.generation, *(each for each, _ in lying), 0) + 1
+        begun = SeenLog(state.own.label, generation, serial=state.own.serial)
         remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True, anew=False))
     given = given._replace(remote=remote)
     pushed = Pushed(stored_name(remote.name))
@@ -95,6 +99,12 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
         )  # fmt: skip
     given, put = _put_head(given, head, written)
     return replace(pushed, objects=pushed.objects + put), _tidy(given).remote
+
+
+def _is_rekeyed(given: Push) -> bool:
+    """Whether the log was written with another key, so that nobody reads its head any more, or was never written."""
+    key, device = given.remote.state.key, given.remote.settings.device
+    return key != given.logs.fingerprint and (key is not None or not given.logs.is_readable(device))
 
 
 def check_keys(given: Push) -> None:

@@ -77,9 +77,10 @@ class OpenRemote(NamedTuple):
     state: RemoteState
 
     @property
-    def held(self) -> dict[str, int]:
-        """The devices whose logs hold what came from there, each with the commit number behind which they do."""
-        return {device: each.resent for device, each in self.state.seen.items()}
+    def held(self) -> dict[tuple[bytes | None, str | None], int]:
+        """The devices whose logs hold what came from there, with the name of this remote: another one may have a device
+        of the same id. Each with the commit number behind which they do."""
+        return {(self.name, device): each.resent for device, each in self.state.seen.items()}
 
     @property
     def labels(self) -> frozenset[bytes]:

@@ -130,6 +130,28 @@ def test_nothing_is_replaced_unasked_and_what_is_the_same_is_left(place: Path, t
     assert after["c/mine.txt"] == b"kept"
 
 
+def test_what_is_gone_since_stands_in_no_file(tmp_path: Path) -> None:
+    out, place = tmp_path / "out", tmp_path / "talk.db"
+    with Store.open(place) as store:
+        wide = store.add_turn("canary " * 5_000, bookmark="wide")
+        store.add_turn("It stays.", continues="wide")
+        long = add_long(store, "long", 120, "canary")
+        for n in range(60):
+            store.add_turn(f"canary {n}", bookmark=f"many/{n}")
+        export(place, out)
+        assert f"c/wide/{wide.id}.html" in files_of(out)
+        assert {"2.html", "c/long/1.html"} <= set(files_of(out))
+        (out / "c" / "long" / "notes.txt").write_text("mine")
+        store.erase([wide.id, *long], reason="asked for")
+        for n in range(60):
+            store.erase(f"many/{n}", scope="thread", reason="asked for")
+    done = export(place, out, overwrite=True)
+    files = files_of(out)
+    assert [name for name, data in files.items() if b"canary" in data] == []
+    assert set(files) == {"index.html", "c/wide/index.html", "c/long/notes.txt"}
+    assert len(files) == done.files + done.unchanged + 1
+
+
 def test_a_page_holds_its_thread_alone_and_an_erased_turn_only_its_mark(place: Path, tmp_path: Path) -> None:
     with Store.open(place) as store:
         first = store.add_turn("Kept.", bookmark="draft").id

@@ -37,7 +37,7 @@ PORTS = click.IntRange(0, 65535)
               help="Print how TOOL is to be started to talk through the running gateway; serve nothing.")  # fmt: skip
 @click.option("--export", "folder", type=PLACE, metavar="FOLDER",
               help="Write the pages as files into FOLDER, to be read without a server; serve nothing.")  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="With --export, replace what an earlier export wrote.")
+@click.option("--overwrite", is_flag=True, help="With --export, replace an earlier export.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
               help="The address to listen on; any but loopback needs --behind-proxy.")  # fmt: skip

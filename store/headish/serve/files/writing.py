@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from headish.aio import AsyncDatabase, AsyncStore
-from headish.errors import CorruptTurn, DatabaseUnavailable, FileTaken, HeadishError, InvalidArgument
+from headish.errors import CorruptRecord, DatabaseUnavailable, FileTaken, HeadishError, InvalidArgument
 from headish.serve.files.links import FileLinks, folder_of, list_file, window_file
 from headish.serve.pages.drawing import ASSETS, fill
 from headish.serve.pages.raw import is_picture, read_document
@@ -27,6 +29,8 @@ LISTED = 50
 """How many conversations a page of the list has."""
 _UP = "../../"
 """From the folder of a conversation to that of all files."""
+_OURS = re.compile(r"(?:index|[1-9][0-9]*|[0-9a-z]{25})\.html|[0-9a-z]{25}-[0-9]+\.[a-z0-9]+")
+"""Names that these files have (``links``). What else lies in a folder is somebody else's."""
 
 
 class WrittenPages(Struct, frozen=True):
@@ -52,8 +56,10 @@ async def write_pages(
     is damaged is listed without a page, ``told`` hears why, and the others follow.
     Order: of the list; conversations that move meanwhile come last, each once.
     Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation.
-    Raises: FileTaken where the folder holds something and ``overwrite`` is not set: files of the same name with other
-    bytes are replaced then, and all other files stay. DatabaseUnavailable where it cannot be written.
+    ``overwrite`` writes into a folder that holds something: what an earlier run wrote is replaced, or removed where
+    this one has no such page, so that it shows nothing that was erased meanwhile. Files of other names stay.
+    Raises: FileTaken where the folder holds something, without ``overwrite``. DatabaseUnavailable where it cannot be
+    written.
     """
     base = Path(os.path.abspath(os.path.expanduser(os.fspath(folder))))
     try:
@@ -76,6 +82,7 @@ class _Writing:
     ) -> None:
         self._store, self._base, self._overwrite, self._told = store, base, overwrite, told
         self._files = self._unchanged = self._refused = 0
+        self._here: set[str] = set()  # the names of the files in the folder at which it is
         style = (ASSETS / "page.css").read_text("utf-8")
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         self._known = {
@@ -98,14 +105,36 @@ class _Writing:
                 self._write_list(number, listed, refused, list_file(number + 1))
                 listed, refused, number = [], set(), number + 1
             listed.append(entry)
+            self._here.clear()
             try:
                 await self._write_thread(entry)
-            except CorruptTurn as error:
+            except CorruptRecord as error:
                 refused.add(entry.conversation.subject)
                 self._told(entry.conversation.subject, error)
                 self._refused += 1
+                self._here.clear()
+            self._remove_others(self._base / folder_of(entry.conversation.subject), self._here)
         self._write_list(number, listed, refused, "")
+        self._remove_older(number, {folder_of(subject) for subject in seen})
         return WrittenPages(str(self._base), self._files, self._unchanged, len(seen), self._refused)
+
+    def _remove_older(self, lists: int, folders: Collection[str]) -> None:
+        """Remove what an earlier run wrote of conversations that are not there any more."""
+        self._remove_others(self._base, {list_file(number + 1) for number in range(lists)})
+        for each in (self._base / "c").glob("*"):
+            if f"c/{each.name}" not in folders and each.is_dir() and not each.is_symlink():
+                self._remove_others(each, ())
+
+    def _remove_others(self, folder: Path, kept: Collection[str]) -> None:
+        """Remove the pages of a folder that this run did not write: they may show what was erased meanwhile."""
+        try:
+            for each in list(folder.glob("*")):
+                if each.name not in kept and _OURS.fullmatch(each.name) and not each.is_dir():
+                    each.unlink()
+        except OSError as error:
+            raise DatabaseUnavailable(str(folder), f"it cannot be written ({error.strerror})") from error
+        with suppress(OSError):  # it holds something
+            folder.rmdir()
 
     async def _entries(self, seen: set[str]) -> AsyncIterator[Entry]:
         """Every conversation once. A list by recency loses what moves to its front meanwhile: it is read until nothing
@@ -175,6 +204,7 @@ class _Writing:
 
     def _write(self, file: str, data: bytes) -> None:
         path = self._base / file
+        self._here.add(path.name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -106,14 +106,15 @@ def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) ->
     if not seqs:
         return set()
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]
-    trusted = _trusted_devices(connection, space) if any(each.kind == PLAIN for each in foreign) else frozenset[str]()
-    ranges = [(each.first, each.last) for each in foreign if each.kind != PLAIN or each.device not in trusted]
+    trusted = _trusted_devices(connection, space) if any(each.kind == PLAIN for each in foreign) else ()
+    foreign = [each for each in foreign if each.kind != PLAIN or (each.remote, each.device) not in trusted]
+    ranges = [(each.first, each.last) for each in foreign]
     return {seq for seq in seqs if any(first <= seq <= last for first, last in ranges)}
 
 
-def _trusted_devices(connection: Connection, space: int) -> frozenset[str]:
-    """The devices of remotes without a key that the user trusts."""
+def _trusted_devices(connection: Connection, space: int) -> set[tuple[bytes | None, str | None]]:
+    """The devices of remotes without a key that the user trusts, each with the name of its remote."""
     from headish.syncing.remotes import read_remotes  # late: most stores have none
 
-    trusted = (each.state.seen for each in read_remotes(connection, space) if each.settings.trust)
-    return frozenset(device for seen in trusted for device in seen)
+    trusted = (each for each in read_remotes(connection, space) if each.settings.trust)
+    return {(each.name, device) for each in trusted for device in each.state.seen}

@@ -206,9 +206,9 @@ class Remotes:
         """Take a device out: a new key for all others, this store's log written anew, and the log of the device
         removed, once what it said is here. Returns the fingerprint that each of the others confirms.
 
-        Only machines that this one has invited get the new key; another one is to be invited again, since whoever has
-        the key could have written a log in its name. What the device has read it has. Take its access to the place
-        away, too. The passphrase opens nothing any more.
+        Only machines that this one has invited and that have a log get the new key; another one, and one that has not
+        pushed yet, is to be invited again, since whoever has the key could have written a log in its name. What the
+        device has read it has. Take its access to the place away, too. The passphrase opens nothing any more.
         Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
         anything is changed, unless ``allow_secrets``.
         """
@@ -225,7 +225,8 @@ class Remotes:
         settings = remote.settings
         if keys is not None:
             taken_out = {gone, *([machine_of(lost.recipient)] if lost.recipient else [])}
-            settings = replace(settings, key=change_key(remote, self._space.space, keys, taken_out))
+            stay = {each for each in remote.state.invited if machine_of(each) in others.keys() - taken_out}
+            settings = replace(settings, key=change_key(remote, self._space.space, keys, stay))
         revoked = tuple(sorted({*remote.state.revoked, gone}))
         changed = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
         number = self._space._number
@@ -396,7 +397,7 @@ def _count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int
     low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
     high = read_counter(connection, space).seq
     among, held = arrivals_among(connection, space, low + 1, high), remote.held
-    arrived = (each for each in among if each.device is not None and each.first > held.get(each.device, each.first))
+    arrived = (each for each in among if each.first > held.get((each.remote, each.device), each.first))
     return high - low - sum(min(each.last, high) - max(each.first, low + 1) + 1 for each in arrived)
 
 
