@@ -246,9 +246,15 @@ def test_a_call_may_take_longer_than_a_head(
 
 def test_of_a_stranger_no_body_is_asked_for(upstream: Upstream, gateway: Running) -> None:
     upstream.script = lambda _: answer(b"{}")
-    for host, told in (("evil.example", b"HTTP/1.1 421"), (f"127.0.0.1:{gateway.port}", b"HTTP/1.1 100")):
+    own = f"127.0.0.1:{gateway.port}"
+    for host, expected, told in (
+        ("evil.example", "100-continue", b"HTTP/1.1 421"),
+        (own, "100-continue", b"HTTP/1.1 100"),
+        (own, "100-Continue", b"HTTP/1.1 100"),
+        (own, "anything", b"HTTP/1.1 417"),
+    ):
         with socket.create_connection(("127.0.0.1", gateway.port), timeout=60) as connection:
-            head = f"POST {PATH} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+            head = f"POST {PATH} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\nExpect: {expected}\r\n\r\n"
             connection.sendall(head.encode())
             assert connection.recv(65536).startswith(told)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import stat
 import threading
 import time
@@ -112,12 +113,21 @@ def test_what_waits_is_written_when_the_gateway_ends(tmp_path: Path) -> None:
     assert (call.response, call.is_complete) == (b"said", True)
 
 
+def test_a_lock_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    (tmp_path / "recorder.lock").mkdir()
+    write_state(tmp_path, RecorderState(at=1, stored=3, failed=0, waiting=2, lag_milliseconds=5))
+    assert find_problems(tmp_path, 1) == ["it cannot be told whether the recorder runs (Is a directory)"]
+
+
 def test_a_recorder_s_state_is_told_in_words(tmp_path: Path) -> None:
     now = 1_000_000
     assert find_problems(tmp_path, now) == ["the recorder does not run"]
     well = RecorderState(at=now, stored=3, failed=0, waiting=2, lag_milliseconds=5)
     write_state(tmp_path, well)
     assert find_problems(tmp_path, now) == ["the recorder does not run"], "a state that a dead one left"
+    with (tmp_path / "recorder.lock").open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)  # as somebody else does who asks at the same time
+        assert find_problems(tmp_path, now) == ["the recorder does not run"]
     with living(tmp_path):
         assert find_problems(tmp_path, now + SILENT_MILLISECONDS) == []
         assert find_problems(tmp_path, now + SILENT_MILLISECONDS + 1) == ["the recorder has said nothing for 60 s"]

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from headish.gateway.passing.access import ACCESS_FILE, AccessFile
 from headish.gateway.passing.gate import Gate, Refused
-from headish.gateway.passing.proxy import Proxy, now, undress
+from headish.gateway.passing.proxy import Proxy, now, refuse, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.recording.spooling import Spooler
 from headish.gateway.spool import SpoolWriter
@@ -103,8 +103,10 @@ class Gateway:
             self._gate.check_sender(request)
         except Refused as refused:
             return refused.response
-        assert request.transport is not None
-        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if request.headers["Expect"].lower() != "100-continue":
+            return refuse("expectation", "openai", "the gateway knows no expectation but 100-continue")
+        if request.transport is not None:  # the client may have gone
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         return None
 
     def health(self) -> Health:

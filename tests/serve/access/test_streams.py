@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from pathlib import Path
 from threading import Thread
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from headish import Database, Store
+from headish.errors import Closed, DatabaseLocked
 from headish.serve.access import watching
 from headish.serve.access.watching import WatchedStream
 from headish.serve.pages.hub import LOST, WAITING_LIMIT, Hub
@@ -102,6 +104,48 @@ def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
 
     asyncio.run(run())
     assert len(sent) == 4, "nothing more is said to whoever does not read"
+
+
+def test_a_stream_ends_when_nobody_can_say_whether_it_may_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look that fails now and then does not end it."""
+    monkeypatch.setattr(watching, "WATCHED_SECONDS", 0.001)
+    out = OSError(errno.EMFILE, "too many open files")
+    locked = DatabaseLocked("history.db", "another process holds it")
+    closed = Closed("the database")
+    for failures, looks in (
+        ([out] * 9, 3),
+        ([locked, out, locked], 3),
+        ([out, None, locked, out, None, out, out, out, None], 8),
+        ([None, closed, None], 2),
+        ([None, ZeroDivisionError(), None], 2),
+    ):
+        assert asyncio.run(_looks_until_the_end(failures)) == looks, failures
+
+
+async def _looks_until_the_end(failures: list[Exception | None]) -> int:
+    looks = 0
+
+    async def application(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await asyncio.Event().wait()
+
+    async def send(_message: Any) -> None:
+        pass
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def admitted(_scope: Any) -> bool:
+        nonlocal looks
+        looks += 1
+        failure = failures[looks - 1] if looks <= len(failures) else None
+        if failure is not None:
+            raise failure
+        return looks <= len(failures)
+
+    async with asyncio.timeout(60):
+        await WatchedStream({"type": "http"}, send, admitted).run(application, receive)
+    return looks
 
 
 def test_a_page_that_falls_behind_is_told_to_come_again() -> None:

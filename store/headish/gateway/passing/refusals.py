@@ -12,7 +12,9 @@ import msgspec
 
 from headish.gateway.passing.upstreams import Shape
 
-Cause = Literal["unreachable", "unrecordable", "token", "key", "site", "host", "tries", "unknown", "socket"]
+Cause = Literal[
+    "unreachable", "unrecordable", "token", "key", "site", "host", "tries", "unknown", "socket", "expectation"
+]
 
 
 def write_refusal(cause: Cause, shape: Shape, message: str) -> tuple[int, bytes]:
@@ -37,5 +39,6 @@ _WORDS: dict[Cause, tuple[int, str, str, str]] = {
     "tries": (429, "rate_limit_error", "too_many_tries", "RESOURCE_EXHAUSTED"),
     "unknown": (404, "not_found_error", "not_found", "NOT_FOUND"),
     "socket": (501, "invalid_request_error", "websocket_not_supported", "UNIMPLEMENTED"),
+    "expectation": (417, "invalid_request_error", "unknown_expectation", "INVALID_ARGUMENT"),
 }
 """For each cause the status, and the words of Anthropic (OpenAI's ``type``), OpenAI and Google."""

@@ -79,7 +79,7 @@ def write_state(folder: Path, state: RecorderState) -> None:
 @contextmanager
 def living(folder: Path) -> Iterator[None]:
     """Hold the lock that says that a recorder runs. The system frees it however the process ends."""
-    with _locked(folder, fcntl.LOCK_SH):
+    with _locked(folder, fcntl.LOCK_EX):
         yield
 
 
@@ -87,14 +87,18 @@ def find_problems(folder: Path, now: int, *, are_strangers: bool = False) -> lis
     """What keeps the calls of a folder from being stored, in sentences; none where all goes well. Strangers learn no
     space's name. ``now`` is in milliseconds since 1970."""
     state = read_state(folder)
-    if state is None or not _lives(folder):
+    try:
+        lives = state is not None and _lives(folder)
+    except OSError as error:
+        return [f"it cannot be told whether the recorder runs ({error.strerror})"]
+    if state is None or not lives:
         return ["the recorder does not run"]
     return state.problems(now, are_strangers=are_strangers)
 
 
 def _lives(folder: Path) -> bool:
     try:
-        with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with _locked(folder, fcntl.LOCK_SH | fcntl.LOCK_NB):
             return False
     except BlockingIOError:
         return True

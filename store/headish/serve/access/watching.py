@@ -14,10 +14,12 @@ from typing import TypeAlias
 from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headish.errors import HeadishError
+from headish.errors import DatabaseError, HeadishError
 
 WATCHED_SECONDS = 1.0
 """How often a stream is looked at."""
+FAILED_LOOKS = 3
+"""So many looks in a row that fail count as a no: whether somebody is admitted is not known any more."""
 SLOW_SECONDS = 60.0
 """How long a client may leave an event unread."""
 EVENTS = b"text/event-stream"
@@ -33,6 +35,7 @@ class WatchedStream:
         self._cancelling = CancelScope()
         self._watching: asyncio.Task[None] | None = None
         self._waits_since: float | None = None
+        self._failed_looks = 0
 
     async def run(self, app: ASGIApp, receive: Receive) -> None:
         """Let an application answer."""
@@ -53,18 +56,25 @@ class WatchedStream:
         self._waits_since = None
 
     async def _watch(self) -> None:
-        while not self._is_stuck() and await self._may_go_on():
-            await asyncio.sleep(WATCHED_SECONDS)
-        self._cancelling.cancel()
+        try:
+            while not self._is_stuck() and await self._may_go_on():
+                await asyncio.sleep(WATCHED_SECONDS)
+        finally:  # whatever ends the watch: no stream goes on unwatched
+            self._cancelling.cancel()
 
     def _is_stuck(self) -> bool:
         return self._waits_since is not None and time.monotonic() - self._waits_since > SLOW_SECONDS
 
     async def _may_go_on(self) -> bool:
         try:
-            return await self._is_admitted(self._scope)
+            is_admitted = await self._is_admitted(self._scope)
+        except (DatabaseError, OSError):
+            self._failed_looks += 1
+            return self._failed_looks < FAILED_LOOKS
         except HeadishError:  # nobody can say: the client asks again, and is told then
             return False
+        self._failed_looks = 0
+        return is_admitted
 
 
 def _is_stream(start: Message) -> bool:
