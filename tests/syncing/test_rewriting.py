@@ -11,6 +11,7 @@ from headish import Store, rewrite_bundle, verify_bundle
 from headish.bundles.records import BundleHeader
 from headish.bundles.streams import BundleWriter
 from headish.errors import FileTaken, InvalidArgument, InvalidBundle
+from headish.values.ids import TurnId
 from support.places import Place
 
 SECRET = "a rare ornithological word"
@@ -68,6 +69,31 @@ def test_what_was_erased_first_without_its_meta_loses_it(store: Store, tmp_path:
     assert rewrite_bundle(tmp_path / "old", tmp_path / "new", receipts).erased == 1
     assert (words_in(tmp_path / "old"), words_in(tmp_path / "new")) == (1, 0)
     assert verify_bundle(tmp_path / "new").proven == 1
+
+
+def test_the_name_of_a_thread_goes_however_its_last_turn_went(store: Store, tmp_path: Path) -> None:
+    def begin(name: str) -> tuple[TurnId, TurnId]:
+        first = store.add_turn(f"{name} 1", bookmark=name)
+        last = store.add_turn(f"{name} 2", continues=first.id)
+        store.bookmarks.set(name, last.id)
+        store.conversations.set(name, title=f"{name}: {SECRET}")
+        return first.id, last.id
+
+    ends = {name: begin(name) for name in ("before", "again", "missed")}
+    store.erase(ends["missed"][1], reason="before the bundle is made")
+    single = store.add_turn("by itself", bookmark="stays")
+    half = store.add_turn("2", continues=store.add_turn("1").id, bookmark="half").id
+    store.bundles.create(tmp_path / "old")
+    for turn in (ends["before"][1], single.id, half):
+        store.erase(turn, reason="r")
+    for first, last in ends.values():
+        store.erase(last, scope="thread", reason="r")
+        assert store.get(first).erased is not None
+    store.erase(ends["again"][1], reason="r", meta=True)
+    done = rewrite_bundle(tmp_path / "old", tmp_path / "new", export(store, tmp_path / "receipts"))
+    assert (words_in(tmp_path / "old") > 0, words_in(tmp_path / "new")) == (True, 0)
+    assert done.names == 2  # of no thread that was erased as one
+    assert verify_bundle(tmp_path / "new").proven == done.turns
 
 
 def test_a_turn_that_only_has_the_id_of_one_that_was_erased_stays(store: Store, tmp_path: Path) -> None:

@@ -22,13 +22,16 @@ THREAD, BRANCH = SCOPES[1:]
 
 
 class Rewriting:
-    """A bundle without what some receipts list. Memory holds the receipts."""
+    """A bundle without what some receipts list. Memory holds the receipts, and the ids of turns without words."""
 
     def __init__(self, receipts: Iterable[Receipt]) -> None:
         self._listed: dict[TurnId, tuple[Receipt, ErasedTurn]] = {}
+        self._whole: set[tuple[TurnId, str]] = set()
+        self._silent: set[TurnId] = set()
         self._gone: set[str] = set()
         self._needed: dict[str, Receipt] = {}
         for receipt in receipts:
+            self._whole |= {(each.id, each.seal) for each in receipt.turns if receipt.scope in (THREAD, BRANCH)}
             for each in receipt.turns:
                 known = self._listed.get(each.id)
                 if known is None or receipt.meta > known[0].meta:
@@ -40,11 +43,7 @@ class Rewriting:
             raise InvalidArgument(f"{reader.name} is of the log of a device, which writes that anew when it syncs")
         for kind, value in reader.parts():
             for record in from_page(value, reader.name) if kind is BundleKind.PAGE else ():
-                found = self._find(record)
-                if found is not None:
-                    receipt, _ = found
-                    self._needed[receipt.id] = receipt
-                    self._gone |= {record.id} if receipt.scope in (THREAD, BRANCH) else set()
+                self._look_at(record)
 
     def write(self, reader: BundleReader, file: BinaryIO) -> BundleRewritten:
         """Write the bundle that was looked at. Raises: InvalidBundle."""
@@ -69,6 +68,22 @@ class Rewriting:
                 records = [each for each in value if stored_name(each.subject) not in self._gone]
         size = writer.end(names, records)
         return BundleRewritten(reader.name, writer.turns, erased, writer.receipts, len(names), size)
+
+    def _look_at(self, record: TurnRecord) -> None:
+        """A name goes with the last turn of a thread or branch that was erased, and where that one was erased by itself
+        and no turn that leads to it has words left. What a turn continues stands before it."""
+        found = self._find(record)
+        if found is not None:
+            self._needed[found[0].id] = found[0]
+        is_whole = (record.id, record.seal.hex()) in self._whole
+        has_words = record.payload is not None and found is None
+        if not has_words and self._silent.issuperset(record.parents):
+            self._silent.add(record.id)
+            is_gone = is_whole or not self._gone.isdisjoint(record.parents)
+        else:
+            is_gone = is_whole and found is not None
+        if is_gone:
+            self._gone.add(record.id)
 
     def _find(self, record: TurnRecord) -> tuple[Receipt, ErasedTurn] | None:
         """The receipt that takes something of a turn which the bundle still has."""
