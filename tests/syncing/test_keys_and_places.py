@@ -139,6 +139,33 @@ class TestKeysAndPlaces:
         with other as store, pytest.raises(UnknownRemote):
             store.remotes.exchange("box")
 
+    def test_a_plain_place_has_no_key(self, machine: Any, tmp_path: Path) -> None:
+        desk, url = machine("desk"), url_of(tmp_path / "box")
+        for given in ({"key": "0" * 32}, {"passphrase": True}):
+            with pytest.raises(InvalidArgument, match="a plain remote has no key"):
+                desk.add(url, plain=True, **given)
+        assert (desk.store.remotes.list(), (tmp_path / "box").exists()) == ([], False)
+
+    def test_a_clone_that_brought_nothing_can_be_made_again(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop, url = machine("desk").store, machine("laptop").store, url_of(tmp_path / "box")
+        desk.remotes.add("box", url, plain=True)
+        for text in ("1", "2"):
+            desk.add_turn(text, bookmark=text)
+            desk.remotes.push("box")
+
+        def break_off() -> None:
+            raise RemoteUnavailable(url, "it is gone")
+
+        for end, stays in (("head", []), ("000002.hb", ["box"])):  # behind the first bundle there is something
+            with monkeypatch.context() as patch:
+                _at_each(patch, end, break_off)
+                with pytest.raises(RemoteUnavailable):
+                    laptop.remotes.clone("box", url, plain=True)
+            assert [each.name for each in laptop.remotes.list()] == stays
+        assert laptop.remotes.pull("box").stored == 1
+
     def test_urls_that_are_none(self, machine: Any, tmp_path: Path) -> None:
         desk = machine("desk")
         for url in ("ftp://x/y", "s3://key:secret@bucket/x", "s3://bucket/x?token=1", "file:relative", "/tmp/x"):
@@ -252,6 +279,66 @@ class TestKeysAndPlaces:
                 laptop.sync()
             assert laptop.store.remotes.list() == []
 
+    def test_the_slower_of_two_pulls_takes_nothing_back(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = machine("desk").store, machine("laptop").store
+        for name, each in (("desk", desk), ("laptop", laptop)):
+            each.remotes.add("box", url_of(tmp_path / "box"), device=name, plain=True)
+
+        def say(text: str) -> None:
+            turn = desk.add_turn(text, continues="main" if "main" in desk.bookmarks else None, bookmark="main")
+            desk.bookmarks.set("other", turn.id)
+            desk.remotes.push("box")
+
+        say("1")
+        laptop.remotes.pull("box")
+        say("2")
+        with Store.open(tmp_path / "laptop.db") as beside:
+
+            def go_ahead() -> None:
+                say("3")
+                desk.bookmarks.set("other", "main~2")
+                desk.remotes.push("box")
+                beside.remotes.pull("box")
+
+            _behind(monkeypatch, "000002.hb", go_ahead)
+            assert laptop.remotes.pull("box").waiting == ()
+        assert [each.bundles for each in laptop.remotes.devices("box")] == [0, 3]
+        assert dict(laptop.bookmarks) == dict(desk.bookmarks)
+        laptop.remotes.pull("box")
+        assert dict(laptop.bookmarks) == dict(desk.bookmarks)
+
+    def test_a_device_that_is_taken_out_while_it_is_read_is_left_there(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = machine("desk").store, machine("laptop").store
+        for name, each in (("desk", desk), ("laptop", laptop)):
+            each.remotes.add("box", url_of(tmp_path / "box"), device=name, plain=True)
+        for text in ("1", "2", "3"):
+            laptop.add_turn(text, bookmark=text)
+            laptop.remotes.push("box")
+        with Store.open(tmp_path / "desk.db") as beside:
+            _behind(monkeypatch, "000002.hb", lambda: beside.remotes.revoke("box", "laptop"))
+            assert desk.remotes.pull("box").waiting == ()
+        assert [each.label for each in desk.remotes.devices("box")] == ["desk"]
+        assert (desk.stats().turns, desk.remotes.bookmarks()) == (3, [])
+
+    def test_what_a_device_called_what_goes_with_it_everywhere(self, machine: Any, pair: Pair, tmp_path: Path) -> None:
+        (desk, laptop), lost = pair, machine("lost")
+        invite(desk, lost, url_of(tmp_path / "box"))
+        lost.store.add_turn("said on the road", bookmark="road")
+        for each in (lost, laptop, desk, laptop):
+            each.sync()
+        assert "lost/road" in {each.name for each in laptop.store.remotes.bookmarks()}
+        with desk as store:
+            fingerprint = store.remotes.revoke("box", "lost")
+        with laptop as store:
+            store.remotes.set("box", key=fingerprint)
+        laptop.sync()
+        assert "lost/road" not in {each.name for each in laptop.store.remotes.bookmarks()}
+        assert texts(laptop.store, "road") == ["said on the road"]
+
     def test_a_title_or_a_name_that_looks_like_a_key_stays(self, machine: Any, tmp_path: Path) -> None:
         desk, secret = machine("desk"), "sk-" + "a1B2c3D4e5F6g7H8"
         desk.add(url_of(tmp_path / "box"))
@@ -281,5 +368,18 @@ def _at_each(patch: pytest.MonkeyPatch, end: str, work: Callable[[], object]) ->
         if path.endswith(end):
             work()
         return got(place, path)
+
+    patch.setattr(ObjectPlace, "get", get)
+
+
+def _behind(patch: pytest.MonkeyPatch, end: str, work: Callable[[], object]) -> None:
+    """Have something done once, when an object was read whose path ends so."""
+    got, waiting = ObjectPlace.get, [work]
+
+    def get(place: ObjectPlace, path: str) -> bytes | None:
+        data = got(place, path)
+        if path.endswith(end) and waiting:
+            waiting.pop()()
+        return data
 
     patch.setattr(ObjectPlace, "get", get)

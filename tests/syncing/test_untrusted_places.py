@@ -172,6 +172,29 @@ class TestHealing:
         laptop.sync()
         assert laptop.sync().pushed.objects == 0  # once
 
+    def test_what_a_log_that_came_back_older_had_stays_in_that_of_whoever_has_read_it(
+        self, machine: Any, pair: Pair, tmp_path: Path
+    ) -> None:
+        (desk, laptop), box = pair, tmp_path / "box"
+        desk.store.add_turn("1", bookmark="1")
+        desk.sync()
+        old = objects(box)
+        desk.store.add_turn("2", bookmark="2")
+        desk.sync()
+        laptop.sync()
+        for path in objects(box):
+            if "/keys/" not in path:
+                (box / path).unlink()
+        laptop.sync(accept_rollback=True)
+        put_back(box, {**objects(box), **old})
+        laptop.sync()
+        laptop.store.erase(laptop.store.add_turn("slip").id, reason="r")  # its log is written anew
+        laptop.sync()
+        late = machine("late")
+        invite(laptop, late, url_of(box))
+        late.sync()
+        assert {"1", "2"} <= {late.store.text(turn.id) for turn in late.store.turns() if turn.erased is None}
+
     def test_a_log_that_is_gone_is_in_that_of_whoever_has_read_it(
         self, machine: Any, pair: Pair, tmp_path: Path
     ) -> None:

@@ -88,7 +88,7 @@ def apply_receipt(
     """Erase the turns that a receipt lists and that are here with the same seals, with the names of which nothing is
     left then, and bar what it bars; how many turns were erased. The space is locked.
 
-    Cost: one statement for each 64 turns, and that of an erasure.
+    Cost: one statement, and that of an erasure.
     """
     seals = {each.id: each.seal for each in receipt.turns}
     found_here = turns_by_ids(connection, space, seals).values()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
+from headish.database.query import Connection
 from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
@@ -16,9 +18,9 @@ from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
-from headish.syncing.remotes import OpenRemote, SeenLog, save_remote
+from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
 from headish.values.names import stored_name
-from headish.values.results.sharing import Pulled
+from headish.values.results.sharing import ArrivedName, Pulled
 
 
 class Pull(NamedTuple):
@@ -47,15 +49,21 @@ class _LogReading:
         self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
 
     def save(self) -> None:
-        given = self.given
-        base, space = given.remote, given.target.space
+        self.take(write_locked(self.given.target, self.write))
+
+    def write(self, connection: Connection) -> OpenRemote:
+        """Keep how far all is. The space is locked."""
+        base, space = self.given.remote, self.given.target.space
         state = replace(base.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
         mine = base._replace(state=replace(state, anew=state.anew or self.anew))
-        remote = write_locked(given.target, lambda connection: save_remote(connection, space, base, mine))
-        self.given = given._replace(remote=remote)
+        return save_remote(connection, space, base, mine)
+
+    def take(self, remote: OpenRemote) -> None:
+        """Go on with what is stored now."""
+        self.given = self.given._replace(remote=remote)
         self.seen, self.revoked = dict(remote.state.seen), set(remote.state.revoked)
-        for device in self.revoked & self.heads.keys():  # another work of this store has taken it out
-            del self.heads[device]
+        # Another work of this store may have taken a device out.
+        self.heads = {device: head for device, head in self.heads.items() if device in self.seen}
 
 
 def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
@@ -78,7 +86,7 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     while sum(_advance(reading, device) for device in sorted(reading.heads)):
         pass  # what one device wrote may have waited for what another one did
     for device, head in sorted(reading.heads.items()):
-        if device not in reading.waiting:
+        if device in reading.heads and device not in reading.waiting:
             _meet(reading, device, head)
     waiting = tuple(reading.waiting[each] for each in sorted(reading.waiting))
     if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
@@ -92,6 +100,9 @@ def _leave_out_revoked(reading: _LogReading) -> None:
     """A device that another one has taken out is none any more; what it said is in the log of that other one."""
     told = {each for head in reading.heads.values() for each in head.revoked} - reading.revoked
     reading.revoked |= told
+    target, remote = reading.given.target, reading.given.remote.name
+    for label in [reading.seen[device].label.encode() for device in sorted(told & reading.seen.keys())]:
+        write_locked(target, partial(forget_device, space=target.space, remote=remote, device=label))
     for device in told:
         for listed in (reading.seen, reading.heads, reading.waiting):
             listed.pop(device, None)
@@ -132,13 +143,11 @@ def _read_head(reading: _LogReading, device: str) -> None:
 
 
 def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
-    """Read a log from its beginning: one that is new here, or one that lost something. What came from that one is in no
-    log any more, but in this store's own, once it is written anew. What another device of this label called what is
-    nothing that this one has said."""
+    """Read a log from its beginning: one that is new here, or one that lost something or was gone. What came from that
+    one may be in no log any more, but in this store's own, once it is written anew. What another device of this label
+    called what is nothing that this one has said."""
     given, target = reading.given, reading.given.target
-    resent = 0
-    if device in given.remote.state.seen:
-        resent = target.backend.read(lambda connection: read_counter(connection, target.space)).seq
+    resent = target.backend.read(lambda connection: read_counter(connection, target.space)).seq
     reading.seen[device] = replace(log, resent=resent)
     label = log.label.encode()
     write_locked(target, lambda connection: forget_device(connection, target.space, given.remote.name, label))
@@ -171,9 +180,10 @@ def _label(reading: _LogReading, device: str, wanted: str) -> str:
 def _advance(reading: _LogReading, device: str) -> bool:
     """Store the bundles of a log that are new, as far as they have come; whether any was."""
     moved = False
+    if device not in reading.heads or reading.seen[device].generation != reading.heads[device].generation:
+        return False
     for number, data in _new_bundles(reading, device):
-        seen = reading.seen[device]
-        given = reading.given
+        seen, given = reading.seen[device], reading.given
         try:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
             kind = PLAIN if given.logs.key is None else OWN
@@ -188,9 +198,11 @@ def _advance(reading: _LogReading, device: str) -> bool:
             return moved
         done = reading.pulled
         reading.pulled = replace(done, stored=done.stored + applied.stored, known=done.known + applied.known)
-        reading.seen[device] = replace(seen, number=number, hash=hash_object(data).hex())
+        reading.seen[device] = now = replace(seen, number=number, hash=hash_object(data).hex())
         reading.save()
         moved = True
+        if reading.seen.get(device) != now:  # another work of this store has read more of it, or has taken it out
+            break
     return moved
 
 
@@ -214,12 +226,21 @@ def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
     now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased, serial=head.serial)
     now = replace(now, key=given.logs.fingerprint)
     met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)
-    target, done = given.target, reading.pulled
-    names = write_locked(target, lambda connection: meet_names(connection, target.space, met, head.names))
-    records, kept = write_locked(target, lambda connection: meet_records(connection, target.space, met, head.records))
+    target, done, space = given.target, reading.pulled, given.target.space
+    reading.seen[device] = now
+
+    def work(connection: Connection) -> tuple[list[ArrivedName], int, list[str], OpenRemote]:
+        stored = read_remote(connection, space, done.remote).state
+        is_older = (
+            device in stored.seen and stored.seen[device].serial > head.serial
+        )  # another pull has met a newer one
+        if is_older or device in stored.revoked:
+            return [], 0, [], reading.write(connection)
+        names = meet_names(connection, space, met, head.names)
+        return names, *meet_records(connection, space, met, head.records), reading.write(connection)
+
+    names, records, kept, remote = write_locked(target, work)
     reading.pulled = replace(
         done, names=(*done.names, *names), records=done.records + records, kept=(*done.kept, *kept)
     )
-    if now != seen:
-        reading.seen[device] = now
-        reading.save()
+    reading.take(remote)

@@ -52,6 +52,11 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
     serial: int = 0
     resent: int = 0
 
+    @property
+    def reached(self) -> tuple[int, int, int]:
+        """What grows as a log does."""
+        return self.generation, self.number, self.serial
+
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):
     """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, and the fingerprint of the key
@@ -141,7 +146,14 @@ def _merge(base: S, mine: S, fresh: S) -> S:
 def _changed(
     base: Mapping[str, SeenLog], mine: Mapping[str, SeenLog], fresh: Mapping[str, SeenLog], device: str
 ) -> SeenLog | None:
-    return mine.get(device) if mine.get(device) != base.get(device) else fresh.get(device)
+    """How far a log is: as this work has read it, unless another one has read more of it meanwhile."""
+    log, there, before = mine.get(device), fresh.get(device), base.get(device)
+    if log == before:
+        return there
+    is_accepted = log is not None and before is not None and log.reached < before.reached  # it went back, and may
+    if log is None or there is None or is_accepted:
+        return log
+    return max(log, there, key=lambda each: each.reached)
 
 
 def store_remote(connection: Connection, space: int, remote: OpenRemote) -> None:

@@ -58,7 +58,7 @@ class _Placed(NamedTuple):
 
 
 def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
-    """Those of the ids that are not here. Cost: one statement for each 64."""
+    """Those of the ids that are not here. Cost: one statement."""
     here = turns_by_ids(connection, space, ids)
     return [each for each in ids if each not in here]
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import (
+    HeadishError,
     InvalidArgument,
     NotADevice,
     RemoteRolledBack,
@@ -102,6 +103,8 @@ class Remotes:
         encoded = check_name(name, "remote", is_new=True)
         label = stored_name(check_name(device or _device(), "device", is_new=True))
         _check_fingerprint(key)
+        if plain and (key is not None or passphrase):
+            raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
         if "/" in name or "/" in label:
             raise InvalidArgument("the name of a remote or of a device holds no /")
         space = self._space
@@ -141,7 +144,12 @@ class Remotes:
         if not ObjectPlace(check_url(url)).list(folder_of(space.space)):
             raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
         added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
-        return Cloned(added, None if added.waits else self.pull(name))
+        try:
+            return Cloned(added, None if added.waits else self.pull(name))
+        except HeadishError:
+            if not space._read(lambda connection: read_counter(connection, space._number)).seq:
+                self.remove(name)  # so that it can be cloned again
+            raise
 
     @door()
     def list(self) -> builtins.list[RemotePlace]:

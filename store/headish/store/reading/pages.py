@@ -62,9 +62,9 @@ def stretch(
     there and is as long. ``start`` counts from 0. ``onward``: the thread goes on behind the headish, to the end of the
     branch that was begun last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also
     reads what overlays make of them.
-    Cost: a statement or two for the links and about ten for each 64 turns, however long the thread is; ``onward`` two
-    more. ``faces`` looks at every turn of the thread from the stretch on, and walks the thread where there are overlays
-    among them. Every payload and digest is compared with what was stored.
+    Cost: a statement or two for the links and about ten for each 1,024 turns, however long the thread is; two more for
+    ``onward``. ``faces`` looks at every turn of the thread from the stretch on, and walks the thread where there are
+    overlays among them. Every payload and digest is compared with what was stored.
     Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for ``start`` beside one of them, and for
     numbers out of range; CorruptTurn.
     """
