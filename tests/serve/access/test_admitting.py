@@ -11,6 +11,7 @@ import pytest
 from headish.errors import InvalidArgument
 from headish.serve.access.guarding import BODY_LIMIT_BYTES, CSP
 from headish.serve.access.settings import WebSettings
+from headish.serve.processes.settings import ServeSettings
 from headish.serve.web import running
 from support.loops import failing
 from support.serving import Served, serving
@@ -188,6 +189,19 @@ def test_a_head_that_does_not_end_is_hung_up_on(served: Served, monkeypatch: pyt
             while piece := connection.recv(65536):
                 answer += piece
             assert answer.count(b"HTTP/1.1 401") == sent.count(b"\r\n\r\n"), "only a whole request is answered"
+
+
+def test_a_server_on_all_addresses_is_asked_at_loopback() -> None:
+    for host, url in (
+        ("127.0.0.1", "http://127.0.0.1:8322"),
+        ("localhost", "http://localhost:8322"),
+        ("0.0.0.0", "http://127.0.0.1:8322"),
+        ("::", "http://[::1]:8322"),
+        ("[::]", "http://[::1]:8322"),
+        ("::1", "http://[::1]:8322"),
+        ("[::1]", "http://[::1]:8322"),
+    ):
+        assert ServeSettings(target="a.db", host=host).web.gateway == url
 
 
 def test_another_machine_needs_a_proxy_in_front() -> None:

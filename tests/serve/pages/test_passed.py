@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from headish import Store
-from headish.gateway.spool.state import STATE_FILE, RecorderState
+from headish import Database, Store
 from headish.serve.recorder.recording import CallRecorder
 from support.loopback import Loopback
 from support.passed import passed
@@ -26,8 +24,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def page_of(served: Served, path: str = "/calls") -> str:
-    client = served.client()
+def page_of(served: Served, path: str = "/calls", token: str | None = None) -> str:
+    client = served.client(token)
     client.headers |= {"accept": "text/html"}
     answer = client.get(path)
     assert answer.status_code == 200, answer.text
@@ -70,21 +68,28 @@ def test_calls_are_listed_in_pages(store: Store, tmp_path: Path) -> None:
 def test_what_was_not_recorded_is_said_and_a_gateway_that_does_not_answer_is_no_error(
     store: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "state").mkdir()
-    state = RecorderState(0, 7, 2, 3, 1000, "database is locked")
-    (tmp_path / "state" / STATE_FILE).write_bytes(msgspec.json.encode(state))
+    problems = ["calls that were not recorded: 4 (the spool is <full>)", "spaces that take no calls: 3 (is restored)"]
+    with Database.open(tmp_path / "calls.db") as database:
+        token = database.access_tokens.add("one", space="default", rights=("read",))
     with Loopback() as gateway:
-        gateway.answer_json({"status": "unrecorded", "unrecorded": 4, "failure": "the spool is <full>"})
+        gateway.answer_json({"status": "unrecorded", "problems": problems})
         with serving(tmp_path / "calls.db", tmp_path / "state", gateway=gateway.url) as served:
             page = page_of(served)
-            assert "could not record 4 calls since it began: the spool is &lt;full&gt;" in page
-            assert "could not store 2 calls" in page
-            assert "3 calls wait to be stored" in page
-            assert "The database does not answer." in page
+            assert (
+                '<p class="failure" role="alert">Calls that were not recorded: 4 (the spool is &lt;full&gt;).</p>'
+                in page
+            )
+            assert '<p class="failure" role="alert">Spaces that take no calls: 3 (is restored).</p>' in page
+            assert page.count('class="failure"') == 2
             assert "No call has passed the gateway yet." in page
-    with serving(tmp_path / "calls.db", tmp_path / "state", gateway="http://127.0.0.1:1") as served:
-        page = page_of(served)
-        assert "could not record" not in page
-        assert "could not store 2 calls" in page
+            gateway.answer_json({"status": "unrecorded", "problems": problems})
+            of_one = page_of(served, token=token)
+            assert "No call has passed the gateway yet." in of_one
+            assert 'class="failure"' not in of_one, "the counts are of all spaces"
+    for url in ("http://127.0.0.1:1", "http://::1:8322"):
+        with serving(tmp_path / "calls.db", tmp_path / "state", gateway=url) as served:
+            page = page_of(served)
+            assert '<p class="failure" role="alert">The gateway does not say how it is.</p>' in page
+            assert page.count('class="failure"') == 1
     with serving(tmp_path / "calls.db", tmp_path / "state") as served:
-        assert "could not store" not in page_of(served)
+        assert 'class="failure"' not in page_of(served)

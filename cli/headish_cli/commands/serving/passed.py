@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
@@ -99,7 +100,7 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
     try:
         with build_opener(ProxyHandler({})).open(f"{addresses.gateway}/healthz", timeout=ASKED_SECONDS) as answer:
             problems: list[str] = json.load(answer)["problems"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, HTTPException, ValueError, KeyError):
         return ["the gateway does not say how it is"]
     return problems
 

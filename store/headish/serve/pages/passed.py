@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import httpx2 as httpx
 import msgspec
 from msgspec import Struct
@@ -12,8 +10,7 @@ from starlette.responses import Response
 
 from headish.aio import AsyncStore
 from headish.errors import InputError
-from headish.gateway.spool.state import read_state
-from headish.serve.access.state import enter, state_of
+from headish.serve.access.state import caller_of, enter, state_of
 from headish.serve.pages.drawing import draw, links_of
 from headish.serve.pages.turns import say_tokens
 from headish.values.ids import TurnId
@@ -39,8 +36,7 @@ class ShownCall(Struct, frozen=True):
 class GatewayHealth(Struct, frozen=True):
     """What the page needs to know of ``/healthz`` of the gateway."""
 
-    unrecorded: int
-    failure: str | None
+    problems: list[str]
 
 
 async def show_calls(request: Request) -> Response:
@@ -52,11 +48,11 @@ async def show_calls(request: Request) -> Response:
     older = link("/calls", name=name, before=shown[-1].id) if len(calls) > LISTED else ""
     turns = [turn for call in shown for turn in (call.answer, call.tip, _broken_turn(call)) if turn is not None]
     names = {lane: await _name_of(store, lane) for lane in {call.lane for call in shown if call.lane}}
-    web = state_of(request).settings
+    # What they count is of the whole server: whoever may enter one space alone does not learn it.
+    gateway = state_of(request).settings.gateway if caller_of(request).space is None else None
     return await draw(
         request, "calls.html", name=name, older=older, calls=[_show(each, names) for each in shown],
-        handles=await store.abbreviate(list(dict.fromkeys(turns))), health=await _ask_health(web.gateway),
-        recorder=read_state(Path(web.folder)) if web.gateway else None,
+        handles=await store.abbreviate(list(dict.fromkeys(turns))), problems=await _find_problems(gateway),
     )  # fmt: skip
 
 
@@ -98,16 +94,16 @@ async def _name_of(store: AsyncStore, lane: str) -> str | None:
         return None
 
 
-async def _ask_health(gateway: str | None) -> GatewayHealth | None:
-    """How the gateway is; None where none runs, or none answers."""
+async def _find_problems(gateway: str | None) -> list[str]:
+    """What the gateway says is wrong; nothing where none runs."""
     if gateway is None:
-        return None
+        return []
     try:
         async with httpx.AsyncClient(timeout=HEALTH_SECONDS, trust_env=False) as client:
             answer = await client.get(f"{gateway}/healthz")
-        return msgspec.json.decode(answer.content, type=GatewayHealth)
-    except (httpx.HTTPError, msgspec.MsgspecError):
-        return None
+        return msgspec.json.decode(answer.content, type=GatewayHealth).problems
+    except (httpx.HTTPError, httpx.InvalidURL, msgspec.MsgspecError):
+        return ["the gateway does not say how it is"]
 
 
 _ENDINGS = {

@@ -14,6 +14,7 @@ from headish.gateway.running import GatewaySettings
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES
 from headish.serve.access.settings import USER_SPACE, WebSettings
 from headish.store.keeping.spooled import find_serve_folder
+from headish.values.access.hosts import local_url
 from headish.values.checks.addresses import parse_address
 
 
@@ -75,7 +76,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
             behind_proxy=self.behind_proxy,
             user_header=self.user_header,
             user_space=self.user_space,
-            gateway=f"http://{self.host}:{self.gateway_port}" if self.has_gateway else None,
+            gateway=local_url(self.host, self.gateway_port) if self.has_gateway else None,
         )
 
     @property

@@ -26,6 +26,7 @@ from headish.serve.access.login import login_url
 from headish.serve.access.logins import Logins
 from headish.serve.processes.children import UNFIT, ChildTold
 from headish.serve.processes.settings import ServeSettings
+from headish.values.access.hosts import local_url
 from headish.values.forking import fcntl
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
@@ -136,8 +137,8 @@ def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], Non
     with _alone(Path(settings.folder)) as lock, _listening(settings) as (listeners, taken):
         addresses = Addresses(
             pid=os.getpid(),
-            web=_url(taken.host, taken.port),
-            gateway=_url(taken.host, taken.gateway_port) if taken.has_gateway else None,
+            web=local_url(taken.host, taken.port),
+            gateway=taken.web.gateway,
         )
         os.pwrite(lock, msgspec.json.encode(addresses), 0)
         # What an earlier server knew may have been revoked since: until this one has looked, no token is good.
@@ -257,10 +258,6 @@ def _read_addresses(lock: int) -> Addresses | None:
         return msgspec.json.decode(os.pread(lock, 4096, 0), type=Addresses)
     except msgspec.DecodeError:  # it is just about to write
         return None
-
-
-def _url(host: str, port: int) -> str:
-    return f"http://{host}:{port}"
 
 
 @contextmanager

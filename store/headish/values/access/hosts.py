@@ -43,6 +43,16 @@ def known_hosts(port: int, public_urls: Sequence[str] = ()) -> dict[str, str]:
     return known
 
 
+def local_url(host: str, port: int) -> str:
+    """Where this machine reaches a server that listens on a host: on all addresses, at its own."""
+    number = host.strip("[]")
+    asked = _OWN_OF_ALL.get(number, number)
+    return f"http://[{asked}]:{port}" if ":" in asked else f"http://{asked}:{port}"
+
+
+_OWN_OF_ALL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (asked, not bound)
+
+
 def _spellings(scheme: str, host: str, port: int) -> dict[str, str]:
     """A browser leaves out the port that the scheme implies; others may name it."""
     if port == _DEFAULT_PORTS[scheme]:
