@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from itertools import count
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from headish import Store
+from headish.bundles.heads import LogHead
 from headish.bundles.records import BUNDLE
 from headish.content.frames import read_frames
 from headish.errors import HeadishError
@@ -165,6 +168,35 @@ class TestWhatAPushThatWasCutOffLeftBehind:
         with laptop as store:
             store.remotes.set("box", key=fingerprint)
         settle(*pair)
+
+
+def test_two_pushes_that_write_the_log_anew_at_once_are_made_good_by_the_next(machine: Any, tmp_path: Path) -> None:
+    for kind, is_pushed in (("first", False), ("anew", True)):
+        desk, late, url = machine(kind), machine(f"late-{kind}"), url_of(tmp_path / kind)
+        desk.add(url, plain=True)
+        slip = desk.store.add_turn("slip", bookmark="main")
+        if is_pushed:
+            desk.sync()
+            desk.store.erase(slip.id, reason="r")
+        with Store.open(tmp_path / f"{kind}.db") as beside, pytest.MonkeyPatch.context() as patch:
+            before_the_head(patch, partial(beside.remotes.push, "box"))
+            desk.store.remotes.push("box")
+        desk.sync()
+        late.add(url, plain=True)
+        assert late.sync().pulled.waiting == ()
+        assert same(desk, late)
+
+
+def before_the_head(patch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
+    """Have something done once, before a head is put."""
+    put, waiting = Logs.put_head, [work]
+
+    def put_head(logs: Logs, head: LogHead) -> None:
+        if waiting:
+            waiting.pop()()
+        put(logs, head)
+
+    patch.setattr(Logs, "put_head", put_head)
 
 
 def is_said_in(folder: Path) -> bool:

@@ -128,6 +128,8 @@ def save_remote(connection: Connection, space: int, base: OpenRemote, mine: Open
         if (log := _changed(base.state.seen, mine.state.seen, fresh.state.seen, device)) is not None
     }
     invited = {*mine.state.invited, *fresh.state.invited}
+    if mine.state.own != base.state.own and mine.state.own.generation < fresh.state.own.generation:
+        state = replace(state, anew=True)  # another push has removed the bundles that the head of this one names
     state = replace(state, seen=seen, revoked=tuple(sorted(revoked)), invited=tuple(sorted(invited)))
     merged = fresh._replace(settings=settings, state=state)
     if merged != fresh:
