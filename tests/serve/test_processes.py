@@ -299,9 +299,13 @@ def test_what_opens_a_space_stands_in_no_argument_and_no_old_token_is_believed(
         assert started["arguments"][-2:] == ["--model", "m"]
         assert started["variables"]["HEADISH_TOKEN"] == token
         assert 'env_http_headers={"x-headish-token"="HEADISH_TOKEN"}}' in started["arguments"][3]
+        told = folder / ACCESS_FILE
+        while not told.exists() or '"tool"' not in told.read_text():
+            assert time.monotonic() < until
+            time.sleep(0.05)
         while (status := server.ask(PATH, headers={"x-headish-token": token})[0]) != 200:  # it hears of it in a second
             assert (status, time.monotonic() < until) == (401, True)
-            time.sleep(0.2)
+            time.sleep(0.5)  # who tries often has to wait
         assert server.end() == 0
     assert not [path.name for path in tmp_path.glob("history.db*") if path.name.endswith(("-wal", "-shm"))]
     assert not (folder / "open.html").exists()
