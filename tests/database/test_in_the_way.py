@@ -167,3 +167,19 @@ class TestDamage:
                 connection.exec_driver_sql(cut)
             store.add_turn("a", continues="main")
             assert len(store.resolve("main").messages) == 2
+
+
+def test_an_interrupt_in_a_statement_of_the_schema_stays_one(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+
+        def interrupted() -> None:
+            with store._backend.schema_connection() as connection:
+                connection.exec_driver_sql("CREATE TABLE half (id INTEGER)")
+                connection.invalidate()  # as SQLAlchemy does it then
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        store.add_turn("Hello")
+        with store._backend.schema_connection() as connection:
+            assert connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name = 'half'").all() == []

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -313,7 +313,8 @@ class SQLiteBackend:
                 self._end_schema(driver)
 
     def _end_schema(self, driver: _Driver) -> None:
-        driver.rollback()
+        with suppress(sqlite3.ProgrammingError):  # SQLAlchemy closed it: an interrupt came into a statement
+            driver.rollback()
         if self._memory is None:
             driver.close()
             # They know the tables as they were. Where SQLite cannot look whether that still holds, for an error of the
