@@ -13,7 +13,7 @@ from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import named_turns
 from headish.rows.conversations import records_after
-from headish.rows.elsewhere.arrivals import OWN, StoredArrival, arrivals_among
+from headish.rows.elsewhere.arrivals import OWN, StoredArrival, arrivals_among, arrived_with
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import read_payload_at
 from headish.rows.threads.places import parents_of_turns
@@ -80,8 +80,8 @@ class Departing:
         if not span.skip or not rows:
             return list(rows)
         arrivals = arrivals_among(*self._source, rows[0][0].seq, rows[-1][0].seq)
-        ranges = [(each.first, each.last) for each in arrivals if _is_from(each, span)]
-        return [each for each in rows if not any(first <= each[0].seq <= last for first, last in ranges)]
+        skipped = arrived_with([each for each in arrivals if _is_from(each, span)], (each[0].seq for each in rows))
+        return [each for each in rows if each[0].seq not in skipped]
 
     def leading_to(self, ends: Sequence[Place]) -> Iterator[list[TurnRecord]]:
         """The turns that lead to some, in walk order, and the documents that they refer to, if those continue nothing
@@ -138,7 +138,7 @@ class Departing:
         if not seqs:
             return set()
         foreign = [each for each in arrivals_among(*self._source, min(seqs), max(seqs)) if each.kind != OWN]
-        return {seq for seq in seqs if any(each.first <= seq <= each.last for each in foreign)}
+        return arrived_with(foreign, seqs)
 
     def _record(self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None]) -> TurnRecord:
         if None in parents:

@@ -28,7 +28,7 @@ from headish.history.writing.proofs import derive_digest, derive_seal
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq
-from headish.rows.elsewhere.arrivals import COPY, OWN, ArrivalOrigin, add_arrival, arrivals_among
+from headish.rows.elsewhere.arrivals import COPY, OWN, ArrivalOrigin, add_arrival, arrivals_among, arrived_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
 from headish.rows.threads.names import names_of_segments
@@ -187,12 +187,9 @@ class Copier:
     def _note_strangers(self, new: Sequence[StoredTurn], first: int) -> None:
         """Note which of the turns are a stranger's: they are here, too. A row for each run of them."""
         numbers = [each.seq for each in new]
-        ranges = [
-            range(each.first, each.last + 1)
-            for each in arrivals_among(*self._source, min(numbers), max(numbers))
-            if each.kind != OWN
-        ]
-        for is_strangers, run in groupby(new, key=lambda each: any(each.seq in one for one in ranges)):
+        arrivals = arrivals_among(*self._source, min(numbers), max(numbers))
+        strangers = arrived_with([each for each in arrivals if each.kind != OWN], numbers)
+        for is_strangers, run in groupby(new, key=lambda each: each.seq in strangers):
             last = first + len(list(run)) - 1
             if is_strangers:
                 add_arrival(*self._target, first, last, ArrivalOrigin(COPY))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from headish.content.hashes import seal_arrival
@@ -111,7 +112,10 @@ ARRIVED_AMONG = Query(
     "arrivals that reach into a range of commit numbers",
     """
     SELECT first, last, kind, remote, device, by, milliseconds, seal FROM arrival
-    WHERE space = :space AND last >= :low AND first <= :high ORDER BY first
+    WHERE space = :space AND first <= :high AND last >= :low AND first >= coalesce((
+      SELECT max(b.first) FROM arrival AS b WHERE b.space = :space AND b.first <= :low
+    ), 0)
+    ORDER BY first
     """,
 )
 
@@ -119,3 +123,10 @@ ARRIVED_AMONG = Query(
 def arrivals_among(connection: Connection, space: int, low: int, high: int) -> Sequence[StoredArrival]:
     """The arrivals that hold a turn whose commit number is in a range."""
     return [*map(StoredArrival._make, connection.rows(ARRIVED_AMONG, space=space, low=low, high=high))]
+
+
+def arrived_with(arrivals: Sequence[StoredArrival], seqs: Iterable[int]) -> set[int]:
+    """Which of some commit numbers came with one of these arrivals, which are in order and share no turn."""
+    begins = [each.first for each in arrivals]
+    ends = [-1, *(each.last for each in arrivals)]
+    return {seq for seq in seqs if seq <= ends[bisect_right(begins, seq)]}

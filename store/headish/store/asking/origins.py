@@ -16,7 +16,7 @@ from headish.database.query import Connection
 from headish.history.reading.decode import decode_mapping
 from headish.history.reading.options import fold_options
 from headish.history.reading.walk import walk_inherited
-from headish.rows.elsewhere.arrivals import OWN, PLAIN, arrivals_among, arrived
+from headish.rows.elsewhere.arrivals import OWN, PLAIN, arrivals_among, arrived, arrived_with
 from headish.rows.keys import turns_by_ids
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import turn_by_id
@@ -108,8 +108,7 @@ def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) ->
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]
     trusted = _trusted_devices(connection, space) if any(each.kind == PLAIN for each in foreign) else ()
     foreign = [each for each in foreign if each.kind != PLAIN or (each.remote, each.device) not in trusted]
-    ranges = [(each.first, each.last) for each in foreign]
-    return {seq for seq in seqs if any(first <= seq <= last for first, last in ranges)}
+    return arrived_with(foreign, seqs)
 
 
 def _trusted_devices(connection: Connection, space: int) -> set[tuple[bytes | None, str | None]]:
