@@ -64,7 +64,7 @@ def problem(
     facts: dict[str, Any] | None = None,
 ) -> Response:  # fmt: skip
     """An answer that says what is wrong, as JSON or, to a browser that shows pages, as one."""
-    title = HTTPStatus(status).phrase
+    title = phrase(status)
     if _wants_page(scope):
         further_html = "" if status in _OUTSIDE else HOME_HTML
         page = plain_page(_TITLES.get(status, title), detail, theme_of(scope), further_html=further_html)
@@ -74,6 +74,11 @@ def problem(
     return Response(msgspec.json.encode(body), status, headers, PROBLEM)
 
 
+def phrase(status: int) -> str:
+    """The name of a status, as RFC 9110 has it; Python has four of them since 3.13 alone."""
+    return _PHRASES.get(status, HTTPStatus(status).phrase)
+
+
 def _wants_page(scope: Scope) -> bool:
     if scope["path"].startswith(("/api/", "/mcp")):
         return False
@@ -81,6 +86,12 @@ def _wants_page(scope: Scope) -> bool:
     return b"text/html" in accepted
 
 
+_PHRASES = {
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
 _OUTSIDE = (401, 421)
 """Where a link to the list would lead to the same answer."""
 _TITLES = {
