@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.database.alchemy import alchemy_connection
+from headish.database.upgrade import alchemy_connection
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseFull,

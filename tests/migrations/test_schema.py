@@ -13,12 +13,11 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from headish import Store
-from headish.database.alchemy import alchemy_connection
 from headish.database.backend import Backend
 from headish.database.dialects import connect
 from headish.database.revisions import REVISION, REVISIONS, TABLES, Column, columns_of
 from headish.database.schema import metadata
-from headish.database.upgrade import current_revision, upgrade_schema
+from headish.database.upgrade import alchemy_connection, current_revision, upgrade_schema
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
 from support.growing import grow
 from support.insides import dump

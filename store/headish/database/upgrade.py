@@ -7,14 +7,21 @@ Alembic are imported only if a database really needs another revision.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from headish.database.alchemy import alchemy_connection
 from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
 from headish.database.query import SchemaConnection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, DatabaseUnavailable, UnknownDatabase
 
+if TYPE_CHECKING:
+    import sqlalchemy
+
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+"""What SQLAlchemy calls our drivers."""
 _REVISION = "SELECT version_num FROM alembic_version"
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
@@ -145,3 +152,30 @@ def _run_migrations(dialect: str, driver: SchemaConnection, current: str, revisi
     with alchemy_connection(dialect, driver) as connection:
         config.attributes["connection"] = connection
         (command.downgrade if older else command.upgrade)(config, revision)
+
+
+@contextmanager
+def alchemy_connection(dialect: str, driver: SchemaConnection) -> Iterator[sqlalchemy.Connection]:
+    """A connection that works in the transaction that the driver is in, and neither commits it nor rolls it back.
+
+    Raises: the driver's own errors, not SQLAlchemy's around them.
+    """
+    import sqlalchemy.exc  # late: it takes longer to import than a command takes to run
+
+    engine = sqlalchemy.create_engine(
+        f"{_DRIVERS[dialect]}://", creator=lambda: driver, poolclass=sqlalchemy.StaticPool, pool_reset_on_return=None
+    )
+    # It looks at a new connection, and rolls back what that has begun.
+    vars(engine.dialect).update(do_rollback=_leave, do_commit=_leave)
+    try:
+        with engine.connect() as connection:
+            connection.begin()
+            yield connection
+    except sqlalchemy.exc.DBAPIError as error:
+        if error.orig is None:
+            raise
+        raise error.orig from error
+
+
+def _leave(_driver: object) -> None:
+    """Whoever opened the connection ends its transaction."""
