@@ -81,6 +81,12 @@ class TestWhatIsLoaded:
         assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE
         assert not modules & (COSTLY - {"sqlite3"} | {"ipaddress", "pathlib", "shutil", "tempfile", "urllib"})
 
+    def test_by_starting_the_web_server(self) -> None:
+        """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""
+        modules = loaded("-c", "import headish.serve.web.running")
+        assert {"headish", "starlette", "uvicorn"} < packages(modules)
+        assert not packages(modules) & {"mcp", "mcp_types", "pydantic"}
+
 
 ELSEWHERE = """
 import importlib, os, pkgutil, signal, socket, sys
