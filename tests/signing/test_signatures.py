@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from headish import Store
+from headish.bundles.records import SentSignature
 from headish.content.sshsig import from_armour, read_signature, signed_message
 from headish.errors import InvalidArgument, InvalidContent, SigningFailed, TurnErased
 from headish.history.reading.signed import message_of
 from headish.history.writing.signing import store_signatures
-from headish.bundles.records import SentSignature
 from headish.rows.signatures import all_signatures
 from headish.rows.turns import turn_by_id
 from headish.values.limits import SIGNATURE_LIMIT_BYTES, SIGNATURES_LIMIT
@@ -218,14 +218,12 @@ class TestHostile:
         [judged] = store.signatures(signers=keys.signers("e\x1b[31mvil {anna}"))
         assert judged.name == "e\x1b[31mvil"
 
-    def test_a_key_whose_name_is_an_option(
-        self, store: Store, keys: Keys, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_key_whose_name_is_an_option(self, store: Store, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(keys.folder)
         os.rename("anna", "-oProxyCommand")
         store.sign("@", key="-oProxyCommand")
         assert told(store) == [("unknown", None)]
-        with pytest.raises(SigningFailed, match="'/.*-Yverify' cannot be read"):
+        with pytest.raises(SigningFailed, match=r"/-Yverify' cannot be read"):
             store.sign("@", key="-Yverify")
 
     def test_what_is_no_key_is_refused_by_name(self, store: Store, keys: Keys, tmp_path: Path) -> None:
@@ -275,7 +273,7 @@ class TestHostile:
         for number in range(SIGNATURES_LIMIT + 3):
             insert(store, turn, data[:-1] + bytes([number]))
         assert len(store.signatures()) == SIGNATURES_LIMIT
-        with pytest.raises(SigningFailed, match="has 64 signatures"):
+        with pytest.raises(SigningFailed, match="has 16 signatures"):
             store.sign("@", key=keys.folder / "anna")
 
     def test_ids_are_whole(self, store: Store) -> None:

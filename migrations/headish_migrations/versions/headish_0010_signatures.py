@@ -20,7 +20,7 @@ def upgrade() -> None:
         sa.Column("key", sa.String, nullable=False),
         sa.Column("bytes", sa.LargeBinary, nullable=False),
         sa.Column("milliseconds", Number, nullable=False),
-        sa.Column("remote", sa.LargeBinary),
+        sa.Column("remote", sa.LargeBinary, nullable=False),
         sa.Column("seal", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("space", "number"),
         sqlite_with_rowid=False,

@@ -197,11 +197,9 @@ def seal_notice(id: str, remote: bytes, device: bytes, receipt: bytes, state: st
     return blake3(_netstrings(fields)).digest()
 
 
-def seal_signature(
-    number: int, turn: str, kind: str, key: str, data: bytes, milliseconds: int, remote: bytes | None
-) -> bytes:
+def seal_signature(number: int, turn: str, kind: str, key: str, data: bytes, milliseconds: int, remote: bytes) -> bytes:
     """The seal of a signature's row, 32 bytes; ``data`` is the signature."""
-    fields = [b"%d" % number, turn.encode(), kind.encode(), key.encode(), data, b"%d" % milliseconds, remote or b""]
+    fields = [b"%d" % number, turn.encode(), kind.encode(), key.encode(), data, b"%d" % milliseconds, remote]
     return blake3(_netstrings([SIGNATURE_VERSION, *fields])).digest()
 
 

@@ -38,7 +38,7 @@ _TABLES = {
     "remote": "name*:blob url:blob settings:blob state:blob milliseconds seal:blob",
     "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:text record?:blob milliseconds seal:blob",
     "search": "seq version emptied",
-    "signature": "number* turn:text kind:text key:text bytes:blob milliseconds remote?:blob seal:blob",
+    "signature": "number* turn:text kind:text key:text bytes:blob milliseconds remote:blob seal:blob",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",
     "token": "label*:blob hash:blob rights:text milliseconds expires?",

@@ -331,7 +331,7 @@ signature = Table(
     Column("key", String, nullable=False),
     Column("bytes", LargeBinary, nullable=False),
     Column("milliseconds", Number, nullable=False),
-    Column("remote", LargeBinary),
+    Column("remote", LargeBinary, nullable=False),
     Column("seal", LargeBinary, nullable=False),
     PrimaryKeyConstraint("space", "number"),
     Index("signature_turn", "space", "turn"),
@@ -339,8 +339,8 @@ signature = Table(
 )
 """Who signed which turn (``kind`` is ``turn``) or all that leads to it (``thread``), numbered as they came. ``bytes``
 are what ``ssh-keygen -Y sign`` gave, without its armour; ``key`` is the fingerprint of the key in them,
-``milliseconds`` when the signer says that it was, ``remote`` the remote that it came from. ``seal`` is a hash of the
-row."""
+``milliseconds`` when the signer says that it was, ``remote`` the remote that it came from, empty where it was made
+here or came in a file. ``seal`` is a hash of the row."""
 
 object = Table(
     "object",

@@ -12,7 +12,7 @@ from headish.values.ids import TurnId
 
 
 class StoredSignature(NamedTuple):
-    """A row. ``remote`` is the name of the remote that it came from, None where it was made here or came in a file."""
+    """A row. ``remote`` is the name of the remote that it came from, empty where it was made here or came in a file."""
 
     number: int
     turn: TurnId
@@ -20,7 +20,7 @@ class StoredSignature(NamedTuple):
     key: str
     data: bytes
     milliseconds: int
-    remote: bytes | None
+    remote: bytes
     seal: bytes
 
 

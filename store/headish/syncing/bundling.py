@@ -243,7 +243,7 @@ def apply_bundle(
             if progress:
                 progress(len(value.turns))
         elif kind is BundleKind.SIGNATURES:
-            signatures += store_as_sents(target, value, reader.name, origin.remote)
+            signatures += store_as_sents(target, value, reader.name, origin.remote or b"")
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:

@@ -29,7 +29,7 @@ SIGNATURE_LIMIT_BYTES = 16 * 1024
 """The largest signature of a turn, without its armour: one by a certificate of an RSA key has about 4,000 bytes.
 Errors: ``SigningFailed`` where one is made, ``InvalidBundle`` where one arrives."""
 
-SIGNATURES_LIMIT = 64
+SIGNATURES_LIMIT = 16
 """How many signatures a turn may have. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
 
 REASON_LIMIT_BYTES = 1024

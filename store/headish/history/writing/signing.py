@@ -16,9 +16,7 @@ from headish.values.ids import TurnId
 from headish.values.limits import SIGNATURES_LIMIT
 
 
-def store_signatures(
-    connection: Connection, space: int, sent: Sequence[SentSignature], remote: bytes | None = None
-) -> int:
+def store_signatures(connection: Connection, space: int, sent: Sequence[SentSignature], remote: bytes = b"") -> int:
     """Store those signatures that are not here; how many. The space is locked.
 
     Left out are those of turns that are not here or lost their meta, with which their signatures went, and further ones
