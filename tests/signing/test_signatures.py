@@ -10,12 +10,11 @@ import pytest
 
 from headish import Store
 from headish.bundles.records import SentSignature
-from headish.content.sshsig import from_armour, read_signature, signed_message
 from headish.errors import InvalidArgument, InvalidContent, SigningFailed, TurnErased
-from headish.history.reading.signed import message_of
-from headish.history.writing.signing import store_signatures
+from headish.history.signatures import message_of, store_signatures
 from headish.rows.signatures import all_signatures
 from headish.rows.turns import turn_by_id
+from headish.signing.sshsig import from_armour, read_signature, signed_message
 from headish.values.limits import SIGNATURE_LIMIT_BYTES, SIGNATURES_LIMIT
 from support.growing import grow
 from support.insides import run_sql

@@ -17,8 +17,7 @@ from headish_cli.printing.progress import counting_turns
 from headish_cli.printing.signatures import signature_line
 
 if TYPE_CHECKING:
-    from headish.values.results.reports import Report
-    from headish.values.results.signatures import JudgedSignature
+    from headish.values.results.reports import JudgedSignature, Report
 
 
 @click.command("verify")

@@ -34,7 +34,7 @@ from headish_cli.printing.telling import reply_record, signature_record, timed_r
 
 if TYPE_CHECKING:
     from headish import Store, Turn
-    from headish.values.results.signatures import JudgedSignature
+    from headish.values.results.reports import JudgedSignature
 
 
 @click.command("get")

@@ -23,7 +23,7 @@ from headish_cli.printing.signatures import signature_lines
 if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.history.windows.states import State
-    from headish.values.results.signatures import JudgedSignature
+    from headish.values.results.reports import JudgedSignature
 
 PORTION = 64
 """So many rows are looked up at once: a pager that is left early costs no more."""

@@ -11,7 +11,7 @@ from headish_cli.printing.output import one_line
 
 if TYPE_CHECKING:
     from headish import Turn
-    from headish.values.results.signatures import JudgedSignature
+    from headish.values.results.reports import JudgedSignature
 
 COLOURS = {"good": "green", "unknown": "yellow", "bad": "red"}
 

@@ -11,7 +11,7 @@ from headish_cli.printing.output import content_of, one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn
-    from headish.values.results.signatures import JudgedSignature
+    from headish.values.results.reports import JudgedSignature
 
 
 def turn_record(turn: Turn) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 
 from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
-from headish.content.sshsig import THREAD, TURN, read_signature
 from headish.errors import InvalidBundle, InvalidContent
+from headish.signing.sshsig import THREAD, TURN, read_signature
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND
 

@@ -30,9 +30,9 @@ from headish.bundles.records import (
 )
 from headish.content.frames import FrameWriter, read_frames
 from headish.content.hashes import hash_payload
-from headish.content.sshsig import BUNDLE as BUNDLE_SIGNED
-from headish.content.sshsig import signed_message
 from headish.errors import InvalidBundle, NotADevice, TooLarge
+from headish.signing.sshsig import BUNDLE as BUNDLE_SIGNED
+from headish.signing.sshsig import signed_message
 
 Sign = Callable[[bytes], bytes]
 """Gives the signature of a message, without its armour."""

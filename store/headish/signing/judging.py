@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
-from headish.content.sshsig import CERTIFIED, NAMESPACE, read_signature, strings_of, to_armour
 from headish.errors import InvalidContent, SigningFailed
 from headish.signing.keygen import read_list, run_keygen
+from headish.signing.sshsig import CERTIFIED, NAMESPACE, read_signature, strings_of, to_armour
 
 GOOD, UNKNOWN, BAD = "good", "unknown", "bad"
 """It is by somebody who is listed; by a key of which nobody says whose it is; or it proves nothing."""

@@ -6,8 +6,8 @@ import os
 import subprocess
 from collections.abc import Sequence
 
-from headish.content.sshsig import NAMESPACE, from_armour, read_signature
 from headish.errors import InvalidContent, SigningFailed, shown
+from headish.signing.sshsig import NAMESPACE, from_armour, read_signature
 from headish.values.checks.files import open_regular, read_regular
 
 KEY_VARIABLE = "HEADISH_SIGNING_KEY"

@@ -24,10 +24,10 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
 from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
+from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
-from headish.history.writing.signing import as_sent, store_signatures
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices

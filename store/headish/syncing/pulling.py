@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.bundles.streams import BundleReader
-from headish.content.sshsig import read_signature
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack, SigningFailed
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
 from headish.signing.judging import BAD, judge, read_trust
+from headish.signing.sshsig import read_signature
 from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object

@@ -16,7 +16,7 @@ from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
 from headish.errors import CursorLost, RemoteRolledBack, SecretsFound
 from headish.feeds.cursors import Position, find_end, parse_cursor, position_at, resume
-from headish.history.writing.signing import as_sent
+from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature
 from headish.signing.keygen import sign_message

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headish.content.hashes import seal_signature
-from headish.content.sshsig import THREAD, TURN, read_signature
 from headish.database.query import Connection
 from headish.errors import InvalidContent
-from headish.history.writing.signing import without_meta
+from headish.history.signatures import without_meta
 from headish.rows.keys import turns_by_ids
 from headish.rows.signatures import StoredSignature, all_signatures
 from headish.rows.turns import StoredTurn
+from headish.signing.sshsig import THREAD, TURN, read_signature
 from headish.values.ids import TurnId
 from headish.values.results.reports import Problem
 

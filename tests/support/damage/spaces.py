@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from headish import Database, Store
 from headish.bundles.records import SentSignature
-from headish.history.writing.signing import store_signatures
+from headish.history.signatures import store_signatures
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.limits import INLINE_BYTES
 from support.growing import grow

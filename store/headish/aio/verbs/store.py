@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from headish.values.results.exports import Exported, Folder
     from headish.values.results.reports import Report, Stats
     from headish.values.results.searches import Hit
-    from headish.values.results.signatures import JudgedSignature, Signed
+    from headish.values.results.reports import JudgedSignature, Signed
     from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
     from headish.verify.space import Progress

@@ -23,9 +23,9 @@ from headish.history.reading.decode import read_mapping
 from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import leads_to
+from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import Tombstones
 from headish.history.writing.proofs import derive_digest, derive_seal
-from headish.history.writing.signing import as_sent, store_signatures
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_first, names_in
 from headish.rows.counters import take_seq

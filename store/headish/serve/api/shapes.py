@@ -20,8 +20,7 @@ from headish.values.messages import Attributes, Note
 from headish.values.results.audits import Audited
 from headish.values.results.calls import PassedCall
 from headish.values.results.erasures import Erasure, Receipt
-from headish.values.results.reports import Report, Stats
-from headish.values.results.signatures import JudgedSignature
+from headish.values.results.reports import JudgedSignature, Report, Stats
 from headish.values.turns import Bookmark
 
 

@@ -9,21 +9,20 @@ from datetime import UTC, datetime
 from functools import partial
 
 from headish.bundles.records import SentSignature
-from headish.content.sshsig import THREAD, TURN, read_signature, signed_message
 from headish.database.query import Connection
 from headish.errors import SigningFailed, TurnErased
-from headish.history.reading.signed import message_of, seals_of
-from headish.history.writing.signing import store_signatures, without_meta
+from headish.history.signatures import message_of, seals_of, store_signatures, without_meta
 from headish.rows.keys import turns_by_ids
 from headish.rows.signatures import StoredSignature, all_signatures, signatures_of
 from headish.rows.turns import StoredTurn
 from headish.signing.judging import BAD, Judgement, TrustLists, judge, read_trust
 from headish.signing.keygen import sign_message
+from headish.signing.sshsig import THREAD, TURN, read_signature, signed_message
 from headish.store.space import Space
 from headish.values.checks.doors import PATH, door
 from headish.values.ids import TurnId, known_id
 from headish.values.limits import SIGNATURES_LIMIT
-from headish.values.results.signatures import JudgedSignature, Signed
+from headish.values.results.reports import JudgedSignature, Signed
 
 _AT_ONCE = 64
 """How many signatures are read in one transaction."""

@@ -1,4 +1,4 @@
-"""Store signatures, whether they were made here or arrived."""
+"""Signatures: what one of a turn covers; and store them, whether they were made here or arrived."""
 
 from __future__ import annotations
 
@@ -6,14 +6,31 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from headish.bundles.records import SentSignature
-from headish.content.sshsig import read_signature
 from headish.database.query import Connection
+from headish.history.reading.order import arrange
 from headish.rows.keys import turns_by_ids
 from headish.rows.signatures import StoredSignature, add_signatures, signatures_of
+from headish.rows.threads.ranges import seals_of_range
+from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import read_receipt
+from headish.signing.sshsig import THREAD, read_signature, signed_message
 from headish.values.ids import TurnId
 from headish.values.limits import SIGNATURES_LIMIT
+
+
+def message_of(connection: Connection, space: int, kind: str, stored: StoredTurn) -> bytes:
+    """The bytes that a signature of a kind covers: the seal of a turn, or those of all that leads to it, in walk order.
+
+    Cost: none for a turn; for a thread a statement for each of its branches, and one.
+    """
+    return signed_message(kind, seals_of(connection, space, stored) if kind == THREAD else [stored.seal])
+
+
+def seals_of(connection: Connection, space: int, stored: StoredTurn) -> list[bytes]:
+    """The seals of the turns that lead to one, in walk order. Cost: as ``message_of`` of a thread."""
+    segments = arrange([stored.place], read_links_of(connection, space, [stored.place]))
+    return [seal for segment in segments for seal in seals_of_range(connection, space, segment)]
 
 
 def store_signatures(connection: Connection, space: int, sent: Sequence[SentSignature], remote: bytes = b"") -> int:
