@@ -37,7 +37,10 @@ from headish.signing.sshsig import signed_message
 Sign = Callable[[bytes], bytes]
 """Gives the signature of a message, without its armour."""
 REPEATED = (BundleKind.RECEIPT, BundleKind.PAGE, BundleKind.SIGNATURES)
-ORDER = {kind: BundleKind.SIGNATURES if kind is BundleKind.END else kind for kind in BundleKind}
+ORDER = {
+    int(kind): number for number, kind in enumerate(sorted(BundleKind, key=lambda each: (each is BundleKind.END, each)))
+}
+"""The order of the kinds: that of their numbers, and the end behind all."""
 
 
 class BundleWriter:

@@ -243,7 +243,7 @@ def apply_bundle(
             if progress:
                 progress(len(value.turns))
         elif kind is BundleKind.SIGNATURES:
-            signatures += store_as_sents(target, value, reader.name, origin.remote or b"")
+            signatures += store_arrived_signatures(target, value, reader.name, origin.remote or b"")
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
@@ -273,7 +273,7 @@ def read_sent_receipt(data: bytes, file: str) -> Receipt:
     return receipt
 
 
-def store_as_sents(target: SyncTarget, sent: Sequence[SentSignature], file: str, remote: bytes | None) -> int:
+def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, remote: bytes) -> int:
     """Store signatures that arrived; how many are new. One transaction. Raises: InvalidBundle."""
     for each in sent:
         check_signature(each, file)

@@ -26,7 +26,7 @@ def test_a_database_is_secured_checked_opened_and_listed(new_postgresql: str) ->
         assert (before.code, before.out) == (1, "")
         assert before.err.startswith("Nothing keeps its spaces apart")
         assert len(json.loads(admin.run("db", "secure", "--check", "--json").out)["missing"]) > 100
-        assert "policies guard 23 tables. Whoever" in admin("db", "secure", "--app", app).err
+        assert "policies guard 24 tables. Whoever" in admin("db", "secure", "--app", app).err
         assert "nothing is missing" in admin("db", "secure", "--app", app).err
         checked = admin.run("db", "secure", "--check")
         assert checked.code == 1

@@ -28,17 +28,17 @@ def config_command() -> None:
     """The configuration file: settings for which neither an option nor a variable is given.
 
     \b
-    db            the database: a path or a URL       --db, HEADISH_DB
-    space         the space to use                    --space, HEADISH_SPACE
-    author        who writes                          --author, HEADISH_AUTHOR
-    isolation     required, or none                   --isolation, HEADISH_ISOLATION
-    ptr           the pointer of threads without one  -p, -m; HEADISH_PTR
-    prices        the table of prices of 'cost'       --prices, HEADISH_PRICES
-    signing_key   the SSH key that signs              --key, HEADISH_SIGNING_KEY
-    signers       who signs with which key            --signers, HEADISH_SIGNERS
-    revoked_keys  keys that are trusted no more       --revoked, HEADISH_REVOKED_KEYS
-    pager         what shows long lists               HEADISH_PAGER
-    color         auto, always or never               NO_COLOR
+    db            the database: a path or a URL   --db, HEADISH_DB
+    space         the space to use                --space, HEADISH_SPACE
+    author        who writes                      --author, HEADISH_AUTHOR
+    isolation     required, or none               --isolation, HEADISH_ISOLATION
+    ptr           of threads without a pointer    -p, -m; HEADISH_PTR
+    prices        the table of prices of 'cost'   --prices, HEADISH_PRICES
+    signing_key   the SSH key that signs          --key, HEADISH_SIGNING_KEY
+    signers       who signs with which key        --signers, HEADISH_SIGNERS
+    revoked_keys  keys that are trusted no more   HEADISH_REVOKED_KEYS
+    pager         what shows long lists           HEADISH_PAGER
+    color         auto, always or never           NO_COLOR
 
     The file is TOML; HEADISH_CONFIG names another one.
     """
