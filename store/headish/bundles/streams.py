@@ -44,9 +44,8 @@ ORDER = {
 
 
 class BundleWriter:
-    """Writes a bundle to a file. ``key``: 32 bytes, for sums that only who has it can make.
-
-    Raises TooLarge for what no reader would take.
+    """Writes a bundle to a file. ``key``: 32 bytes; only its holder can make the sums. Raises TooLarge for what no
+    reader would take.
     """
 
     def __init__(self, file: BinaryIO, header: BundleHeader, key: bytes | None = None) -> None:
@@ -66,7 +65,7 @@ class BundleWriter:
         self.receipts += 1
 
     def page(self, turns: Sequence[TurnRecord], cursor: str | None = None) -> None:
-        """Append turns, each behind those that it continues, and how far the sender is behind them."""
+        """Append turns, each after those that it continues, and how far the sender is after them."""
         self._frames.write(BundleKind.PAGE, to_page(turns, cursor))
         self.turns += len(turns)
         self._covered += [each.seal for each in turns]
@@ -78,8 +77,8 @@ class BundleWriter:
         signatures: Iterable[SentSignature] = (),
         sign: Sign | None = None,
     ) -> int:
-        """Append names, what is said of conversations and signatures of turns, and end the bundle, signed by ``sign``;
-        how many bytes it has."""
+        """Append names, records of conversations and signatures of turns, and end the bundle, signed by ``sign``.
+        Returns its size in bytes."""
         check_listed("the list of a bundle's bookmarks", names)
         check_listed("the list of a bundle's conversations", records)
         if names:
@@ -119,8 +118,7 @@ class BundleReader:
             raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
 
     def parts(self) -> Iterator[tuple[IntEnum, Any]]:
-        """The frames behind the header and before the end, as they come: receipts, pages, names, records,
-        signatures.
+        """The frames between the header and the end, in their order: receipts, pages, names, records, signatures.
 
         Raises: InvalidBundle where one stands in another order, or the end counts others.
         """

@@ -15,9 +15,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
 from headish.database.file.fulltext import TEXT
 from headish.database.isolation.collected import forget_collected
@@ -27,7 +26,7 @@ from headish.database.isolation.locating import OWN_SCHEMA, SearchPath
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import POSTGRESQL, SECURED, Connection, Query, Spelling, Statement
+from headish.database.query import POSTGRESQL, SECURED, Connection, Query, SchemaConnection, Spelling, Statement
 from headish.database.revisions import ALL_TABLES
 from headish.database.urls import URL, server_arguments
 from headish.errors import (
@@ -43,9 +42,6 @@ from headish.errors import (
     ReadOnly,
     RoleMissing,
 )
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 T = TypeVar("T")
 
@@ -167,6 +163,7 @@ class _SharedPool:
 class PostgreSQLBackend:
     """A database of a PostgreSQL server."""
 
+    dialect = "postgresql"
     upgrades_itself = False
     scrubs_itself = False
     has_segments = False
@@ -233,7 +230,7 @@ class PostgreSQLBackend:
         if why:
             raise NotIsolated(self.target, why)
 
-    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+    def lifted(self, connection: SchemaConnection) -> AbstractContextManager[None]:
         from headish.database.isolation.securing import lifted
 
         return lifted(connection)
@@ -404,34 +401,33 @@ class PostgreSQLBackend:
         return kind(self.target, f"PostgreSQL says: {sentence}")
 
     @contextmanager
-    def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
+    def schema_connection(self) -> Iterator[SchemaConnection]:
         self._owner.check()
         try:
             driver = self._connect()
             try:
                 self._begin(driver, reads=self.read_only)
-                with alchemy_connection("postgresql+psycopg", driver) as connection:
-                    connection.exec_driver_sql(f"SELECT {self._shared.path.find}")
-                    yield connection
-                    driver.commit()
+                driver.execute(f"SELECT {self._shared.path.find}")
+                yield driver
+                driver.commit()
             finally:
                 driver.close()
         except self._psycopg.Error as error:
             raise self._translate(error) from error
 
-    def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        names = {row[0] for row in connection.exec_driver_sql(_TABLES)}
+    def is_headish(self, connection: SchemaConnection) -> bool:
+        names = {row[0] for row in connection.execute(_TABLES)}
         # Another program may have a table of this name, and an upgrade would write into it.
         if "turn" in names and "alembic_version" not in names:
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         if "alembic_version" not in names:
             return False
-        row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").fetchone()
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         if row is not None and not row[0].startswith("headish_"):
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         return row is not None
 
-    def mark(self, connection: sqlalchemy.Connection) -> None:
+    def mark(self, connection: SchemaConnection) -> None:
         """Nothing to sign: Alembic's table says whose it is. The tables lie where the search path leads."""
         self._shared.path.note(None, is_confined=False)
 
@@ -456,23 +452,21 @@ class PostgreSQLBackend:
 
     def check_integrity(self) -> list[str]:
         """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
-        from sqlalchemy.exc import DBAPIError
-
         problems: list[str] = []
         if self.is_confined:
             return problems  # the extension is for whom no policy holds
         with self.schema_connection() as connection:
-            if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
+            if connection.execute(_HAS_AMCHECK).fetchone() is None:
                 return []
-            for oid, name in connection.exec_driver_sql(OUR_INDEXES, (list(ALL_TABLES),)).fetchall():
+            for oid, name in connection.execute(OUR_INDEXES, (list(ALL_TABLES),)).fetchall():
                 # A damaged index aborts the transaction, and the indexes after it would not be checked.
-                savepoint = connection.begin_nested()
+                connection.execute("SAVEPOINT looked_at")
                 try:
-                    connection.exec_driver_sql(f"SELECT bt_index_check({int(oid)}, true)")
-                    savepoint.commit()
-                except DBAPIError as error:
-                    savepoint.rollback()
-                    problems.append(f"index {name}: {str(error.orig).strip().splitlines()[0]}")
+                    connection.execute(f"SELECT bt_index_check({int(oid)}, true)")
+                except self._psycopg.Error as error:
+                    connection.execute("ROLLBACK TO looked_at")
+                    problems.append(f"index {name}: {str(error).strip().splitlines()[0]}")
+                connection.execute("RELEASE looked_at")
         return problems
 
     def plan_again(self) -> None:
@@ -536,7 +530,7 @@ class PostgreSQLBackend:
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:
-            size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
+            size = connection.execute("SELECT pg_database_size(current_database())").fetchone()[0]
         return int(size)
 
     def close(self) -> None:

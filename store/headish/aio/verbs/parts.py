@@ -50,13 +50,14 @@ if TYPE_CHECKING:
 
 
 class AsyncAccessTokens(Front["AccessTokens"]):
-    """For asyncio: the tokens of a database: each opens one space to whoever shows it, for some rights. No backup has them."""
+    """For asyncio: the tokens of a database: each opens one space to its bearer, with some rights. No backup has them."""
 
     async def add(
         self, label: str, *, space: str = 'default', rights: Sequence[Right], expires_seconds: float | None =
         None
     ) -> str:
-        """A new token for a space that is there. This is the only time that it is seen: its hash alone is stored."""
+        """A new token for a space that is there. This is the only time that it is shown: headish stores its hash
+        only."""
         return await self._finish(
             self.sync.add, label=label, space=space, rights=rights, expires_seconds=expires_seconds
         )
@@ -66,7 +67,7 @@ class AsyncAccessTokens(Front["AccessTokens"]):
         return await self._finish(self.sync.list)
 
     async def remove(self, label: str, *, space: str = 'default') -> None:
-        """Shut out whoever has the token. Servers notice within seconds."""
+        """Remove a token. Servers notice within seconds."""
         return await self._finish(self.sync.remove, label=label, space=space)
 
 
@@ -135,7 +136,7 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         return await self._finish(self.sync.remove, name=name, expect=expect)
 
     async def rename(self, old: str, new: str, *, expect: str | Absent | None = None) -> Bookmark:
-        """Give a name another one: its history goes with it, and so does what is said of its conversation."""
+        """Rename a bookmark: its history and its conversation's record go with it."""
         return await self._finish(self.sync.rename, old=old, new=new, expect=expect)
 
     async def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
@@ -192,7 +193,7 @@ class AsyncCalls(Front["Calls"]):
 
 
 class AsyncConversations(Front["Conversations"]):
-    """For asyncio: the conversations of a space: each bookmark, and what grew from each first turn where no bookmark lies."""
+    """For asyncio: the conversations of a space: each bookmark, and everything without one that grew from a first turn."""
 
     async def find(self, key: str) -> Conversation:
         """The conversation that has this key. Raises: UnknownConversation, InvalidArgument."""
@@ -264,8 +265,8 @@ class AsyncObjects(Front["Objects"]):
     async def list(
         self, kind: str, *, prefix: str = '', after: str | None = None, limit: int = 100
     ) -> builtins.list[Object]:
-        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those behind
-        the key ``after``, ``limit`` at the most."""
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those after the
+        key ``after``, ``limit`` at the most."""
         return await self._finish(self.sync.list, kind=kind, prefix=prefix, after=after, limit=limit)
 
     async def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
@@ -432,8 +433,7 @@ class AsyncSpaces(Front["Spaces"]):
     async def erase(
         self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
-        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of
-        conversations."""
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, records of conversations."""
         return await self._wait(self.sync.erase, space=space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     async def grant(self, space: str, login: str, *, role: Literal['reader', 'writer', 'eraser'] = 'writer') -> None:
@@ -448,8 +448,7 @@ class AsyncSpaces(Front["Spaces"]):
         return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
 
     async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:
-        """The names, in the order of their bytes; ``limit`` of them, behind the name ``after``, which need not
-        exist."""
+        """The names, in the order of their bytes; ``limit`` of them, after the name ``after``, which need not exist."""
         return await self._finish(self.sync.list, limit=limit, after=after)
 
     async def members(self) -> builtins.list[Member]:

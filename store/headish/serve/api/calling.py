@@ -51,7 +51,7 @@ async def call(request: Request, verb: ApiVerb) -> Response:
 
 
 def part_of(store: AsyncStore, verb: ApiVerb) -> Any:
-    """What has the verb."""
+    """The object that has the verb."""
     return getattr(store, verb.part) if verb.part else store
 
 
@@ -112,7 +112,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _without_nulls(body: Any, verb: ApiVerb) -> Any:
-    """``null`` is what is left out, as None is for the verb; but where it says something itself, it stays."""
+    """Drop ``null``, as None means for the verb, except where null has a meaning of its own."""
     if not isinstance(body, dict):
         return body
     optional = {field.name: field.type for field in msgspec.structs.fields(verb.arguments) if field.default is UNSET}
@@ -164,7 +164,7 @@ async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
 
 
 def answer(request: Request, verb: ApiVerb, result: Any) -> Response:
-    """What a verb gave, with its ETag; status 304 for whoever has that already."""
+    """The result of a verb, with its ETag; status 304 for a caller that has it already."""
     if verb.form is BodyForm.RAW:
         sandboxed = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return _tagged(request, Response(result, media_type="application/octet-stream", headers=sandboxed), result)
