@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from headish.values.results.changes import Change
     from headish.values.results.erasures import Erasure
     from headish.values.results.exports import Exported, Folder
-    from headish.values.results.reports import Report, Stats
+    from headish.values.results.reports import JudgedSignature, Report, Signed, Stats
     from headish.values.results.searches import Hit
-    from headish.values.results.reports import JudgedSignature, Signed
     from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
     from headish.verify.space import Progress
