@@ -33,7 +33,7 @@ def test_a_database_is_secured_checked_opened_and_listed(new_postgresql: str) ->
         assert checked.out.endswith("it is a superuser, whom no policy holds\n")
         assert Command(logins.at("app"))("db", "secure", "--check").out == ""
         found = json.loads(admin("db", "secure", "--check", "--app", app, "--json").out)
-        assert (found["done"], found["missing"], len(found["tables"])) == ([], [], 23)
+        assert (found["done"], found["missing"], len(found["tables"])) == ([], [], 24)
         admin("spaces", "add", "ana")
         assert "may enter the space ana, as a reader" in admin("spaces", "grant", "ana", ana, "--role", "reader").err
         listed = [json.loads(line) for line in admin("spaces", "members", "--json").out.splitlines()]
