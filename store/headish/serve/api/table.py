@@ -199,6 +199,10 @@ VERBS: tuple[ApiVerb, ...] = (
     _erases("bookmarks.erase", name=of.NEEDED, **_ERASED),
 )  # fmt: skip
 
+KEYED = frozenset(("add_turn", "add_document"))
+"""The verbs whose ``key`` is a turn's, so that a request that is sent again stores nothing twice. That of other verbs
+names an object or a conversation."""
+
 _FILES = "names a file of the server"
 _HERE = "takes a function of the program"
 _KEYS = "names an address, a header or the variable of a key"
