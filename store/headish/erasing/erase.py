@@ -17,6 +17,7 @@ from headish.erasing.repeating import TITLE, repeats_of, take_records, take_titl
 from headish.history.reading.decode import read_mapping
 from headish.history.tombstones import as_erased, now
 from headish.rows.counters import take_change
+from headish.rows.signatures import forget_signatures
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import open_streams
 from headish.rows.threads.names import names_of_segments
@@ -127,6 +128,8 @@ def erase(
     forget_turns(connection, space, [each.turn.id for each in made.turns])
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
+    if wish.meta:
+        forget_signatures(connection, space, [each.turn.id for each in made.turns])
     drop_payloads(connection, space, made.payloads)
     bar(connection, space, begun.number, made.bars)
     count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))

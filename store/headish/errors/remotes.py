@@ -103,3 +103,11 @@ class NoRemoteKey(HeadishError):
     def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
         super().__init__(f"remote {name!r}: {reason}")
+
+
+class SigningFailed(HeadishError):
+    """``ssh-keygen`` did not sign, or cannot be asked; ``reason`` says why. Nothing was stored."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)

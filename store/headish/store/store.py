@@ -134,6 +134,10 @@ class Store(Space):
     # Copy
     copy_to = writing.copy.copy_to
 
+    # Sign
+    sign = keeping.signatures.sign
+    signatures = keeping.signatures.signatures
+
     # Erase
     erase = keeping.erase.erase
 

@@ -25,6 +25,13 @@ BOOKMARK_LIMIT_BYTES = 255
 KEY_LIMIT_BYTES = 1024
 """The longest key or author of a turn, and key of a conversation, in UTF-8. Error: ``InvalidArgument``."""
 
+SIGNATURE_LIMIT_BYTES = 16 * 1024
+"""The largest signature of a turn, without its armour: one by a certificate of an RSA key has about 4,000 bytes.
+Errors: ``SigningFailed`` where one is made, ``InvalidBundle`` where one arrives."""
+
+SIGNATURES_LIMIT = 16
+"""How many signatures a turn may have. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
+
 REASON_LIMIT_BYTES = 1024
 """The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
 
@@ -39,6 +46,9 @@ TITLE_LIMIT = 1000
 
 TAGS_LIMIT = 100
 """How many tags a conversation may have. Error: ``InvalidArgument``."""
+
+LAST_MILLISECOND = 253_402_300_799_999
+"""The last millisecond of the year 9999: no stored time is later."""
 
 PREVIEW_BYTES = 64 * 1024
 """Lists of conversations show words of payloads up to this size; of a larger one they read its beginning."""

@@ -400,10 +400,12 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None
+        trust: bool | None = None, sign: bool | None = None
     ) -> RemotePlace:
         """Change what is chosen of a remote."""
-        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust)
+        return await self._finish(
+            self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust, sign=sign
+        )
 
     async def status(self, name: str) -> RemoteStatus:
         """How a remote stands, without asking it."""

@@ -20,7 +20,7 @@ from headish.values.messages import Attributes, Note
 from headish.values.results.audits import Audited
 from headish.values.results.calls import PassedCall
 from headish.values.results.erasures import Erasure, Receipt
-from headish.values.results.reports import Report, Stats
+from headish.values.results.reports import JudgedSignature, Report, Stats
 from headish.values.turns import Bookmark
 
 
@@ -288,6 +288,7 @@ ANSWERS: dict[str, Any] = {
     "search": list[HitRecord],
     "siblings": SiblingTurns,
     "versions": dict[str, Annotated[list[int], Meta(min_length=2, max_length=2)]],
+    "signatures": list[JudgedSignature],
     "diff": DiffRecord,
     "tokens": Tokens,
     "usage": list[UsageRecord],

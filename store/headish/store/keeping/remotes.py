@@ -170,7 +170,7 @@ class Remotes:
     @door()
     def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None,
+        trust: bool | None = None, sign: bool | None = None,
     ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
@@ -178,7 +178,8 @@ class Remotes:
         only that key is taken. ``names`` is the pattern of bookmarks that a pull may make here. ``erasures`` says what
         an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the options of turns that
         come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
-        chooses servers and tools then.
+        chooses servers and tools then. ``sign``: what this store puts there from now on is signed with the key that
+        ``HEADISH_SIGNING_KEY`` names, and whoever pulls hears by whom.
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
@@ -187,7 +188,7 @@ class Remotes:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
             raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
-        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust}
+        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign}
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
         return describe(self._save(remote, remote._replace(settings=settings)))
 
