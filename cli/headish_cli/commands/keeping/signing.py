@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headish_cli.options import PLACE, GlobalOptions, headish_argument, json_option, pass_settings
-from headish_cli.printing.output import counted, one_line, print_json, say
+from headish_cli.printing.output import counted, print_json, say
 
 
 @click.command("sign")
@@ -27,4 +27,4 @@ def sign_command(settings: GlobalOptions, headish: str, thread: bool, key: str |
         print_json(signed)
         return
     click.echo(signed.turn)
-    say(f"Signed {counted(signed.turns, 'turn')} with {one_line(signed.key, 100)}.")
+    say(f"Signed {counted(signed.turns, 'turn')}.")
