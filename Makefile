@@ -45,7 +45,7 @@ help:
 	@echo "make examples  write the examples of the HTTP API anew"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
-	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
+	@echo "make bench-serve  what the gateway adds to a call, and what a page and the API take beside the store"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make dist   the wheel, the sdist and the bill of materials in build/dist, built twice and compared"
 	@echo "make audit  known holes of the pinned dependencies"
@@ -123,11 +123,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
 
-# What others use has its packages in an environment of its own: nothing of headish needs them.
-# What the gateway adds to a call, beside direct calls in the same run.
+# What the gateway adds to a call, beside direct calls in the same run; what a page and the API take beside the store.
 bench-serve: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/gateway.py $(BENCH)
+	$(BIN)/python tests/benchmarks/pages.py $(BENCH)
 
+# What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 	.venv-peers/bin/python tests/benchmarks/sessions.py
