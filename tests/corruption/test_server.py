@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Column, Table
 
 from headish import Database
-from headish.database.postgresql import OUR_INDEXES
 from headish.database.revisions import ALL_TABLES
 from headish.database.schema import metadata
+from headish.database.server.upkeep import OUR_INDEXES
 from support.damage.databases import DamagedServer, problems_of
 from support.damage.holding import hold, spread
 from support.damage.reading import read_all
