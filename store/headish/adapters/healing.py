@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+
+from headish.values.tuples import NamedTuple
 
 _LONE = re.compile("[\ud800-\udfff]")
 NOTE = "lone surrogates were replaced by U+FFFD"

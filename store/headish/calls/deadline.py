@@ -14,11 +14,12 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, shown
+from headish.values.tuples import NamedTuple
 
 Ended = Literal["cancelled", "total", "first_byte", "silence"]
 """What ended a call before its answer did."""

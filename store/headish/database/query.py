@@ -12,7 +12,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from headish.values.tuples import NamedTuple
 
 Row = tuple[Any, ...]
 

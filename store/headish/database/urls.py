@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
+
+from headish.values.tuples import NamedTuple
 
 _URL = re.compile(
     r"(?P<driver>[\w+]+)://"

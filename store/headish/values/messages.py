@@ -7,7 +7,7 @@ projection of it: ``ContextWindow.to_dict``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +16,7 @@ from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_ma
 from headish.values.caches import Cache
 from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId
+from headish.values.tuples import NamedTuple
 
 REPR_CHARACTERS = 60
 """How much of a message's text its repr shows."""

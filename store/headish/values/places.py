@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from headish.values.tuples import NamedTuple
 
 
 class Place(NamedTuple):

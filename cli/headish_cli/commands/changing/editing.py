@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.tuples import NamedTuple
 from headish_cli.options import (
     GlobalOptions,
     expect_option,

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
+from headish.values.tuples import NamedTuple
 from headish.values.turns import reply_of
 
 PLAUSIBLE = 3.0

@@ -6,7 +6,6 @@ A branch is cut into ranges of chains, as a walk is: finding the rest of a long 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
@@ -20,6 +19,7 @@ from headish.rows.turns import StoredTurn, parent_at, tip_of, turn_at
 from headish.values.grammar import NEWEST, Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
+from headish.values.tuples import NamedTuple
 
 PORTION = 500
 """So many rows of a branch are read at once."""

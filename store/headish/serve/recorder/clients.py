@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from blake3 import blake3
+
+from headish.values.tuples import NamedTuple
 
 CONVERSATION = "x-headish-conversation"
 """The header by which any client names its conversation."""
