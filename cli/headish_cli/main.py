@@ -8,6 +8,7 @@ Alembic.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -104,6 +105,11 @@ COMMANDS = {
 """Each command and the module that holds it, as ``<name>_command``."""
 
 
+COLLECTED_AT = 20_000
+"""Python looks for cycles whenever so many objects were made. What a start makes stays, and by Python's own count of 700
+it would be looked at fifty times."""
+
+
 class HeadishCommand(LazyGroup):
     """The command: its errors become a line on stderr, and its end an exit code."""
 
@@ -120,6 +126,7 @@ class HeadishCommand(LazyGroup):
         if not standalone_mode:
             return run()
         _open_what_is_closed()
+        gc.set_threshold(COLLECTED_AT)
         try:
             sys.exit(run() or 0)  # a command returns nothing; click returns the code of an early exit
         except click.ClickException as error:

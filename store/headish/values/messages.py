@@ -4,8 +4,7 @@ One message type serves turns, windows, transcripts and providers (rule R7, one 
 projection of it: ``ContextWindow.to_dict``.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: msgspec would compile the text of each one when a command starts.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
