@@ -106,8 +106,7 @@ COMMANDS = {
 
 
 COLLECTED_AT = 20_000
-"""Python looks for cycles whenever so many objects were made. What a start makes stays, and by Python's own count of 700
-it would be looked at fifty times."""
+"""After so many new objects Python looks for cycles. What a start makes stays, and is not worth a look at each 700."""
 
 
 class HeadishCommand(LazyGroup):

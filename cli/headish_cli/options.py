@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
 from headish.values.caches import TTLS
 from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from headish import Database, Store

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-
-from headish.values.tuples import NamedTuple
 
 _LONE = re.compile("[\ud800-\udfff]")
 NOTE = "lone surrogates were replaced by U+FFFD"

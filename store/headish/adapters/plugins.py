@@ -7,11 +7,10 @@ no conversation does, and nothing is imported but the package that is named.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from headish.errors import BrokenExtension, DatabaseError
 from headish.values.extensions import Extension, find_extension
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from headish import ReadTransaction, Store

@@ -9,14 +9,13 @@ Each is a function of a store. Call it in the block of ``DatabaseHold.use``, and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish import ReadTransaction, Store, WriteTransaction
 from headish.adapters.healing import heal_text
 from headish.adapters.messages import Draft, SpokenTurn, TranscriptMessage, TurnId
 from headish.adapters.naming import key_of, safe_name, text_of
 from headish.errors import BookmarkTaken
-from headish.values.tuples import NamedTuple
 
 TAKEN_OUT = "taken out of its session"
 DELETED = "its conversation was deleted"

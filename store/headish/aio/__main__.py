@@ -17,7 +17,7 @@ from copy import deepcopy
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.store.asking.batches import Batches
 from headish.store.asking.pointers import Pointers
@@ -34,7 +34,6 @@ from headish.store.keeping.objects import Objects
 from headish.store.keeping.remotes import Remotes
 from headish.store.keeping.spaces import Spaces
 from headish.store.store import Store
-from headish.values.tuples import NamedTuple
 
 FOLDER = Path(__file__).parent / "verbs"
 PARTS = (

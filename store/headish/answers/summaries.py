@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,6 @@ from headish.values.blocks import Text, Thinking, ToolResult, ToolUse, join_text
 from headish.values.checks.headers import lower_names
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
-from headish.values.tuples import NamedTuple
 
 INSTRUCTION = (
     "You sum up part of a conversation, so that it can go on without that part. Keep names, numbers, decisions, open "

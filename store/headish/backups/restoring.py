@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from headish.backups.frames import BACKUP, FrameKind
 from headish.backups.receipts import apply_receipts
@@ -34,7 +34,6 @@ from headish.rows.upkeep.whole import (
 from headish.values.ids import Mint
 from headish.values.names import check_name, stored_name
 from headish.values.results.erasures import Receipt
-from headish.values.tuples import NamedTuple
 from headish.verify.space import verify_space
 
 Progress = Callable[[int], None]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Annotated, TypeGuard
+from typing import Annotated, NamedTuple, TypeGuard
 
 import msgspec
 from msgspec import Meta, Struct
@@ -17,7 +17,6 @@ from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.limits import CONTINUES_LIMIT
-from headish.values.tuples import NamedTuple
 
 PAGE_TURNS = 500
 """The most turns of a page: so many are stored in one transaction, and other writers wait for it."""

@@ -14,12 +14,11 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, shown
-from headish.values.tuples import NamedTuple
 
 Ended = Literal["cancelled", "total", "first_byte", "silence"]
 """What ended a call before its answer did."""

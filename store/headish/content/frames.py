@@ -16,14 +16,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 from blake3 import blake3
 
 from headish.errors import HeadishError, TooLarge
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish.values.tuples import NamedTuple
 
 FRAME_BYTES = 4 * 1024 * 1024
 """About so many bytes stand in a frame; what is larger alone has a frame of its own."""

@@ -29,7 +29,7 @@ from decimal import Context, Decimal, localcontext
 from fnmatch import translate
 from functools import cached_property
 from json import loads
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -37,7 +37,6 @@ from msgspec import Struct
 from headish.errors import InvalidArgument, InvalidPrices, shown
 from headish.values.checks.doors import is_path
 from headish.values.checks.files import read_regular
-from headish.values.tuples import NamedTuple
 
 LIMIT_BYTES = 1024 * 1024
 """The largest file of prices."""

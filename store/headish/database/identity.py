@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from headish.database.dialects import SQLITE
 from headish.database.file.files import Location, at_path, locate
 from headish.database.urls import parse_url
 from headish.errors import InvalidArgument
-from headish.values.tuples import NamedTuple
 
 
 class DatabaseIdentity(NamedTuple):

@@ -12,9 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Protocol
-
-from headish.values.tuples import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 Row = tuple[Any, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headish.values.tuples import NamedTuple
+from typing import NamedTuple
 
 REVISIONS = (
     "headish_0001",

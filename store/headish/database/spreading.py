@@ -11,7 +11,7 @@ taken up by running it again.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from msgspec import Struct
 
@@ -20,7 +20,6 @@ from headish.database.file.fulltext import TEXT
 from headish.database.revisions import REVISION, TABLES
 from headish.database.upgrade import current_revision
 from headish.errors import DatabaseError, DatabaseTooOld, UnknownDatabase
-from headish.values.tuples import NamedTuple
 
 COORDINATOR, EVERYWHERE, SPREAD = "coordinator", "everywhere", "spread"
 ANCHOR = "turn"

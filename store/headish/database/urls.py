@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
-
-from headish.values.tuples import NamedTuple
 
 _URL = re.compile(
     r"(?P<driver>[\w+]+)://"

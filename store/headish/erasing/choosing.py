@@ -4,6 +4,7 @@ else."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
@@ -20,7 +21,6 @@ from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Kept
 from headish.values.times import milliseconds_of
-from headish.values.tuples import NamedTuple
 from headish.values.turns import said_of
 
 PORTION = 500

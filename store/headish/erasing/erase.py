@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -38,7 +39,6 @@ from headish.values.limits import INLINE_BYTES
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Barred, Found, Receipt, Repeat
-from headish.values.tuples import NamedTuple
 from headish.values.turns import reply_of
 
 _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")

@@ -6,6 +6,7 @@ Erasure walks both lists. A test fails for a column that is not in the first, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.rows.calls import forget_calls
@@ -14,7 +15,6 @@ from headish.rows.objects import KNOWN, remove_objects
 from headish.searching.index import forget_entries
 from headish.searching.index import forget_space as forget_index
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 
 class Repeating(NamedTuple):

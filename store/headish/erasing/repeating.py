@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,7 +30,6 @@ from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Record, read_record
 from headish.values.results.erasures import Repeat
-from headish.values.tuples import NamedTuple
 from headish.values.turns import DOCUMENT
 
 VERSION, COPY, OVERLAY, TITLE = "version", "copy", "overlay", "title"

@@ -9,13 +9,13 @@ restore, or once a server lost commits that it had acknowledged.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from headish.content.hashes import witness
 from headish.database.query import Connection
 from headish.errors import CursorLost, InvalidArgument, RemovedSpace, shown
 from headish.rows.counters import REMOVED
 from headish.rows.upkeep.changes import SpacePosition, mark_at, read_reached, seal_at
-from headish.values.tuples import NamedTuple
 
 _CURSOR = re.compile(r"([0-9a-f]{32})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})\.([0-9a-f]{8})", re.ASCII)
 LARGEST = 2**63 - 1

@@ -7,13 +7,13 @@ next one.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn
 from headish.feeds.cursors import Position, check_reached, find_reached, resume
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Numbered, changes_between, turns_between
-from headish.values.tuples import NamedTuple
 
 PAGE = 500
 """How many turns, and how many other changes, a page reads at the most."""

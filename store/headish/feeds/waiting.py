@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import NotReplicated
 from headish.feeds.cursors import Cursor, find_reached, resume
-from headish.values.tuples import NamedTuple
 
 T = TypeVar("T")
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UnsetType
@@ -51,7 +51,6 @@ from headish.values.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIM
 from headish.values.messages import Attributes
 from headish.values.names import Absent, stored_name
 from headish.values.results.conversations import Conversation, Entry, Record, read_record
-from headish.values.tuples import NamedTuple
 from headish.values.turns import DOCUMENT, reply_of, said_at_of
 
 Changes = Mapping[str, Any]

@@ -13,12 +13,11 @@ import zipfile
 from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from headish.errors import InvalidImport
 from headish.imports.unpacking import HARMLESS_BYTES, RATIO_LIMIT, Allowance, unpacked
 from headish.values.limits import IMPORT_LINE_BYTES, STREAM_LIMIT_BYTES
-from headish.values.tuples import NamedTuple
 
 CHUNK_BYTES = 1024 * 1024
 SPOOLED_BYTES = 16 * 1024 * 1024

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from blake3 import blake3
 
@@ -27,7 +28,6 @@ from headish.imports.source_files import SourceFile, is_running, read_beginning
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, list_objects
 from headish.values.checks.files import is_kernels
-from headish.values.tuples import NamedTuple
 
 LOGS = {
     "claude-code": (".jsonl",), "codex": (".jsonl", ".jsonl.zst"), "gemini-cli": (".jsonl", ".json"),

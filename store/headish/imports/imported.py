@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -13,7 +13,6 @@ from headish.content.facts import read_short
 from headish.errors import InvalidArgument
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 EDITION = 1
 """Of the readers: where one learns to read more, every file is read again."""

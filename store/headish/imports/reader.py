@@ -9,7 +9,7 @@ the tip.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -21,7 +21,6 @@ from headish.imports.readers.shared.servers import ServerAddress
 from headish.imports.source_files import Progress, is_running
 from headish.imports.tails import LogTail
 from headish.values.caches import Cache
-from headish.values.tuples import NamedTuple
 
 
 class ImportSource(NamedTuple):

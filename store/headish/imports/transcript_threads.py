@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial as bind
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -38,7 +38,6 @@ from headish.values.ids import Mint
 from headish.values.messages import Message
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 DETECTED_BYTES = 1024 * 1024
 Read: TypeAlias = Callable[..., Any]

@@ -8,13 +8,12 @@ The words are those of each cloud: Bedrock has a *region* and a *profile*, Verte
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, to_builtins
 
 from headish.errors import InvalidArgument, shown
 from headish.values.checks.addresses import parse_address
-from headish.values.tuples import NamedTuple
 
 
 class Cloud(Struct, frozen=True, omit_defaults=True):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, NotADevice
-from headish.values.tuples import NamedTuple
 
 SUMS = "headish 2026-11 sums of a remote's frames"
 FINGERPRINT = "headish 2026-11 fingerprint of a remote's key"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from binascii import hexlify
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
@@ -16,7 +17,6 @@ from headish.rows.counters import take_change
 from headish.rows.payloads import WANTED, in_portions
 from headish.rows.turns import StoredTurn
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 ALL = 2**63 - 1
 """The largest limit that both databases take: no limit."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import seal_call
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import WANTED, in_portions
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 _COLUMNS = "id, milliseconds, client, session, lane, tip, answer, response, data"
 

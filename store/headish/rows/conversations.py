@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import seal_entry, seal_record
 from headish.database.query import Connection, Query, Row
@@ -15,7 +16,6 @@ from headish.rows.counters import take_change
 from headish.rows.payloads import WANTED, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 
 class First(NamedTuple):

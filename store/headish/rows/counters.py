@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from headish.database.query import Connection, Query, Statement
 from headish.errors import QuotaExceeded, RemovedSpace
 from headish.values.results.quotas import Quota
-from headish.values.tuples import NamedTuple
 
 REMOVED = "removed"
 """The state of a space that was removed: its number is never given out again."""

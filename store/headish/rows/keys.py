@@ -7,6 +7,7 @@ A handle is made of a digest: of the digests next to it, and of turns whose dige
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection, Query, Row
@@ -14,7 +15,6 @@ from headish.rows.payloads import PORTION, WANTED, in_portions
 from headish.rows.threads.places import as_list
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 BY_KEY = Query("turn by its key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key IN (:key, :key_hash)")
 

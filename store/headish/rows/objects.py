@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import seal_object
 from headish.database.query import Connection, Query, Row
 from headish.errors import RecordChanged, UnknownObject
 from headish.values.names import Absent, stored_name
-from headish.values.tuples import NamedTuple
 
 KNOWN = "headish.known"
 """The kind of the objects that say which exports were imported (``imports.keeping.known``)."""

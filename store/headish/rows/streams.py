@@ -5,9 +5,10 @@ An open stream belongs to its writer until its lease expires; the process that e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headish.database.query import Connection, Query
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 FINISHED, RECOVERED = "finished", "recovered"
 """How a stream ended: its writer stored the turn, or a recovery did from the journal."""

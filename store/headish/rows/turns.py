@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row, Statement
 from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 
 class StoredTurn(NamedTuple):

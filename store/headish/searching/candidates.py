@@ -6,6 +6,7 @@ Where a database is read-only, keeps no index or cannot have one, all turns are 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import EVERYTHING, Question, as_match, phrases_of
@@ -24,7 +25,6 @@ from headish.searching.entries import (
     unnamed_fact,
     unread_fact,
 )
-from headish.values.tuples import NamedTuple
 
 PAGE = 512
 """So many the index is asked for at once: a server looks all of them up for each page."""

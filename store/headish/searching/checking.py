@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
@@ -19,7 +20,6 @@ from headish.rows.upkeep.matches import SearchedTurn
 from headish.rows.upkeep.searches import Indexed
 from headish.searching.entries import BEFORE, BEHIND, FACT, entry_of, read_said
 from headish.values.results.reports import Problem
-from headish.values.tuples import NamedTuple
 
 SUBJECT = "search index"
 PAGE_TURNS, PAGE_WORDS = 500, 50_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -22,7 +23,6 @@ from headish.database.query import Connection
 from headish.errors import HeadishError
 from headish.rows.upkeep.matches import SearchedTurn, large_payload
 from headish.values.blocks import ContentBlock, Text
-from headish.values.tuples import NamedTuple
 from headish.values.turns import DOCUMENT, reply_of
 
 READ, REASONED, FACT = ",", "-", "."

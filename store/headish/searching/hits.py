@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from heapq import heappush, heapreplace
 from itertools import islice, takewhile
 from math import log
+from typing import NamedTuple
 
 from headish.content.searching.pieces import FieldText
 from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
@@ -24,7 +25,6 @@ from headish.searching.entries import SearchableTurn, last_part, model_of, read_
 from headish.searching.scopes import Ranges, is_within
 from headish.values.ids import time_of
 from headish.values.times import milliseconds_of
-from headish.values.tuples import NamedTuple
 from headish.values.turns import said_at_of
 
 RANKED = 1000

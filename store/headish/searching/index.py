@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import NamedTuple
 
 from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
@@ -23,7 +24,6 @@ from headish.rows.turns import StoredTurn
 from headish.rows.upkeep import matches, searches
 from headish.rows.upkeep.searches import Indexed
 from headish.searching.entries import BEFORE, BEHIND, entry_of, read_said
-from headish.values.tuples import NamedTuple
 
 Progress = Callable[[int], None]
 """Called with the number of turns indexed since the last call."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.rows.threads.places import ends_of_chains, grown_chains
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 GROWN_LIMIT = 2000
 """How many chains are followed from the turns of a page. Where more grew from them, only those names and heads are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from headish.content.searching.pieces import FIELDS
 from headish.content.searching.questions import EVERYTHING
@@ -13,7 +14,6 @@ from headish.searching.candidates import Criteria, state_of
 from headish.searching.hits import HitFilter, each_match
 from headish.searching.scopes import Ranges, grown_into, is_within, leading_to
 from headish.values.results.conversations import Conversation
-from headish.values.tuples import NamedTuple
 
 
 class _Way(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from headish.bundles.records import (
     BundleHeader,
@@ -40,7 +40,6 @@ from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE, ErasedTurn, Receipt
 from headish.values.results.sharing import Applied, ArrivedName, BundleChecked
-from headish.values.tuples import NamedTuple
 
 T = TypeVar("T")
 Progress = Callable[[int], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft
 from headish.content.frames import FRAME_BYTES
@@ -24,7 +25,6 @@ from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Receipt
-from headish.values.tuples import NamedTuple
 from headish.values.turns import DOCUMENT
 
 Spoken = tuple[StoredTurn, bytes | None]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
@@ -32,7 +32,6 @@ from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.results.conversations import Record, read_record
 from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
-from headish.values.tuples import NamedTuple
 
 FIELDS = ("title", "archived", "pinned", "key", "app")
 """The fields of a record that are met one by one; tags are met as a set."""

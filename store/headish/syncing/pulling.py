@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,7 +21,6 @@ from headish.syncing.meeting import Met, meet_names, meet_records
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
-from headish.values.tuples import NamedTuple
 
 
 class Pull(NamedTuple):

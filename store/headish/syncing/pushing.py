@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from io import BytesIO
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,7 +25,6 @@ from headish.syncing.scanning import find_keys, find_said_keys
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
-from headish.values.tuples import NamedTuple
 
 BUNDLE_BYTES = 16 * 1024 * 1024
 """A bundle of a log is closed once its payloads have so many bytes: memory holds one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,6 @@ from headish.remotes.keys import KeyPair, RemoteKey, load_keys, recipient_of
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
 from headish.values.results.sharing import RemotePlace
-from headish.values.tuples import NamedTuple
 
 S = TypeVar("S", bound=Struct)
 

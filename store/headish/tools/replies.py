@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -14,7 +14,6 @@ from headish.transcripts.openchatml.forms import FUNCTIONS, is_builtin
 from headish.transcripts.shared.pairs import pair_blocks
 from headish.values.blocks import Text, ToolResult, ToolUse
 from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
-from headish.values.tuples import NamedTuple
 
 Function = Callable[..., Any]
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.errors import BrokenExtension
-from headish.values.tuples import NamedTuple
 
 
 class Extension(NamedTuple):

@@ -6,7 +6,7 @@ projection of it: ``ContextWindow.to_dict``.
 
 # Annotations are evaluated here: msgspec would compile the text of each one when a command starts.
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,6 @@ from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_ma
 from headish.values.caches import Cache
 from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 REPR_CHARACTERS = 60
 """How much of a message's text its repr shows."""

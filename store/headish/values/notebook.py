@@ -8,12 +8,12 @@ script. Reasoning is named and not shown. Colours are those of the page, so that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse, kind_of
 from headish.values.checks.controls import escape_controls
-from headish.values.tuples import NamedTuple
 
 SHOWN, SHOWN_FIRST = 100, 20
 """So many turns of a list are shown at the most, and so many of them are its first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,6 @@ from headish.history.reading.decode import is_time
 from headish.rows.elsewhere.arrivals import ARRIVED_UP_TO
 from headish.values.names import stored_name
 from headish.values.results.reports import Problem
-from headish.values.tuples import NamedTuple
 from headish.values.turns import said_of
 from headish.verify.erasures import erased_names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.database.backend import Backend
 from headish.database.query import Connection, Query
@@ -15,7 +15,6 @@ from headish.rows.upkeep.searches import NO_SPACE
 from headish.searching.checking import is_switch, strange_spaces
 from headish.values.names import refusal, stored_name
 from headish.values.results.reports import Problem
-from headish.values.tuples import NamedTuple
 from headish.verify.changes import check_changes, check_names
 from headish.verify.space import STUMBLING
 from headish.verify.types import check_types, check_types_of_spaces

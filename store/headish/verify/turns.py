@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from headish.content import strictjson
 from headish.content.hashes import hash_payload
@@ -23,7 +24,6 @@ from headish.rows.turns import StoredTurn
 from headish.values.ids import TurnId
 from headish.values.places import Place
 from headish.values.results.reports import Problem
-from headish.values.tuples import NamedTuple
 from headish.verify.erasures import Receipted
 
 PAGE_TURNS = 1000

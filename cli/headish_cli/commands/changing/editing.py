@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish.values.tuples import NamedTuple
 from headish_cli.options import (
     GlobalOptions,
     expect_option,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import click
 
-from headish.values.tuples import NamedTuple
 from headish_cli.options import GlobalOptions, pass_settings
 from headish_cli.printing.output import Told
 

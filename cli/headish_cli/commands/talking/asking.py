@@ -6,11 +6,10 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from headish.values.tuples import NamedTuple
 from headish_cli.commands.talking.saying import check_call, choose_model, read_said, say_options
 from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import (

@@ -9,9 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from headish.values.tuples import NamedTuple
 from headish_cli.printing.output import Told
 
 LIMIT_BYTES = 64 * 1024

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish.values.tuples import NamedTuple
 from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text
 
 if TYPE_CHECKING:

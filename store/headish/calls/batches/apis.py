@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -35,7 +35,6 @@ from headish.calls.batches.reading import (
 )
 from headish.calls.endpoints import ENDPOINTS
 from headish.calls.remote import Remote
-from headish.values.tuples import NamedTuple
 
 MEGABYTE = 1_000_000
 INLINE_BYTES = 20 * MEGABYTE

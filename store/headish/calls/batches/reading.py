@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.calls.remote import TOO_LONG, Remote
 from headish.errors import UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
-from headish.values.tuples import NamedTuple
 
 
 class BatchRequest(NamedTuple):

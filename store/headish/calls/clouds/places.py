@@ -9,12 +9,11 @@ https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from headish.errors import InvalidArgument
 from headish.providers.clouds import TITLES, Cloud
-from headish.values.tuples import NamedTuple
 
 ANTHROPIC_VERSION = "2026-10-21"
 """What Anthropic's SDK sends to the clouds: to Azure as a header, to the others in the body."""

@@ -9,7 +9,7 @@ it: reasoning that nobody signed, and calls and results of custom tools.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content import strictjson
 from headish.content.forms.parts import FORM, WHAT, Form, NeutralEntry, keep, list_at, without
@@ -17,7 +17,6 @@ from headish.content.forms.reading import prove
 from headish.content.forms.table import FORMS
 from headish.errors import InvalidContent
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolResult, ToolUse
-from headish.values.tuples import NamedTuple
 
 Entry = Mapping[str, Any]
 _SAID = frozenset(("role", "content", "parts", "type"))

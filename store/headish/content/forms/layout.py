@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headish.errors import InvalidContent
-from headish.values.tuples import NamedTuple
 
 Patch = dict[str, Any]
 _encode = msgspec.json.Encoder(order="deterministic").encode

@@ -8,11 +8,11 @@ where the stored copy of the page that was read does not show it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from headish.content.forms.media import kind_of_media
 from headish.content.media import IMAGES, PDF, media_type_of
 from headish.values.blocks import Base64Source, Document, FileSource, TurnSource, UrlSource
-from headish.values.tuples import NamedTuple
 
 MB = 1024 * 1024
 _OFFICE = "application/vnd.openxmlformats-officedocument"

@@ -4,7 +4,7 @@ express."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content import strictjson
 from headish.content.encoding import read_block
@@ -24,7 +24,6 @@ from headish.values.blocks import (
     ToolUse,
     kind_of,
 )
-from headish.values.tuples import NamedTuple
 
 WHAT = "a message"
 FORM = "form"

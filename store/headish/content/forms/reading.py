@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from headish.content import strictjson
 from headish.content.forms.layout import find_difference
@@ -18,7 +18,6 @@ from headish.errors import InvalidArgument
 from headish.values.blocks import Block, ContentBlock, Other, ProviderBlock
 from headish.values.caches import Cache, longest, plausible_cache
 from headish.values.messages import Message
-from headish.values.tuples import NamedTuple
 
 T = TypeVar("T")
 Through: TypeAlias = "Callable[[str, list[Any], Callable[[list[Any]], Read | Any]], T]"

@@ -4,7 +4,7 @@ blocks."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,7 +15,6 @@ from headish.content.recordings import said_aloud
 from headish.errors import Unmappable
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, ToolResult, ToolUse
 from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
-from headish.values.tuples import NamedTuple
 
 _INSTRUCTING = ("system", "developer")
 _LOST = {"speaker": "name", "recipient": "to", "intent": "intent", "constrain": "constrain", "extra": "extra"}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content.media import NotDecodable, decode_text, is_text
 from headish.values.blocks import ContentBlock, Document, Text, Thinking, ToolResult, ToolUse
-from headish.values.tuples import NamedTuple
 
 FIELDS = ("text", "reasoning", "calls", "results", "documents")
 """Where a search looks: what was said, what a model thought, names and arguments of calls, what tools answered, names

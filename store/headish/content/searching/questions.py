@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from headish.content.searching.words import WORD_CHARACTERS, asked_words
 from headish.errors import InvalidArgument, shown
 from headish.values.limits import QUESTION_LIMIT, QUESTION_WORDS_LIMIT
-from headish.values.tuples import NamedTuple
 
 NESTED = 6
 """How deep parentheses may be nested; deeper ones are taken as plain words. FTS5 reads little more."""

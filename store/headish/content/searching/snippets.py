@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.content.searching.questions import Phrase
 from headish.content.searching.texts import SearchedText
-from headish.values.tuples import NamedTuple
 
 SNIPPET_CHARACTERS = 160
 """How much of a text is shown around a match."""

@@ -9,12 +9,11 @@ each read: a read beside which it has changed is refused.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headish.database.file.holding import look_into
 from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
 from headish.values.checks.files import Unfit, check_target
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from headish.database.urls import URL

@@ -4,14 +4,13 @@ nothing."""
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headish.database.isolation.collected import NUMBERS
 from headish.database.isolation.grants import ROLES
 from headish.database.isolation.locating import HOME
 from headish.database.isolation.planted import find_planted
 from headish.database.isolation.takeovers import find_takeovers
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import sqlalchemy

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from headish.database.file.fulltext import TEXT
 from headish.database.revisions import TABLES
-from headish.values.tuples import NamedTuple
 
 OWNER, READER, WRITER, ERASER = "headish_owner", "headish_reader", "headish_writer", "headish_eraser"
 ROLES = (OWNER, READER, WRITER, ERASER)

@@ -10,8 +10,9 @@ login, whatever role it has set.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headish.database.isolation.grants import EVERYWHERE, OWNER, READER, WRITER
-from headish.values.tuples import NamedTuple
 
 SETTING = "headish.space"
 """The setting that says which space a transaction works in."""

@@ -11,7 +11,7 @@ from ``additional_kwargs`` (``reasoning``, ``refusal``); and the ``rest``, verba
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from headish.content.forms.reading import asked_cache
 from headish.frameworks.langchain.facts import Fields, mapping, plain_kind, reply_of, role_of, speaker_of
@@ -19,7 +19,6 @@ from headish.frameworks.langchain.own import PROVIDER, of_kind, read_call
 from headish.frameworks.langchain.parts import NEUTRAL, read_parts, read_text, write_part
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts, to_mapping
 from headish.values.caches import Cache
-from headish.values.tuples import NamedTuple
 
 APP = "langchain"
 """The key of ``meta.app`` under which stands what the blocks do not say."""

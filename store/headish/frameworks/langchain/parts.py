@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial as bind
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content import strictjson
 from headish.content.encoding import read_block
@@ -32,7 +32,6 @@ from headish.frameworks.langchain.own import (
     of_kind,
 )
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, to_mapping
-from headish.values.tuples import NamedTuple
 
 NEUTRAL = "neutral"
 """The spelling of a part that is the block's own JSON."""

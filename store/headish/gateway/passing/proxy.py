@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -26,7 +27,6 @@ from headish.gateway.recording.spooling import Recording, Spooler
 from headish.gateway.spool import CallBegin, CallEnd, Outcome, ResponseHead, SpoolKind
 from headish.values.checks.addresses import Address
 from headish.values.ids import IdMint
-from headish.values.tuples import NamedTuple
 
 AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that aiohttp would add where the client sent none."""

@@ -15,11 +15,9 @@ import os
 from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct as Layout
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from blake3 import blake3
-
-from headish.values.tuples import NamedTuple
 
 MAGIC = b"headish-spool-1\n"
 NO_CALL = "0" * 25

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -16,7 +16,6 @@ from headish.history.windows.resolve import see_window
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
-from headish.values.tuples import NamedTuple
 
 Tools = Sequence[Mapping[str, Any]]
 Fill = Callable[[Sequence[Message]], Sequence[Message]]

@@ -11,6 +11,7 @@ Instructions, kept turns, summaries, the first exchange and the last question st
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,7 +20,6 @@ from headish.history.budgets.fitting import Fit, Sample
 from headish.providers.shared.ledger import pair_calls
 from headish.values.blocks import ToolUse
 from headish.values.messages import Message, Note
-from headish.values.tuples import NamedTuple
 
 CUT_TO = 0.65
 """How much of the budget is left after a cut."""

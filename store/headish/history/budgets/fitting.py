@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from headish.values.tuples import NamedTuple
 from headish.values.turns import reply_of
 
 PLAUSIBLE = 3.0

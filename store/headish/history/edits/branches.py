@@ -6,6 +6,7 @@ A branch is cut into ranges of chains, as a walk is: finding the rest of a long 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
@@ -19,7 +20,6 @@ from headish.rows.turns import StoredTurn, parent_at, turn_at
 from headish.values.grammar import NEWEST, Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
-from headish.values.tuples import NamedTuple
 
 PORTION = 500
 """So many rows of a branch are read at once."""

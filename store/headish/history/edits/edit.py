@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +32,6 @@ from headish.values.ids import Mint, TurnId
 from headish.values.limits import BATCH_BYTES, BATCH_TURNS
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 from headish.values.turns import Turn
 
 _DIGEST = re.compile(rb'(?<=")[0-9a-f]{64}(?=")')

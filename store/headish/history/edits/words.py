@@ -14,11 +14,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
-
-from headish.values.tuples import NamedTuple
 
 STRETCH_LIMIT = 20_000
 """The longest stretch that the matcher is given: the lengths of both sides, multiplied."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content.drafts import Reference, make_overlay_draft
 from headish.database.query import Connection
@@ -24,7 +24,6 @@ from headish.values.grammar import Headish, parse_headish
 from headish.values.ids import Mint, TurnId
 from headish.values.messages import Overlay
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 Blocks = tuple[ContentBlock, ...]
 Write = Callable[[SeenThread, list[int]], Blocks]

@@ -6,6 +6,7 @@ A half that something else continues than a half is a part of that thread, and c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.history.reading.versions import find_firsts, outgrown_in_space
@@ -15,7 +16,6 @@ from headish.rows.threads.places import count_continuing, grown_chains, parents_
 from headish.rows.turns import turn_by_id
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 CHAINS_LIMIT = 2000
 """How many chains of a conversation are looked through."""

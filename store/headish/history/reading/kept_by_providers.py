@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,7 +23,6 @@ from headish.rows.turns import turn_by_id
 from headish.values.blocks import ContentBlock, Document, Erased
 from headish.values.ids import TurnId
 from headish.values.messages import Message
-from headish.values.tuples import NamedTuple
 from headish.values.turns import OVERLAY, reply_of
 
 RESPONSES = "openai_responses"

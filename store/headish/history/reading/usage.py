@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,6 @@ from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.results.objects import USAGE
-from headish.values.tuples import NamedTuple
 from headish.values.turns import reply_of, said_at_of
 
 PAGE_TURNS = 1000

@@ -14,6 +14,7 @@ one, it stays to be seen, as a part of that thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -28,7 +29,6 @@ from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 from headish.values.turns import Turn
 
 OVERLAY = "overlay"

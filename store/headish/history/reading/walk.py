@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
+from typing import NamedTuple
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
 from headish.database.query import Connection
@@ -40,7 +41,6 @@ from headish.values.blocks import Erased
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Message
 from headish.values.places import Place, Segment
-from headish.values.tuples import NamedTuple
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
 
 

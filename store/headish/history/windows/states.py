@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from headish.errors import CorruptTurn
 from headish.values.ids import TurnId
 from headish.values.messages import Attributes, Overlay
-from headish.values.tuples import NamedTuple
 from headish.values.turns import OVERLAY, Meta
 
 SUMMARIZE, REPLACE, HIDE, KEEP, UNHIDE, ORIGINAL = "summarize", "replace", "hide", "keep", "unhide", "original"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,7 +20,6 @@ from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Message, Note, Overlay
-from headish.values.tuples import NamedTuple
 
 Contents = Sequence[tuple[ContentBlock, ...]]
 

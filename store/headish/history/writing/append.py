@@ -8,6 +8,7 @@ another. Of two that extend one chain the second sees what the first added, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
@@ -28,7 +29,6 @@ from headish.rows.payloads import add_payloads, refuse_barred, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 from headish.values.turns import BLOCKS_TYPE
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,7 +27,6 @@ from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 from headish.values.results.erasures import Receipt
-from headish.values.tuples import NamedTuple
 from headish.values.turns import OVERLAY
 
 Erasing = TurnId | int

@@ -6,7 +6,7 @@ A call is stored once: whoever stores it again finds its row, and nothing is sto
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -37,7 +37,6 @@ from headish.values.names import new_refusal, stored_name
 from headish.values.places import Place
 from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
 from headish.values.results.conversations import read_record
-from headish.values.tuples import NamedTuple
 from headish.values.turns import said_of
 
 LANES_COUNTED = 1000

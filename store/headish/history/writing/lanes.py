@@ -9,7 +9,7 @@ is read from the database, once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -38,7 +38,6 @@ from headish.values.ids import Mint, TurnId
 from headish.values.messages import Message, Overlay, TranscriptMessage
 from headish.values.places import Place
 from headish.values.results.calls import decode_facts
-from headish.values.tuples import NamedTuple
 from headish.values.turns import OVERLAY
 
 SYSTEM = ("system", "developer")

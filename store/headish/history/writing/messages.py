@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blake3 import blake3
 
@@ -16,7 +16,6 @@ from headish.content.drafts import Draft, make_draft, make_plain_draft, make_rea
 from headish.errors import InvalidArgument, InvalidRole
 from headish.history.reading.verified import Recent
 from headish.values.messages import NO_ATTRIBUTES, Message
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from headish.content.forms.reading import Read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, UnknownBookmark
@@ -16,7 +17,6 @@ from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.names import ABSENT, Absent, stored_name
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 
 class Moved(NamedTuple):

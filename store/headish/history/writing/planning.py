@@ -6,7 +6,7 @@ Every name that a batch mentions is looked up first, all of them at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn, shown
@@ -18,7 +18,6 @@ from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from headish.content.drafts import Draft, Reference

@@ -9,6 +9,7 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,7 +31,6 @@ from headish.rows.upkeep.receipts import has_erasures
 from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.places import Place, Segment
-from headish.values.tuples import NamedTuple
 from headish.values.turns import said_of
 
 TWINS_TRIED = 4

@@ -7,6 +7,7 @@ reply follows its request); otherwise the reply is a branch without a name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,7 +21,6 @@ from headish.rows.turns import parent_at, turn_by_id
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 
 class Pinned(NamedTuple):

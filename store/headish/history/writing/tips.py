@@ -9,6 +9,7 @@ nothing was changed, and the careful way (``append``) runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from headish.content.drafts import Draft
 from headish.database.query import Connection
@@ -20,7 +21,6 @@ from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
 from headish.values.limits import INLINE_BYTES
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 NAMES = 64
 """How many names a store remembers; the one that moved longest ago is forgotten first."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 from blake3 import blake3
@@ -28,7 +28,6 @@ from headish.imports.imported import EDITION, Imported, ImportedTree
 from headish.imports.notes import ImportNotes
 from headish.rows.conversations import records_by_keys
 from headish.rows.objects import KNOWN, Put, find_object, put_object
-from headish.values.tuples import NamedTuple
 
 FORMATS = frozenset(("chatgpt", "claude"))
 """The formats whose exports are remembered: a file says all that an import takes from it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content.forms.calls import anthropic_call, anthropic_result
 from headish.content.forms.media import write_anthropic_media, write_anthropic_text
@@ -21,7 +21,6 @@ from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolR
 from headish.values.caches import CACHE_TTL, TTLS, Cache
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
-from headish.values.tuples import NamedTuple
 
 MAX_TOKENS = 8192
 """Sent where nothing says how many: the API wants a number."""

@@ -8,8 +8,7 @@ written again to the letter.
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from headish.values.tuples import NamedTuple
+from typing import NamedTuple
 
 SPACE_LIMIT = 256
 """So much white space may stand before or behind a tag. Behind that it belongs to what is said or thought."""

@@ -19,11 +19,10 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from headish.providers.events.eventjson import Refusal, decode_event, too_large
-from headish.values.tuples import NamedTuple
 
 FIRST_BYTES = (b"\0", b"\1")
 """What a frame begins with: none has 32 MB (AWS allows 16, and 128 kB of headers). No text of an answer begins so."""

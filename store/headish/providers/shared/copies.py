@@ -7,7 +7,7 @@ So the body shares nothing with the window, and the messages that hold nothing b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 from msgspec import UNSET
@@ -16,7 +16,6 @@ from headish.content import strictjson
 from headish.content.forms.customs import INPUT, is_custom
 from headish.errors import InvalidContent
 from headish.values.blocks import ToolUse
-from headish.values.tuples import NamedTuple
 
 WHAT = "a request"
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,7 +22,6 @@ from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse
 from headish.values.caches import Cache, longest
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
-from headish.values.tuples import NamedTuple
 
 ID_LIMIT = 64
 LEGAL_ID = re.compile(rf"[a-zA-Z0-9_-]{{1,{ID_LIMIT}}}")

@@ -7,9 +7,7 @@ not know is kept in its place and in order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from headish.values.tuples import NamedTuple
+from typing import Any, NamedTuple
 
 
 class KnownKeys(NamedTuple):

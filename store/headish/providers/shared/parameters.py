@@ -11,12 +11,11 @@ cerebras-cloud-sdk 1.91.0, read on 2026-11-21.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.content.merge import merge
 from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.tools import Reporter
-from headish.values.tuples import NamedTuple
 
 Body = dict[str, Any]
 

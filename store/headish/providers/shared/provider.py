@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headish.providers.shared.reply import ReplyReader
 from headish.providers.shared.request import RequestWriter
-from headish.values.tuples import NamedTuple
 
 
 class Provider(NamedTuple):

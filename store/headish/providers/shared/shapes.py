@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headish.values.limits import NESTING_LIMIT
-from headish.values.tuples import NamedTuple
 
 
 def record(value: object) -> Mapping[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from headish.content import strictjson
 from headish.content.forms.customs import CHAT, SCHEMA
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidArgument
 from headish.providers.shared.schemas import clean_schema
-from headish.values.tuples import NamedTuple
 
 _REWRITTEN = re.compile(r"_[0-9a-f]{8}\Z")
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")

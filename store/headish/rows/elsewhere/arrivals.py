@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import seal_arrival
 from headish.database.query import Connection, Query
-from headish.values.tuples import NamedTuple
 
 PAGE = 500
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import seal_notice
 from headish.database.query import Connection, Query, Row
-from headish.values.tuples import NamedTuple
 
 APPLIED, PENDING, IGNORED = "applied", "pending", "ignored"
 """What became of a notice here: what it lists was erased, and is when it arrives; somebody is to say so; nothing."""

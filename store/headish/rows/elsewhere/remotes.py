@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from headish.content.hashes import seal_remote, seal_remote_bookmark
 from headish.database.query import Connection, Query
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 
 class StoredRemote(NamedTuple):

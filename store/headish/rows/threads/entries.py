@@ -9,10 +9,10 @@ first words and the last ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.values.limits import PREVIEW_BYTES
-from headish.values.tuples import NamedTuple
 from headish.values.turns import OVERLAY
 
 NEWEST = 2**63 - 1

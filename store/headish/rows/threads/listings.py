@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headish.database.query import Connection, Query
 from headish.rows.bookmarks import ALL
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 CHAINS_READ = 500
 """The ends of how many chains one statement reads."""

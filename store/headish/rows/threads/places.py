@@ -8,6 +8,7 @@ each place is one look-up on both databases.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +16,6 @@ from headish.database.query import Connection, Query
 from headish.rows.payloads import LOOKED_UP
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
-from headish.values.tuples import NamedTuple
 
 AT_ONCE = 1024
 """How many places or ranges one statement looks up."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
@@ -12,7 +12,6 @@ from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Segment
-from headish.values.tuples import NamedTuple
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ each chain. Both take as many steps as there are forks, however long the chains 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP
@@ -14,7 +15,6 @@ from headish.rows.threads.places import TREE, WANTED_PLACES, WANTED_SEGMENTS, on
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
-from headish.values.tuples import NamedTuple
 
 
 class Walked(NamedTuple):

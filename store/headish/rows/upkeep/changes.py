@@ -6,11 +6,12 @@ space, so neither has gaps, and nothing appears later below a number that was se
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headish.database.query import Connection, Query, Row
 from headish.rows.turns import COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 
 class SpacePosition(NamedTuple):

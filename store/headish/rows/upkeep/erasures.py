@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
@@ -11,7 +12,6 @@ from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, in_porti
 from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
-from headish.values.tuples import NamedTuple
 
 PAGE_PLACES = 5000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import WANTED, in_portions
@@ -11,7 +12,6 @@ from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.rows.upkeep.searches import LAST, ROWS_OF_SPACE
 from headish.values.ids import TurnId
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 
 class SearchedTurn(NamedTuple):

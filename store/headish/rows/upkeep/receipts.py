@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from headish.content.hashes import chain_receipt
 from headish.content.receipts import ErasureNotice, decode_receipt, decode_told, encode_receipt
@@ -14,7 +15,6 @@ from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE, Receipt
-from headish.values.tuples import NamedTuple
 
 PAGE_RECEIPTS = 100
 

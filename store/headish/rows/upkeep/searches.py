@@ -8,10 +8,10 @@ of the statement turns them into its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from headish.database.file.fulltext import SEQ_BITS
 from headish.database.query import Connection, Query
-from headish.values.tuples import NamedTuple
 
 NO_SPACE = 0
 """No space has this number: its row says that the database keeps no index."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.database.query import Connection, Query, Row
 from headish.database.revisions import NEVER_COPIED, TABLES, columns_of
 from headish.rows.counters import ERASED, state_of
 from headish.rows.upkeep import searches
-from headish.values.tuples import NamedTuple
 
 APART = ("counter", "search", "space_log", *NEVER_COPIED)
 """Tables that a restore does not fill: it makes the space, which has its own name and counter, the next search makes

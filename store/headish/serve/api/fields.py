@@ -6,13 +6,12 @@ An argument that is left out is not passed on, so that a verb's own default hold
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headish.values.limits import HEADISH_LIMIT
-from headish.values.tuples import NamedTuple
 
 LIST_LIMIT = 500
 """The longest list that one request gets."""

@@ -10,14 +10,13 @@ key: whoever may ask a model here must not be able to send a key elsewhere.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from headish.serve.api import fields as of
 from headish.serve.api.fields import Field, make_arguments
 from headish.values.access.tokens import Right
-from headish.values.tuples import NamedTuple
 
 
 class BodyForm(Enum):

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from headish.aio import AsyncStore
 from headish.errors import UnknownTurn
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.messages import Message
-from headish.values.tuples import NamedTuple
 from headish.values.turns import TreeTurn, Turn
 
 SEEN_ROLES = frozenset(("user", "assistant", "tool"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -20,7 +20,6 @@ from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw
 from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.tuples import NamedTuple
 
 SHOWN_CHARACTERS = 20_000
 """How much of a text the page shows; the rest is in the file."""

@@ -15,13 +15,12 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from headish.errors import HeadishError
-from headish.values.tuples import NamedTuple
 
 UNFIT = 3
 """The exit code of a child that cannot do what it was told: what it says on stderr is for people."""

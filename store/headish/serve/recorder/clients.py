@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
-
-from headish.values.tuples import NamedTuple
 
 CONVERSATION = "x-headish-conversation"
 """The header by which any client names its conversation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,6 @@ from headish.history.writing.lanes import ANSWER_KEY
 from headish.providers.shared.values import Reply
 from headish.serve.recorder.surfaces import Surface
 from headish.values.ids import TurnId
-from headish.values.tuples import NamedTuple
 
 ERROR_CHARACTERS = 500
 _CHUNK = {"object": "chat.completion.chunk"}

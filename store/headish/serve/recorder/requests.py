@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
@@ -18,7 +18,6 @@ from headish.rows.objects import Put
 from headish.serve.recorder.clients import VOLATILE
 from headish.serve.recorder.surfaces import Surface
 from headish.values.results.calls import ENVELOPE
-from headish.values.tuples import NamedTuple
 
 PART_BYTES = 256
 """A value of an envelope that is as large stands apart, so that it is stored once however often the others change."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from headish.content.forms.parts import Form
 from headish.content.forms.table import FORMS
-from headish.values.tuples import NamedTuple
 
 
 class Surface(NamedTuple):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
+from typing import NamedTuple
 
 from headish.errors import HeadishError, RemovedSpace, UnknownObject
 from headish.store.store import Store
 from headish.values.results.calls import UNREAD
-from headish.values.tuples import NamedTuple
 
 UNREAD_BYTES = 1024 * 1024
 """A larger body is not kept."""

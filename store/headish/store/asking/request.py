@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -41,7 +41,6 @@ from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import ContextWindow, Note
 from headish.values.names import check_name
 from headish.values.places import Place
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from headish.history.budgets.fitting import Fit

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from blake3 import blake3
 from msgspec.structs import replace
@@ -32,7 +32,6 @@ from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
 from headish.values.results.backups import Backup, Restored
 from headish.values.results.erasures import Receipt
-from headish.values.tuples import NamedTuple
 
 Verify = Literal["full", "quick"]
 Progress = Callable[[int], None]

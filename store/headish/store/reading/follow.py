@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from copy import copy
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -35,7 +35,6 @@ from headish.values.results.changes import (
     TurnChange,
 )
 from headish.values.results.conversations import read_record
-from headish.values.tuples import NamedTuple
 from headish.values.turns import Turn
 
 S = TypeVar("S", bound=Space)

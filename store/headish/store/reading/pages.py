@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,7 +28,6 @@ from headish.values.ids import TurnId
 from headish.values.messages import Face
 from headish.values.places import Place
 from headish.values.results.threads import Stretch
-from headish.values.tuples import NamedTuple
 from headish.values.turns import TreeTurn
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from headish.content import strictjson
 from headish.errors import HeadishError, InvalidArgument, InvalidCall, InvalidName
@@ -17,7 +17,6 @@ from headish.providers.shared.tools import SEPARATOR, split_tool
 from headish.tools.servers.config import ServerConfig, refusal
 from headish.tools.servers.results import make_failure, make_result
 from headish.values.blocks import ToolResult, ToolUse
-from headish.values.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,7 +15,6 @@ from headish.errors import InvalidTranscript
 from headish.transcripts.shared.source import SourceText
 from headish.transcripts.shared.transcript import Header, Transcript
 from headish.values.messages import Message
-from headish.values.tuples import NamedTuple
 
 
 class MessageOpened(NamedTuple):

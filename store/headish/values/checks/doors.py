@@ -12,10 +12,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from math import isfinite
-from typing import Any, ForwardRef, TypeVar, cast
+from typing import Any, ForwardRef, NamedTuple, TypeVar, cast
 
 from headish.errors import InvalidArgument, shown
-from headish.values.tuples import NamedTuple
 
 F = TypeVar("F", bound=Callable[..., Any])
 COUNT_LIMIT = 2**63 - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,7 +19,6 @@ from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceConversation, SourceMessage
 from headish.imports.readers.shared.branching import fingerprint
 from headish.imports.readers.shared.json_records import RecordLine
-from headish.values.tuples import NamedTuple
 
 FORMAT, ANTHROPIC = "claude-code", "anthropic"
 SPEAKERS = ("user", "assistant")

@@ -19,7 +19,7 @@ of TRL; read 2026-11-22.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
@@ -36,7 +36,6 @@ from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked
 from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said
 from headish.imports.readers.datasets.tables import read_rows
 from headish.values.blocks import ToolUse
-from headish.values.tuples import NamedTuple
 
 CHAT, ROW = "chat", "row"
 _LISTS = ("messages", "conversations", "conversation")

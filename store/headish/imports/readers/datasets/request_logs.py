@@ -7,9 +7,7 @@ both (``{request, response}``, or the body of a request with a ``response`` or `
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from headish.values.tuples import NamedTuple
+from typing import Any, NamedTuple
 
 LOG = "openai-log"
 Row = Mapping[str, Any]

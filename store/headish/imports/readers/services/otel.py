@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from headish.imports.archives import SPOOLED_BYTES
 from headish.imports.imported import make_key
@@ -25,7 +25,6 @@ from headish.imports.reader import ImportSource, SourceConversation, SourceMessa
 from headish.imports.readers.services.otel_messages import SpanMessage, attributes_of, read_span
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.json_records import milliseconds, read_values
-from headish.values.tuples import NamedTuple
 
 FORMAT = "otel"
 _CONVERSATIONS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")

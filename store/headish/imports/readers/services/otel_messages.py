@@ -12,12 +12,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from headish.imports.cleaning import heal
-from headish.values.tuples import NamedTuple
 
 PROVIDER = "otel"
 Block = dict[str, Any]

@@ -4,7 +4,7 @@ that a program writes while it runs; and the times in them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
@@ -12,7 +12,6 @@ from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.source_files import LONG_LINE, read_lines
 from headish.values.limits import IMPORT_LINE_BYTES
-from headish.values.tuples import NamedTuple
 
 
 class RecordLine(NamedTuple):

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headish.imports.cleaning import NotJson, decode
 from headish.values.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
-from headish.values.tuples import NamedTuple
 
 _WITH_METHOD, _ARRAY, _SNAPSHOT = 3, 6, 7
 _SWELLS = 8

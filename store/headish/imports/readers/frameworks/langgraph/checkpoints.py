@@ -8,12 +8,11 @@ Source: langgraph-checkpoint 4.3.2 and langgraph-checkpoint-sqlite 3.1.2, read a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import CheckpointDecoder, Revivable, Unreadable
 from headish.imports.readers.shared.databases import ForeignFile
-from headish.values.tuples import NamedTuple
 
 COUNTERS = "counters_since_delta_snapshot"
 """The key of a checkpoint's metadata that names the channels of which only writes are kept."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headish.imports.readers.frameworks.langgraph.channel_messages import as_message, merged, overwritten, written_in
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import Unreadable
@@ -22,7 +22,6 @@ from headish.imports.readers.frameworks.langgraph.checkpoints import (
     is_snapshot,
 )
 from headish.imports.readers.shared.databases import TooLargeValue
-from headish.values.tuples import NamedTuple
 
 KEPT = 64
 """The values at so many checkpoints are remembered, so that a fork does not replay its thread from the beginning."""
