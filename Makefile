@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-http test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-http test-mcp test-typescript test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -33,6 +33,8 @@ help:
 	@echo "make pythons  quick on each other Python of $(PYTHONS); quick-3.13, test-3.13 on that one alone"
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make test-http  the store's own tests on a store over HTTP (HTTP='tests/history')"
+	@echo "make test-mcp   the conformance suite of MCP against /mcp"
+	@echo "make test-typescript  a client of the HTTP API with types made of its OpenAPI document"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
 	@echo "make fuzz   feeds each parser what a fuzzer thinks of, for SECONDS=600 each"
@@ -43,7 +45,7 @@ help:
 	@echo "make examples  write the examples of the HTTP API anew"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
-	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
+	@echo "make bench-serve  what the gateway adds to a call, and what a page and the API take beside the store"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make dist   the wheel, the sdist and the bill of materials in build/dist, built twice and compared"
 	@echo "make audit  known holes of the pinned dependencies"
@@ -121,11 +123,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
 
-# What others use has its packages in an environment of its own: nothing of headish needs them.
-# What the gateway adds to a call, beside direct calls in the same run.
+# What the gateway adds to a call, beside direct calls in the same run; what a page and the API take beside the store.
 bench-serve: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/gateway.py $(BENCH)
+	$(BIN)/python tests/benchmarks/pages.py $(BENCH)
 
+# What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 	.venv-peers/bin/python tests/benchmarks/sessions.py
@@ -141,6 +144,14 @@ examples: $(VENV)/.dev
 HTTP ?= tests/history tests/store tests/searching tests/erasing tests/feeds tests/content
 test-http: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/pytest -p support.over_http.plugin -rs $(HTTP)
+
+# The conformance suite of MCP, in each revision of the protocol.
+test-mcp: $(VENV)/.dev .node/.installed
+	cd tests && ../$(BIN)/python -m serve.mcp.conformance --suite ../.node
+
+# The page about TypeScript: its program, with types made of the OpenAPI document, compiled and run beside a server.
+test-typescript: $(VENV)/.dev .node/.installed
+	cd tests && ../$(BIN)/python -m serve.typescript.check --packages ../.node --work ../build/typescript
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
@@ -221,6 +232,8 @@ audit: $(VENV)/.run .venv-release/.installed
 		{ echo "no list of holes: these are behind"; $(BIN)/python -m pip --disable-pip-version-check list --outdated; }
 
 lock: $(VENV)/.dev
+	cd requirements/node && npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts \
+		--no-audit --no-fund --loglevel error
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
@@ -232,7 +245,7 @@ lock: $(VENV)/.dev
 		--constraint requirements/run.txt requirements/peers-$$peer.in || exit 1; done
 
 clean:
-	rm -rf .venv .venv-* build .mypy_cache* .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* .node build .mypy_cache* .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "headish needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
@@ -266,6 +279,13 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 .venv-mutants/.installed: requirements/mutants.txt | $(BIN)/python
 	$(BIN)/python -m venv .venv-mutants
 	.venv-mutants/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/mutants.txt
+	@touch $@
+
+# What is checked from node, by the hashes of its lock. A node that is new enough for the suite comes with it.
+.node/.installed: requirements/node/package.json requirements/node/package-lock.json
+	@npm --version > /dev/null || { echo "this needs npm, which comes with node 20 or newer"; exit 1; }
+	mkdir -p .node && cp requirements/node/package*.json .node/
+	cd .node && npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 	@touch $@
 
 # Packages of the frameworks ask for the same one with different extras: pip 23.2 then looks for a version whose hash it misses.

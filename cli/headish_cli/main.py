@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import click
 
-from headish_cli.commands.talking.configuration import config_path, read_config
+from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
@@ -86,6 +86,7 @@ COMMANDS = {
     "serve": "commands.serving.serve",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
+    "sign": "commands.keeping.signing",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",
     "status": "commands.sharing.remotes",
@@ -230,8 +231,9 @@ def _configure(ctx: click.Context) -> dict[str, str]:
         raise ctx.obj
     said = dict(ctx.default_map or {})
     ctx.default_map = None  # it would hold for commands, too, and "db" is one
-    if "pager" in said:
-        os.environ.setdefault("HEADISH_PAGER", said["pager"])
+    for key in READ_FROM_ENVIRONMENT:
+        if key in said and ctx.invoked_subcommand != "config":  # which tells from where a value is
+            os.environ.setdefault(KEYS[key].variable, said[key])
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or said.get("color") == "never":
         ctx.color = False  # https://no-color.org; else click colours what goes to a terminal
     elif said.get("color") == "always":
@@ -274,7 +276,7 @@ def main(
     """Keep conversations with language models the way git keeps code.
 
     A HEADISH names a turn: a bookmark, a handle, an id, or @ for the newest turn, each with suffixes such as main~2.
-    Where it is left out, it is @. --db, --space and --no-pager may stand behind the command, too. Without a command,
+    The default is @. --db, --space and --no-pager may also follow the command. Without a command,
     a terminal shows 'headish list'.
 
     Exit codes: 0 done, 1 an error or findings, 2 a line that cannot be right, 130 Ctrl-C, 141 a closed pipe.

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 _INDENTED = {
     "headish": """\
-        A HEADISH names one turn of the space. Where it is left out, it is @.
+        A HEADISH names one turn of the space. The default is @.
 
           main               the turn that the bookmark names
           kmqvtx             its handle, as lists show it
@@ -49,6 +49,9 @@ _INDENTED = {
           HEADISH_TOKEN            the token that 'run' sends
           HEADISH_CONFIG           the configuration file
           HEADISH_PAGER, PAGER     what shows long lists
+          HEADISH_SIGNING_KEY      the SSH key that signs
+          HEADISH_SIGNERS          who signs with which key, for ssh-keygen
+          HEADISH_REVOKED_KEYS     keys that are trusted no more
           NO_COLOR                 print without colours
           HEADISH_DEVICE           what this machine is called at remotes
           HEADISH_KEYS             the folder with the keys of remotes

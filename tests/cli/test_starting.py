@@ -69,6 +69,12 @@ class TestWhatIsLoaded:
         parts |= {"receipts", "halves", "twins", "trees", "planning", "listings", "elsewhere", "streams"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
 
+    def test_by_adding_the_first_turn(self, headish: Command) -> None:
+        """A new database is made of text."""
+        modules = loaded(HEADISH, "--db", headish.target, "add", "hi")
+        assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE
+        assert "headish.database.ddl" in modules
+
     def test_by_adding_a_turn(self, headish: Command) -> None:
         """Nothing opens a file of the caller, or an address."""
         headish.run("add", "-b", "main", "hi")

@@ -1,6 +1,6 @@
 """What the frames of a bundle hold, and the turns in them as values (docs/reference/bundles.md).
 
-``hash`` and ``digest`` are not sent: whoever receives a turn derives both, and the seal proves them.
+A bundle does not hold ``hash`` and ``digest``: the receiver derives both, and the seal proves them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from msgspec import Meta, Struct
 from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
+from headish.signing.sshsig import THREAD, TURN, read_signature
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.limits import CONTINUES_LIMIT
+from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND
 
 PAGE_TURNS = 500
-"""The most turns of a page: so many are stored in one transaction, and other writers wait for it."""
+"""The most turns of a page, which is one transaction that other writers wait for."""
 LISTED_LIMIT = 1_000_000
-"""The most names, records or required turns of a frame: a small one may say many, and each takes memory."""
+"""The most names, records or required turns of a frame: even a small frame may list many, and each takes memory."""
 RECEIPTS_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES
-"""The most bytes of all receipts of a bundle: they are held until its first page."""
+"""The most bytes of all receipts of a bundle, which memory holds until its first page."""
 VERSION = 1
 FEATURES: tuple[str, ...] = ()
-"""The features that this edition knows; a bundle that needs another one is refused."""
+"""The features that this edition knows; it refuses a bundle that needs another one."""
 
 
 class BundleKind(IntEnum):
@@ -38,12 +39,14 @@ class BundleKind(IntEnum):
     NAMES = 4
     RECORDS = 5
     END = 6
+    SIGNATURES = 7
 
 
 class BundleHeader(Struct, frozen=True, omit_defaults=True):
     """``requires`` are the ids of turns that turns of the bundle continue and that are not in it; ``after`` is the
     cursor of the sender that it begins behind. A bundle in the log of a ``device`` has its ``generation`` and
-    ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it."""
+    ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it; ``signed`` if
+    its end has a signature."""
 
     version: int = VERSION
     features: tuple[str, ...] = ()
@@ -55,10 +58,11 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
     number: int = 0
     before: bytes = b""
     until: str | None = None
+    signed: bool = False
 
 
 class WireLeft(Struct, frozen=True, array_like=True):
-    """What cannot be derived of a turn that lost its meta."""
+    """What nobody can derive for a turn that lost its meta."""
 
     digest: bytes
     key: bytes | None
@@ -113,15 +117,27 @@ class SentRecord(Struct, frozen=True, array_like=True):
     data: bytes
 
 
+class SentSignature(Struct, frozen=True, array_like=True):
+    """A signature of a turn, or of all that leads to it, without its armour; ``milliseconds`` is when it was made, as
+    the signer says."""
+
+    turn: str
+    kind: str
+    data: bytes
+    milliseconds: int
+
+
 SentNames = Annotated[tuple[SentName, ...], Meta(max_length=LISTED_LIMIT)]
 SentRecords = Annotated[tuple[SentRecord, ...], Meta(max_length=LISTED_LIMIT)]
+SentSignatures = Annotated[tuple[SentSignature, ...], Meta(max_length=PAGE_TURNS)]
 
 
-class BundleEnd(Struct, frozen=True):
-    """How many turns and receipts came."""
+class BundleEnd(Struct, frozen=True, omit_defaults=True):
+    """How many turns and receipts came, and the signature of whoever wrote the bundle, without its armour."""
 
     turns: int
     receipts: int
+    signature: bytes | None = None
 
 
 BUNDLE = FrameFormat(
@@ -136,13 +152,14 @@ BUNDLE = FrameFormat(
         BundleKind.PAGE: msgspec.msgpack.Decoder(WirePage).decode,
         BundleKind.NAMES: msgspec.msgpack.Decoder(SentNames).decode,
         BundleKind.RECORDS: msgspec.msgpack.Decoder(SentRecords).decode,
+        BundleKind.SIGNATURES: msgspec.msgpack.Decoder(SentSignatures).decode,
         BundleKind.END: msgspec.msgpack.Decoder(BundleEnd).decode,
     },
 )
 
 
 def check_listed(what: str, listed: Sequence[object]) -> None:
-    """Whether a frame may list so many. Raises: InvalidContent."""
+    """Check that a frame may list this many. Raises: InvalidContent."""
     if len(listed) > LISTED_LIMIT:
         raise InvalidContent(what, f"it has {len(listed):,} entries and the limit is {LISTED_LIMIT:,}")
 
@@ -168,6 +185,18 @@ class TurnRecord(NamedTuple):
     erased: TurnId | None = None
     left: WireLeft | None = None
     foreign: bool = False
+
+
+def check_signature(sent: SentSignature, file: str) -> None:
+    """Whether a signature that arrived is one of a turn; nothing of it is proven. Raises: InvalidBundle."""
+    if as_turn_id(sent.turn) != sent.turn or sent.kind not in (TURN, THREAD):
+        raise InvalidBundle(file, "a signature is of something that is no turn")
+    if not 0 <= sent.milliseconds <= LAST_MILLISECOND:
+        raise InvalidBundle(file, f"a signature of turn {sent.turn} was made at no time")
+    try:
+        read_signature(sent.data)
+    except InvalidContent as error:
+        raise InvalidBundle(file, f"a signature of turn {sent.turn}: {error.reason}") from None
 
 
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:

@@ -1,4 +1,4 @@
-"""A store: the verbs and the parts of one space. This page lists them; each verb stands in the module of its kind."""
+"""A store: the verbs and the parts of one space. This module lists them; each verb is in the module of its kind."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Store(Space):
 
     _owns_database = False
     recovered: tuple[Turn, ...] = ()
-    """The turns that ``Store.open`` made of answers which dead processes had left behind."""
+    """The turns that ``Store.open`` made from answers that dead processes had left behind."""
 
     # Write
     add_turn = writing.add.add_turn
@@ -133,6 +133,10 @@ class Store(Space):
     # Copy
     copy_to = writing.copy.copy_to
 
+    # Sign
+    sign = keeping.signatures.sign
+    signatures = keeping.signatures.signatures
+
     # Erase
     erase = keeping.erase.erase
 
@@ -159,8 +163,8 @@ class Store(Space):
     ) -> Store:
         """Open one space of a database: the short way. The arguments are those of ``Database.open`` and its ``store``.
 
-        ``create`` makes the space, too. Answers that a dead process left behind are recovered, unless the database is
-        open read-only, and the log (``headish``) says so. ``close`` closes the database.
+        ``create`` makes the space, too. headish recovers answers that a dead process left behind and logs that
+        (``headish``), unless the database is open read-only. ``close`` closes the database.
         Raises: as ``Database.open`` and ``Database.store``.
         """
         connections = Connections.open(
@@ -217,7 +221,7 @@ class Store(Space):
         verify: Literal["full", "quick"] = "full",
         progress: Progress | None = None,
     ) -> Backup:
-        """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces.
+        """Back up only this space, into a file of frames, as ``Database.backup`` does for all spaces.
 
         Raises: as ``Database.backup``.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
@@ -12,7 +12,9 @@ from headish.bundles.records import (
     BundleKind,
     SentName,
     SentRecord,
+    SentSignature,
     TurnRecord,
+    check_signature,
     from_page,
 )
 from headish.bundles.streams import BundleReader, BundleWriter
@@ -22,12 +24,14 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
 from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
+from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices
+from headish.rows.signatures import all_signatures, signatures_of
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
@@ -51,8 +55,8 @@ NAMES_AT_ONCE = 200
 class SentBundle(NamedTuple):
     """What went out: how many turns, receipts and names, how many bytes they take, and how far the space was.
 
-    ``keys`` are the turns in which something looks like a key, ``said`` the conversations of which something does;
-    ``paths`` counts documents that say where they lay.
+    ``keys`` are the turns, and ``said`` the conversations, in which something looks like a key; ``paths`` counts
+    documents that say where they lay.
     """
 
     turns: int
@@ -93,8 +97,7 @@ class _Scanned:
 def write_all(
     connection: Connection, space: int, file: BinaryIO, after: Position | None, progress: Progress | None = None
 ) -> SentBundle:
-    """Write all that a space holds, or what came behind a position: turns, receipts, names, what is said of
-    conversations.
+    """Write all that a space holds, or what came after a position: turns, receipts, names, records of conversations.
 
     The connection's transaction is the moment. Memory holds a page.
     """
@@ -111,7 +114,8 @@ def write_all(
         writer.receipt(receipt)
     for page in scanned.through(departing.since(span)):
         writer.page(page)
-    return _end(writer, end, scanned, all_names(connection, space), all_records(connection, space))
+    signatures = map(as_sent, all_signatures(connection, space))
+    return _end(writer, end, scanned, all_names(connection, space), all_records(connection, space), signatures)
 
 
 def write_part(
@@ -123,28 +127,35 @@ def write_part(
     writer = BundleWriter(file, BundleHeader(made_at=time.time_ns() // 1_000_000))
     for receipt in _receipts_of(connection, space, part.ends):
         writer.receipt(receipt)
+    signatures: list[SentSignature] = []
     for page in scanned.through(departing.leading_to(part.ends)):
         writer.page(page)
-    return _end(writer, end, scanned, part.names, part.records)
+        signatures += map(as_sent, signatures_of(connection, space, [each.id for each in page]))
+    return _end(writer, end, scanned, part.names, part.records, signatures)
 
 
 def _end(
-    writer: BundleWriter, end: Position, scanned: _Scanned, names: Sequence[SentName], records: Sequence[SentRecord]
+    writer: BundleWriter,
+    end: Position,
+    scanned: _Scanned,
+    names: Sequence[SentName],
+    records: Sequence[SentRecord],
+    signatures: Iterable[SentSignature],
 ) -> SentBundle:
-    size, said = writer.end(names, records), tuple(find_said_keys(names, records))
+    size, said = writer.end(names, records, signatures), tuple(find_said_keys(names, records))
     keys = tuple(scanned.keys)
     return SentBundle(writer.turns, writer.receipts, len(names), size, end, keys, said, scanned.paths)
 
 
 def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:
-    """The receipts of the erasures of turns and names behind a change, as they are stored."""
+    """The receipts of the erasures of turns and names after a change, as they are stored."""
     for logged in all_receipts(connection, space):
         if logged.change > change and decode_receipt(logged.receipt, logged.number).scope not in (SCRUB, SPACE):
             yield bytes(logged.receipt)
 
 
 def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> list[bytes]:
-    """The receipts of what was erased of the threads that lead to some turns."""
+    """The receipts of erasures in the threads that lead to some turns."""
     segments = arrange(ends, read_links_of(connection, space, ends))
     wanted = {erased for segment in segments for _, erased in ids_of_range(connection, space, segment)} - {None}
     return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
@@ -160,7 +171,7 @@ class SyncTarget(NamedTuple):
 
 
 class ErasurePolicy(Protocol):
-    """What is done with the erasures of another store, before anything else of a bundle is."""
+    """What to do with the erasures of another store, before anything else in a bundle."""
 
     @property
     def erased(self) -> Mapping[TurnId, TurnId]:
@@ -168,7 +179,7 @@ class ErasurePolicy(Protocol):
         ...
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        """Take the receipts of a bundle in."""
+        """Take in the receipts of a bundle."""
         ...
 
     def find(self, receipt: TurnId) -> Receipt | None:
@@ -177,8 +188,8 @@ class ErasurePolicy(Protocol):
 
 
 class _ErasuresHere:
-    """The receipts of a file say why its turns are erased, and erase nothing here; those of other stores that were
-    taken over here still do."""
+    """The receipts of a file explain why its turns are erased, and erase nothing here; receipts of other stores that
+    were taken over here still do."""
 
     def __init__(self, target: SyncTarget) -> None:
         notices = target.backend.read(lambda connection: all_notices(connection, target.space))
@@ -205,7 +216,7 @@ def apply_bundle(
     progress: Progress | None = None,
     erasures: ErasurePolicy | None = None,
 ) -> Applied:
-    """Store what a bundle brings, a page in a transaction; then names and what is said of conversations.
+    """Store what a bundle brings, one page per transaction; then names and records of conversations.
 
     A bundle that breaks off leaves the pages before, which are a whole history.
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
@@ -214,7 +225,7 @@ def apply_bundle(
     taken = erasures or _ErasuresHere(target)
     sender = Sender(reader.name, origin, taken.find, taken.erased)
     receipts: list[Receipt] = []
-    stored = known = records = 0
+    stored = known = records = signatures = 0
     names: list[ArrivedName] = []
     for kind, value in reader.parts():
         if kind is BundleKind.RECEIPT:
@@ -230,6 +241,8 @@ def apply_bundle(
             stored, known = stored + done.stored, known + done.known
             if progress:
                 progress(len(value.turns))
+        elif kind is BundleKind.SIGNATURES:
+            signatures += store_arrived_signatures(target, value, reader.name, origin.remote or b"")
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
@@ -237,11 +250,11 @@ def apply_bundle(
     if receipts:
         taken.take(receipts)
     write_locked(target, partial(begin_latest, space=target.space))
-    return Applied(stored, known, tuple(names), records)
+    return Applied(stored, known, tuple(names), records, signatures)
 
 
 def check_required(target: SyncTarget, reader: BundleReader) -> None:
-    """Whether all that a bundle continues is here. Raises: MissingParents."""
+    """Check that all that a bundle continues is here. Raises: MissingParents."""
     requires = [TurnId(each) for each in reader.header.requires]
     missing = target.backend.read(lambda connection: missing_parents(connection, target.space, requires))
     if missing:
@@ -259,8 +272,15 @@ def read_sent_receipt(data: bytes, file: str) -> Receipt:
     return receipt
 
 
+def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, remote: bytes) -> int:
+    """Store signatures that arrived; how many are new. One transaction. Raises: InvalidBundle."""
+    for each in sent:
+        check_signature(each, file)
+    return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=remote))
+
+
 def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:
-    """Move names forward to where they are elsewhere. A transaction for each ``NAMES_AT_ONCE``."""
+    """Move names forward to where they are elsewhere. One transaction for each ``NAMES_AT_ONCE``."""
 
     def settle(connection: Connection, part: Sequence[SentName]) -> list[ArrivedName]:
         return [settle_name(connection, target.space, each) for each in part]
@@ -270,7 +290,7 @@ def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedNa
 
 
 def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:
-    """What a piece of work returns that has the space to itself."""
+    """Run work that has the space to itself, and return its result."""
 
     def locked(connection: Connection) -> T:
         lock_space(connection, target.space)
@@ -298,7 +318,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
     digests: dict[TurnId, bytes] = {}
     seen: set[TurnId] = set()
     listed: dict[str, dict[TurnId, ErasedTurn]] = {}
-    receipts = names = 0
+    receipts = names = signatures = 0
     for kind, value in reader.parts():
         if kind is BundleKind.PAGE:
             page = from_page(value, path)
@@ -318,8 +338,12 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
             receipts += 1
         elif kind is BundleKind.NAMES:
             names = len(value)
+        elif kind is BundleKind.SIGNATURES:
+            for each in value:
+                check_signature(each, path)
+            signatures += len(value)
     requires = tuple(TurnId(each) for each in reader.header.requires)
-    return BundleChecked(path, len(seen), len(digests), receipts, names, requires)
+    return BundleChecked(path, len(seen), len(digests), receipts, names, requires, signatures)
 
 
 def _check_listed(

@@ -1,8 +1,9 @@
-"""Push: append what is new to this store's own log at a remote. Nothing that lies there is changed but its own head."""
+"""Push: append what is new to this store's own log at a remote. Of what lies there, only its own head changes."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from typing import NamedTuple
@@ -10,12 +11,15 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
-from headish.bundles.records import BundleHeader, SentName, SentRecord, TurnRecord
+from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
 from headish.errors import CursorLost, RemoteRolledBack, SecretsFound
 from headish.feeds.cursors import Position, find_end, parse_cursor, position_at, resume
+from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
+from headish.rows.signatures import all_signatures, last_signature
+from headish.signing.keygen import sign_message
 from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
 from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
@@ -27,13 +31,13 @@ from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
 
 BUNDLE_BYTES = 16 * 1024 * 1024
-"""A bundle of a log is closed once its payloads have so many bytes: memory holds one."""
+"""A bundle of a log ends once its payloads have this many bytes: memory holds one."""
 BUNDLES_LIMIT = 200
-"""A log of more bundles is written anew, as few."""
+"""A log of more bundles is rewritten in fewer."""
 
 
 class Push(NamedTuple):
-    """A push that goes on: where, to which remote, and whether what looks like a key may leave. ``stored`` is the
+    """A running push: from where, to which remote, and whether what looks like a key may leave. ``stored`` is the
     remote as it was last read, where the push has changed it since."""
 
     target: SyncTarget
@@ -44,7 +48,7 @@ class Push(NamedTuple):
 
 
 class _Saying(NamedTuple):
-    """What this store calls what, for its head, and how far it was."""
+    """What this store calls its turns and conversations, for its head, and how far it was."""
 
     names: tuple[SentName, ...]
     records: tuple[SentRecord, ...]
@@ -52,22 +56,35 @@ class _Saying(NamedTuple):
     end: Position
 
 
+class _Gathered(NamedTuple):
+    """What the next bundle says, how far the space is behind it, and the number of the last signature then."""
+
+    header: BundleHeader
+    receipts: Sequence[bytes]
+    pages: Sequence[Sequence[TurnRecord]]
+    signatures: Sequence[SentSignature]
+    end: Position
+    signed: int
+
+
 class _Written(NamedTuple):
-    """A bundle that is to be put: its bytes, what is in it, and how far the space is behind it."""
+    """A bundle to put: its bytes, what is in it, how far the space is after it, and the number of the last signature
+    then."""
 
     data: bytes
     turns: int
     receipts: int
     keys: tuple[TurnId, ...]
     end: Position
+    signed: int
 
 
 def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> tuple[Pushed, OpenRemote]:
     """Append all that is new since the last push, then replace the head.
 
-    ``anew`` writes the log again from its beginning, as a generation of its own; the old one is then removed. So it is
-    when the log has grown long, when the key is another one, when something was erased here, and when the log of
-    another device was accepted that had lost something.
+    ``anew`` rewrites the log from its beginning, as a generation of its own, and removes the old one. A push also does
+    so when the log has grown long, when the key has changed, when something was erased here, and when the log of
+    another device that had lost something was accepted.
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
@@ -84,7 +101,9 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     if begins or lying:
         generation = max(state.own.generation, *(each for each, _ in lying), 0) + 1
         begun = SeenLog(state.own.label, generation, serial=state.own.serial)
-        remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True, anew=False))
+        remote = remote._replace(
+            state=replace(state, own=begun, pushed=None, signed=0, key=fingerprint, untidy=True, anew=False)
+        )
     given = given._replace(remote=remote)
     pushed = Pushed(stored_name(remote.name))
     while isinstance(written := _write_next(given), _Written):
@@ -102,13 +121,13 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
 
 
 def _is_rekeyed(given: Push) -> bool:
-    """Whether the log was written with another key, so that nobody reads its head any more, or was never written."""
+    """Whether the log was written with another key, so that nobody can read its head, or was never written."""
     key, device = given.remote.state.key, given.remote.settings.device
     return key != given.logs.fingerprint and (key is not None or not given.logs.is_readable(device))
 
 
 def check_keys(given: Push) -> None:
-    """Whether the log, written from its beginning, would hold what looks like a key. Nothing is put.
+    """Check that the log, written from its beginning, would hold nothing that looks like a key. Puts nothing.
 
     Cost: reads each turn that would be in it.
     Raises: SecretsFound, CorruptTurn.
@@ -127,20 +146,20 @@ def check_keys(given: Push) -> None:
 
 
 def _check_said(given: Push, said: _Saying) -> None:
-    """Whether a head would hold what looks like a key. Raises: SecretsFound."""
+    """Check that a head would hold nothing that looks like a key. Raises: SecretsFound."""
     subjects = () if given.allow_secrets else tuple(find_said_keys(said.names, said.records))
     if subjects:
         raise SecretsFound((), (), subjects)
 
 
 def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
-    """Whether something was erased here that may stand in this store's own log."""
+    """Whether something was erased here that this store's own log may contain."""
     erased = target.backend.read(lambda connection: ids_of_erasures(connection, target.space))
     return not set(erased) <= set(own.erased)
 
 
 def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push:
-    """How far the log really is: a push that was cut off after its head was replaced is taken as done, and where
+    """Find how far the log really is: a push that was cut off after its head was replaced counts as done, and where
     another copy of this store writes the log (a cloned disk, a restore), this one begins a log of its own."""
     remote, own = given.remote, given.remote.state.own
     if head is None:
@@ -165,7 +184,7 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
 
 
 def _is_ours(given: Push, head: LogHead) -> bool:
-    """Whether this very history has written a head: the cursor's witness tells."""
+    """Whether this very history wrote a head, as the cursor's witness shows."""
     target = given.target
     try:
         target.backend.read(lambda connection: resume(connection, target.space, parse_cursor(head.cursor)))
@@ -175,26 +194,30 @@ def _is_ours(given: Push, head: LogHead) -> bool:
 
 
 def _begin_again(given: Push) -> Push:
-    """A log under another name: the old one stays, as somebody else's."""
+    """Begin a log under another name; the old one stays, as somebody else's."""
     from os import urandom
 
     remote = given.remote
     settings = replace(remote.settings, device=urandom(8).hex())
-    return _save(given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None)))
+    return _save(
+        given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None, signed=0))
+    )
 
 
 def _write_next(given: Push) -> _Written | _Saying:
-    """The next bundle of the log; where nothing is new, what the head says. Both as of one moment: a head never tells
-    of what no bundle has."""
+    """Write the next bundle of the log, or only what the head says if nothing is new. Both are of one moment, so a head
+    never names what no bundle has."""
     target, remote = given.target, given.remote
-    return target.backend.read(lambda connection: _write(connection, target.space, remote, given.logs))
+    gathered = target.backend.read(lambda connection: _gather(connection, target.space, remote))
+    return gathered if isinstance(gathered, _Saying) else _write(gathered, given.logs)
 
 
-def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -> _Written | _Saying:
+def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered | _Saying:
     end = find_end(connection, space)
     cursor = None if remote.state.pushed is None else parse_cursor(remote.state.pushed)
     low, change = (0, 0) if cursor is None else (cursor.seq, cursor.change)
-    if (low, change) == (end.seq, end.change):
+    signed = last_signature(connection, space)
+    if (low, change) == (end.seq, end.change) and signed == remote.state.signed:
         return _read_said(connection, space)
     span = Span(low, end.seq, remote.held)
     departing = Departing(connection, space)
@@ -208,10 +231,13 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
             break
     receipts = list(receipts_behind(connection, space, change))
     reached = position_at(connection, space, end.epoch, high, end.change)
-    if not pages and not receipts:  # names moved, or what is new came from there
+    # Behind the last turn: what they are of has to be there.
+    signatures = _signatures_behind(connection, space, remote) if high == end.seq else []
+    if not pages and not receipts and not signatures:  # names moved, or what is new came from there
         return _read_said(connection, space)
     inside = {each.id for page in pages for each in page}
     outside = dict.fromkeys(parent for page in pages for each in page for parent in each.parents)
+    outside |= dict.fromkeys(TurnId(each.turn) for each in signatures)
     own = remote.state.own
     header = BundleHeader(
         made_at=_now(),
@@ -222,38 +248,53 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
         number=own.number + 1,
         before=bytes.fromhex(own.hash),
         until=str(reached.cursor),
+        signed=remote.settings.sign,
     )
+    return _Gathered(header, receipts, pages, signatures, reached, signed if high == end.seq else remote.state.signed)
+
+
+def _signatures_behind(connection: Connection, space: int, remote: OpenRemote) -> list[SentSignature]:
+    """The signatures that this store's own log does not have, without those that came from there. A log that was
+    written anew has all: that of a device which was taken out, or lost something, had some of them."""
+    anew = remote.state.signed == 0 and remote.state.own.generation > 1
+    found = all_signatures(connection, space, remote.state.signed)
+    return [as_sent(each) for each in found if anew or each.remote != remote.name]
+
+
+def _write(gathered: _Gathered, logs: Logs) -> _Written:
+    """A bundle as bytes. No transaction is open: whoever signs may be asked for a passphrase. Raises: SigningFailed."""
+    header, receipts, pages, signatures, end, signed = gathered
     file = BytesIO()
     writer = BundleWriter(file, header, None if logs.key is None else logs.key.sums)
     for receipt in receipts:
         writer.receipt(receipt)
     for page in pages:
         writer.page(page)
-    writer.end()
+    writer.end((), (), signatures, partial(sign_message, key=None) if header.signed else None)
     keys = tuple(key for page in pages for key in find_keys(page))
-    return _Written(file.getvalue(), writer.turns, writer.receipts, keys, reached)
+    return _Written(file.getvalue(), writer.turns, writer.receipts, keys, end, signed)
 
 
 def _put(given: Push, written: _Written) -> Push:
-    """Put a bundle, and note it. One that lies there already was put by a push that was cut off: it counts."""
+    """Put a bundle, and note it. A bundle that lies there already comes from a push that was cut off, and counts."""
     settings, own = given.remote.settings, given.remote.state.own
-    generation, number = max(own.generation, 1), own.number + 1
+    generation, number, signed = max(own.generation, 1), own.number + 1, written.signed
     hash = given.logs.put_bundle(settings.device, generation, number, written.data)
     cursor = str(written.end.cursor)
     if hash is None:
         there = given.logs.bundle(settings.device, generation, number) or b""
         reader = given.logs.read(settings.device, generation, number, there, bytes.fromhex(own.hash))
-        hash, cursor = hash_object(there), reader.header.until or cursor
+        hash, cursor, signed = hash_object(there), reader.header.until or cursor, given.remote.state.signed
         if not _is_ours(given, _head_at(given, generation, number, hash, cursor)):
             return _begin_again(given)
     log = replace(own, generation=generation, number=number, hash=hash.hex())
     key = given.logs.fingerprint
-    state = replace(given.remote.state, own=log, pushed=cursor, key=key)
+    state = replace(given.remote.state, own=log, pushed=cursor, signed=signed, key=key)
     return given._replace(remote=given.remote._replace(state=state))
 
 
 def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
-    """Replace the head if anything that it says is new; whether it was."""
+    """Replace the head if anything that it says is new. Returns whether it did."""
     own, cursor = given.remote.state.own, str(said.end.cursor)
     generation = max(own.generation, 1)
     head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
@@ -286,7 +327,7 @@ def _read_said(connection: Connection, space: int) -> _Saying:
 
 
 def _tidy(given: Push) -> Push:
-    """Remove the bundles of older generations, once no head names them any more."""
+    """Remove the bundles of older generations, which no head names any more."""
     remote = given.remote
     if not remote.state.untidy:
         return given
@@ -304,7 +345,7 @@ def _handles(given: Push, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
 
 
 def _save(given: Push, remote: OpenRemote) -> Push:
-    """Keep how far the push is."""
+    """Store how far the push is."""
     base, target = given.stored or given.remote, given.target
     stored = write_locked(target, lambda connection: save_remote(connection, target.space, base, remote))
     return given._replace(remote=stored, stored=stored)

@@ -23,7 +23,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     """``id`` names the file with the keys, ``device`` the folder of this store's log: 16 hex digits each, by chance. At
     an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
     key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
-    acts here as one's own."""
+    acts here as one's own. ``sign``: each bundle of this store's log is signed."""
 
     id: str
     device: str
@@ -33,6 +33,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     names: str = "*"
     erasures: str = "apply"
     trust: bool = False
+    sign: bool = False
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
@@ -59,12 +60,14 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
 
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):
-    """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, and the fingerprint of the key
-    that it was written with; ``anew``: the next push writes it from its beginning. ``seen`` are the logs of the others,
-    by device, ``invited`` the recipients that this store gave the key."""
+    """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, ``signed``, the number of the
+    last signature in it, and the fingerprint of the key that it was written with; ``anew``: the next push writes it
+    from its beginning. ``seen`` are the logs of the others, by device, ``invited`` the recipients that this store gave
+    the key."""
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
+    signed: int = 0
     key: str | None = None
     untidy: bool = False
     anew: bool = False
@@ -197,6 +200,7 @@ def describe(remote: OpenRemote) -> RemotePlace:
         names=remote.settings.names,
         erasures=remote.settings.erasures,
         trust=remote.settings.trust,
+        sign=remote.settings.sign,
         fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
         recipient=None if keys is None else recipient_of(keys.own),
         waits="" if has_key or not remote.settings.encrypted else waits_of(remote, keys),

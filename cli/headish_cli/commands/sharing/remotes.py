@@ -20,10 +20,10 @@ FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
-SETTINGS = ("key", "names", "erasures", "trust")
-SWITCH = {None: None, "on": True, "off": False}
+SETTINGS = ("key", "names", "erasures", "trust", "sign")
+SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
-rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that went back.")
+rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
 
 
 def joining_options(command: FC) -> FC:
@@ -47,7 +47,7 @@ def remote_command() -> None:
     """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
 
     A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
-    ever overwritten. What is put there is encrypted.
+    ever overwritten. headish encrypts what it puts there.
     """
 
 
@@ -93,7 +93,7 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
 @click.argument("name")
 @pass_settings
 def remove_command(settings: GlobalOptions, name: str) -> None:
-    """Forget the remote NAME and its key on this machine. What lies there stays."""
+    """Forget the remote NAME and its key on this machine. The files there stay."""
     with settings.open() as store:
         store.remotes.remove(name)
 
@@ -111,16 +111,19 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     names=PATTERN               the bookmarks that a pull may make here
     erasures=apply|ask|ignore   what an erasure on another device does here
     trust=on|off                whether options of a --plain remote act here
+    sign=on|off                 whether what goes there is signed, with the key
+                                that HEADISH_SIGNING_KEY or 'config' names
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
-        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures= and trust=")
-    trust = given.pop("trust", None)
-    if trust not in SWITCH:
-        raise click.UsageError(f"trust is on or off, not {trust!r}")
+        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust= and sign=")
+    switches = {each: given.pop(each, None) for each in ("trust", "sign")}
+    for each, word in switches.items():
+        if word not in SWITCH:
+            raise click.UsageError(f"{each} is on or off, not {word!r}")
     with settings.open() as store:
-        changed = store.remotes.set(name, **given, trust=SWITCH[trust])
+        changed = store.remotes.set(name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]])
     if as_json:
         print_json(changed)
         return
@@ -171,7 +174,7 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     """Take DEVICE out of the remote NAME: a new key for all others, and the device's log removed.
 
     Prints the command by which each other machine confirms the new key; a machine that this one has not invited is to
-    be invited again. What the device has read it has. Take its access to the bucket or folder away, too.
+    be invited again. The device keeps what it has read. Take away its access to the bucket or folder, too.
     """
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
@@ -211,7 +214,7 @@ def push_command(
 @json_option
 @pass_settings
 def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_rollback: bool, as_json: bool) -> None:
-    """Take what is new at the remote NAME, or at all. No bookmark is taken from where it is."""
+    """Fetch what is new at the remote NAME, or at all. A bookmark that moved here stays where it is."""
     with settings.open() as store:
         done = [store.remotes.pull(each, prune=prune, accept_rollback=accept_rollback) for each in _names(store, name)]
     if as_json:
@@ -252,7 +255,7 @@ def sync_command(
 @json_option
 @pass_settings
 def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
-    """Show how the remote NAME stands, or all: what it does not have yet, and which bookmarks go apart."""
+    """Show the state of the remote NAME, or of all: what it does not have yet, and which bookmarks diverged."""
     with settings.open() as store:
         found = [store.remotes.status(each) for each in _names(store, name)]
     if as_json:
@@ -286,6 +289,8 @@ def tell_remote(remote: RemotePlace) -> None:
 def tell_pulled(done: Pulled) -> None:
     """What a pull brought, in words."""
     say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
+    for each in done.signed:
+        say(f"signed: {one_line(each, 500)}")
     tell_names(done.names, of_devices=True)
     for each in done.kept:
         say(f"{one_line(each, 255)}: both sides changed what is said of it; that of here was later and stays")

@@ -1,4 +1,4 @@
-"""What holds for every request before anybody looks at it: its host, its target, its peer; and for every answer."""
+"""Checks of every request before anything else: its host, its target, its peer; and headers of every answer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from headish.errors import TooLarge
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
 from headish.values.access.hosts import (
-    LOOPBACK_NETWORKS,
     is_from,
     is_origin_form,
     known_hosts,
+    own_networks,
     own_origin,
     values_of,
 )
@@ -36,19 +36,19 @@ SECURITY_HEADERS = {
     # What was erased must not stay in a browser's cache; it asks each time, and an ETag answers.
     "Cache-Control": "private, no-cache",
 }
-"""Every answer has them; a route that sets one itself keeps its own."""
+"""Headers of every answer; a route may set its own instead."""
 
 
 class Guard:
-    """The outermost layer: refuses what is not for this server, and dresses every answer.
+    """The outermost layer: refuses what is not for this server, and adds the headers of every answer.
 
     The request's origin is then in ``scope["state"]["origin"]``.
     """
 
     def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
         self._app = app
-        self._known = known_hosts(settings.port, settings.public_urls)
-        self._peers = (*LOOPBACK_NETWORKS, *settings.behind_proxy)
+        self._known = known_hosts(settings.port, settings.public_urls, host=settings.host)
+        self._peers = (*own_networks(settings.host), *settings.behind_proxy)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -79,7 +79,7 @@ class Guard:
 
 
 async def _refuse_socket(receive: Receive, send: Send) -> None:
-    """Close a WebSocket before it is one; the client sees status 403."""
+    """Refuse a WebSocket before it opens; the client sees status 403."""
     await receive()
     await send({"type": "websocket.close", "code": 1008})
 
@@ -96,7 +96,7 @@ def _dressed(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses a body that is too large: by its length before any of it is read, else where it becomes so."""
+    """Refuses a body that is too large: by its length before reading any of it, else as soon as it is."""
 
     def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
         """``limit_of`` gives the limit of a path, in bytes."""

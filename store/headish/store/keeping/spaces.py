@@ -53,7 +53,7 @@ class Spaces:
 
     @door()
     def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:
-        """The names, in the order of their bytes; ``limit`` of them, behind the name ``after``, which need not exist.
+        """The names, in the order of their bytes; ``limit`` of them, after the name ``after``, which need not exist.
 
         Cost: one statement over the names of the page. Raises: InvalidArgument for a ``limit`` below 1.
         """
@@ -106,11 +106,10 @@ class Spaces:
     def limit(
         self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
     ) -> Quota:
-        """Set how many turns a space may hold, and how many bytes of payloads; what it may hold, and holds, then.
-
-        ``"none"`` takes a limit away; what is left out stays as it is, so without both nothing changes. A write past a
-        limit raises ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes
-        the turn's number. A limit below what the space holds takes nothing away from it.
+        """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
+        ``"none"`` removes a limit; an argument that is left out changes nothing. A write past a limit raises
+        ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes the turn's
+        number. A limit below what the space holds takes nothing away from it.
         Raises: InvalidName, UnknownSpace, InvalidArgument.
         """
         name = check_name(space, "space")
@@ -136,12 +135,12 @@ class Spaces:
     def erase(
         self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
-        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of conversations.
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, records of conversations.
 
         Its line stays, called ``erased-N``, with the receipts of its erasures; the names that it had go. Its number is
-        never given out again, a store that has it open can store nothing, and what follows it is told that it is gone.
+        never given out again, a store that has it open can store nothing, and followers learn that it is gone.
         ``reason``, ``by``, ``dry_run`` and ``scrub`` are those of ``Store.erase``.
-        Cost: deletes every row of the space in one transaction; then SQLite writes the file anew.
+        Cost: deletes every row of the space in one transaction; then SQLite rewrites the file.
         Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
         """
         from headish.store.keeping.erase import erase_whole  # late: a program that lists spaces erases none
@@ -150,10 +149,9 @@ class Spaces:
 
     @door(role=TEXT)
     def grant(self, space: str, login: str, *, role: Literal["reader", "writer", "eraser"] = "writer") -> None:
-        """Open a space of a secured database to a login of the server, and give that the role if it has none.
-
-        A role is that of a login, for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an
-        ``eraser`` erases, too.
+        """Open a space of a secured database to a login of the server, and give the login a role if it has none. A
+        login has one role for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an ``eraser``
+        erases, too.
         Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument for an unknown login or one that has another
         role; RoleMissing for whoever is not the owner.
         """

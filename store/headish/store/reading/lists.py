@@ -31,7 +31,7 @@ PAGE_TURNS = 500
 def children(
     space: Space, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
 ) -> list[Turn]:
-    """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``.
+    """The turns that continue this one, in commit order; ``limit`` of them, after the turn ``after``.
 
     An answer that an import met again when it had grown is left out unless something else continues it; ``versions``
     shows it, too.
@@ -66,7 +66,7 @@ def heads(
     versions: bool = False,
     twins: bool = False,
 ) -> list[Turn]:
-    """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    """The turns that nothing continues, the branch that began last first; ``limit`` of them, after ``after``.
     ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
@@ -101,7 +101,7 @@ def heads(
 
 @door()
 def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
-    """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
+    """All turns of the space in commit order, after ``after``; read in pages, each when it is reached."""
     seq = 0 if after is None else space._read_at(after, lambda _, stored: stored.seq)
     while page := space._read(partial(_page, space=space, seq=seq, limit=PAGE_TURNS)):
         yield from (turn for _, turn in page)
@@ -124,10 +124,10 @@ def read_range(space: Space, seq: int, count: int) -> list[Turn]:
 def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
-    ``limit`` cuts a part out of a tree that has more turns: half of so many lead to the turn, the last of its thread
-    (or all of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns
-    that continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
-    Of an answer that an import met again when it had grown, the last version is shown; with ``versions`` all are.
+    ``limit`` takes a part of a larger tree: half of these turns lead to the turn, the last of its thread (or all of it
+    if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that continue
+    one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an answer
+    that an import met again when it had grown, the last version is shown; with ``versions`` all are.
     Cost: three statements for a whole tree; of a part, about ten, and a few more for each 1,024 turns; with a
     ``limit``, one more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.

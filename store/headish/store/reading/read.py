@@ -34,7 +34,7 @@ def get(space: Space, headish: str) -> Turn:
 
 
 def find(space: Space, key: str) -> Turn | None:
-    """The turn with a key, None if there is none; of one that ``KEY;2``, ``KEY;3`` … supersede, the newest of them.
+    """The turn with a key, None if there is none. If ``KEY;2``, ``KEY;3`` … supersede it, the newest of them.
 
     Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
     """
@@ -70,11 +70,11 @@ def text(space: Space, headish: str) -> str:
 
 @door()
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The handle of each turn: the shortest that names it alone, at this moment; for lists that a person reads.
+    """The handle of each turn, for lists that a person reads: the shortest that is unique at this moment.
 
-    A handle is the beginning of the turn's digest in the letters k to z, at least 6 of them; of turns with equal
-    digests it has the last digits of the id behind a colon. Every headish may begin with one. An id that is not stored
-    stands for itself.
+    A handle is the beginning of the turn's digest in the letters k to z, at least 6 of them; for turns with equal
+    digests, a colon and the last digits of the id follow. Every headish may begin with one. An id that is not stored is
+    its own handle.
     Cost: two statements for each 64 turns, and one for each digest that several turns share.
     Raises: InvalidArgument for what is no id.
     """
@@ -146,13 +146,13 @@ def messages(
     form: str | None = None,
     drop: Collection[str] = (),
 ) -> Any:
-    """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many.
+    """The stored turns of a thread in walk order, each with its message; with ``limit``, the last ones.
 
-    Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
-    With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of
-    that API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks,
-    and ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with
-    overlays is given as a model sees it, so that ``record`` recognises the list when it is sent back.
+    Nothing is left out or merged: what was cut off is there as it was stored. Only the returned turns are read. With
+    ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of that
+    API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks, and
+    ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with overlays
+    is given as a model sees it, so that ``record`` recognises the list when it is sent back.
     Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread. With
     ``form`` one more, that looks at every turn; with overlays a walk.
     Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;

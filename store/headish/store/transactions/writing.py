@@ -56,7 +56,7 @@ class WriteTransaction(ReadTransaction):
         super().__init__(connection, space)
         self._mint, self._is_locked = mint, False
         self._failed: Exception | None = None
-        """What left a half-made change behind: nothing may be stored then."""
+        """The error that left a half-made change behind: nothing may be stored then."""
         self._written: list[Written] = []
         """The appends of turns, to be remembered once they are stored."""
         self._is_stored: Callable[[Connection], bool] | None = None
@@ -86,10 +86,11 @@ class WriteTransaction(ReadTransaction):
     def extend(
         self, name: str, turns: Turns, *, key: str | None = None, app: Mapping[str, Any] | None = None
     ) -> list[TurnId]:
-        """Store turns one behind the other at the end of a conversation, and move its name there, once; their ids.
+        """Store turns one after the other at the end of a conversation, and move its name there, once. Returns their
+        ids.
 
-        The conversation is the one that ``conversation(name, key)`` finds. Where there is none it is made under
-        ``name``, and gets the key and ``app``, unless something is said of it already, or another one has the key.
+        The conversation is the one that ``conversation(name, key)`` finds. If there is none, it is made under ``name``,
+        and gets the key and ``app``, unless it has a record already, or another one has the key.
         Cost: three statements and one for each turn, if this comes first, this store moved the name last, and the turns
         are small; otherwise those of ``add_turns`` and four more.
         Raises: as ``add_turns``.
@@ -197,7 +198,7 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def erase_conversation(self, name: str, reason: str) -> None:
-        """Erase what a name ever led to and nothing else leads to, and what is said of the conversation: title, tags,
+        """Erase what a name ever led to and nothing else leads to, and the record of the conversation: title, tags,
         key, ``app``. The name goes from everything but turns that stay, as by ``erase_bookmark``.
         Cost: reads the space a few times; a row for each turn."""
         encoded, number = check_name(name), self._number
@@ -214,8 +215,8 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def erase_bookmark(self, name: str, reason: str) -> bool:
-        """Remove a name, also one that was removed before, with what is said of its conversation: its history stays
-        under another name, as by ``store.bookmarks.erase``. Whether there ever was such a name.
+        """Remove a name, even one that was removed before, with its conversation's record: its history stays under
+        another name, as by ``store.bookmarks.erase``. Whether there ever was such a name.
 
         Cost: reads the space once for each name that it had.
         """
@@ -307,8 +308,8 @@ class WriteTransaction(ReadTransaction):
 
 
 def _linked(drafts: Sequence[Draft], found: str | None, name: str) -> list[Draft]:
-    """The drafts, each behind the one before, the first behind the name. The name moves once, with the last of them,
-    or is made there: its log has one line for what was added together."""
+    """The drafts, each after the one before, the first after the name. The name moves once, with the last of them, or
+    is made there: its log has one line for what was added together."""
     begins = () if found is None else (parse_headish(found),)
     linked = [
         replace(draft, continues=(index - 1,) if index else begins, moves=False) for index, draft in enumerate(drafts)

@@ -39,13 +39,13 @@ def add_turn(
 ) -> Turn:
     """Store one turn; it is durable when this returns.
 
-    ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
-    It may also be what an API's client holds: with ``form``, or told by its shape (docs/how-to/api-messages.md).
+    ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks. It
+    may also be a message of an API's client: with ``form``, or detected by its shape (docs/how-to/api-messages.md).
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
     - ``bookmark``: set this name, or move it forward. Without it, a turn that continues a bookmark moves it along.
-      A name that is elsewhere is refused; ``force`` takes it. ``moves=False``: no name is carried along.
+      A name that is elsewhere is refused; ``force`` moves it. ``moves=False``: no name moves along.
     - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.

@@ -41,9 +41,9 @@ def add_turns(
     """Store a stream of turns of any length, in bounded memory.
 
     An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
-    the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
-    all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no name is carried
-    along, whatever an item says.
+    the index of an earlier item. headish takes the stream in batches of at most 1,000 turns; a batch is one
+    transaction, all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no
+    name moves along, whatever an item says.
 
     ``objects`` are mappings of the arguments of ``store.objects.put``. With them the whole stream is drained first, and
     all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
@@ -143,9 +143,8 @@ def record(
 ) -> Recorded:
     """Store a whole message list that a client sends again and again: only its new tail becomes turns.
 
-    The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
-    ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
-    to the returned tip.
+    The longest stored part is recognised by its digests: below ``continues``, or in the tree of ``bookmark``; without
+    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip.
 
     A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
     ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.

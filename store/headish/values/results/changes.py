@@ -40,7 +40,7 @@ class MoveChange(PlainResult, frozen=True):
 
 
 class RecordChange(PlainResult, frozen=True):
-    """Something was said of a conversation: its title, its tags and so on.
+    """A conversation's record changed: its title, its tags and so on.
 
     ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is what is said
     of it now, which may be newer than this change; None where nothing is said under this subject any more. It is
@@ -68,7 +68,7 @@ class DefinitionChange(PlainResult, frozen=True):
 
 
 class ErasureChange(PlainResult, frozen=True):
-    """Something was erased. ``receipt`` says what: whoever keeps copies erases them, too."""
+    """Something was erased. ``receipt`` says what: a program that keeps copies must erase them, too."""
 
     kind: ClassVar[Literal["erasure"]] = "erasure"
     cursor: str
