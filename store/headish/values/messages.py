@@ -4,7 +4,8 @@ One message type serves turns, windows, transcripts and providers (rule R7, one 
 projection of it: ``ContextWindow.to_dict``.
 """
 
-# Annotations are evaluated here: msgspec would compile the text of each one when a command starts.
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
