@@ -7,8 +7,8 @@ PAYLOAD_LIMIT_BYTES = 100 * 1024 * 1024
 """The largest payload of a turn. ``Store.open(payload_limit_bytes=…)`` sets another one. Error: ``TooLarge``."""
 
 INLINE_BYTES = 2048
-"""The largest payload that stands in the row of its turn; larger ones are stored once per space. No limit of a caller.
-docs/explanation/performance.md says what was measured."""
+"""The largest payload that is stored in the row of its turn; larger ones are stored once per space. No limit of a
+caller. docs/explanation/performance.md says what was measured."""
 
 MAPPING_LIMIT_BYTES = 1024 * 1024
 """The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
@@ -69,7 +69,7 @@ CONTINUES_LIMIT = 1024
 """How many turns one turn may continue. Error: ``InvalidArgument``."""
 
 COVERED_LIMIT = 15_000
-"""How many turns one overlay may cover: their digests stand in its attributes. Error: ``InvalidArgument``."""
+"""How many turns one overlay may cover, whose digests are in its attributes. Error: ``InvalidArgument``."""
 
 BATCH_TURNS = 1000
 """How many turns ``add_turns`` stores in one transaction at most."""
@@ -81,7 +81,7 @@ CANDIDATES_SHOWN = 10
 """How many ids ``Ambiguous`` names."""
 
 NAMES_COMPARED = 1000
-"""An unknown name is compared with so many names, to say which may have been meant."""
+"""With how many names an unknown name is compared, to suggest the one that was meant."""
 
 IMPORT_LINE_BYTES = 64 * 1024 * 1024
 """The longest line of an imported file: memory holds one line at a time. Error: ``InvalidImport``."""

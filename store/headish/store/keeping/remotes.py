@@ -90,13 +90,12 @@ class Remotes:
     ) -> RemotePlace:  # fmt: skip
         """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``).
 
-        ``device`` is what this store is called there, else the machine's name. What is put there is encrypted, unless
+        ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
         the ``passphrase``, which ``HEADISH_PASSPHRASE`` or the file ``HEADISH_PASSPHRASE_FILE`` gives. Compare the
         fingerprint with that on the other machine, or give it as ``key``: who knew the passphrase once, or keeps an old
-        state of the place, could have put another key there.
-        Keys of a bucket come from the environment or the provider's files; the key of the remote lies in a file beside
-        the configuration, never in the database.
+        state of the place, could have put another key there. Keys of a bucket come from the environment or the
+        provider's files; the key of the remote lies in a file beside the configuration, never in the database.
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs that lie there.
         """
@@ -131,8 +130,7 @@ class Remotes:
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None,
     ) -> Cloned:  # fmt: skip
-        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
-        The last turn that came is ``@``.
+        """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is ``@``.
 
         Raises: as both; InvalidArgument where there is a history; RemoteUnavailable where none lies there.
         """
@@ -159,7 +157,7 @@ class Remotes:
 
     @door()
     def remove(self, name: str) -> None:
-        """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there.
+        """Forget a remote, with its keys on this machine. What came from there stays, and so do the files there.
 
         Raises: UnknownRemote.
         """
@@ -265,9 +263,8 @@ class Remotes:
 
     @door()
     def status(self, name: str) -> RemoteStatus:
-        """How a remote stands, without asking it.
-
-        Cost: reads the arrivals since the last push, and each bookmark of its devices.
+        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
+        its devices.
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space

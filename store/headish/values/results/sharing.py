@@ -113,7 +113,8 @@ class RemoteDevice(PlainResult, frozen=True):
 
 
 class RemoteStatus(PlainResult, frozen=True):
-    """How a remote stands: the turns that it does not have yet, its devices, and the bookmarks that go apart there."""
+    """The state of a remote: the turns that it does not have yet, its devices, and the bookmarks that diverged
+    there."""
 
     remote: RemotePlace
     unsent: int
