@@ -250,6 +250,26 @@ def test_a_server_answers_at_the_address_on_which_it_listens(tmp_path: Path, ups
         assert server.ask("/healthz", None)[0] == 200
 
 
+ENDING_AT_ONCE = """
+import os, signal
+from headish import Store
+from headish.serve.processes.settings import ServeSettings
+from headish.serve.processes.supervising import run_server
+
+Store.open("history.db").close()
+serving = ServeSettings(target="history.db", port=0, gateway_port=0)
+assert run_server(serving, say=lambda line: None, opened=lambda address: os.kill(os.getpid(), signal.SIGTERM))
+"""
+
+
+def test_a_server_that_is_told_to_end_when_it_says_where_it_is_ends_in_order(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", ENDING_AT_ONCE], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+        check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+
+
 def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Upstream) -> None:
     with served(tmp_path, upstream) as server:
         assert isinstance(server, Served)

@@ -145,12 +145,15 @@ def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], Non
         (Path(taken.folder) / ACCESS_FILE).unlink(missing_ok=True)
         code = Logins(Path(taken.folder), time.time).make_code()
         shown = login_url((taken.public_urls or (addresses.web,))[0].rstrip("/"), code)
-        say(f"headish serve: {shown} (opens once, within five minutes)")
-        if addresses.gateway is not None:
-            say(f"gateway: {addresses.gateway} with /anthropic, /openai/v1, /gemini, /ollama, /to/POINTER")
-        if opened is not None:
-            opened(shown)
-        return asyncio.run(_supervise(_children(taken, listeners, say)))
+
+        def announce() -> None:
+            say(f"headish serve: {shown} (opens once, within five minutes)")
+            if addresses.gateway is not None:
+                say(f"gateway: {addresses.gateway} with /anthropic, /openai/v1, /gemini, /ollama, /to/POINTER")
+            if opened is not None:
+                opened(shown)
+
+        return asyncio.run(_supervise(_children(taken, listeners, say), announce))
 
 
 def find_addresses(folder: Path) -> Addresses | None:
@@ -168,7 +171,7 @@ def find_addresses(folder: Path) -> Addresses | None:
     return None
 
 
-async def _supervise(children: list[Child]) -> bool:
+async def _supervise(children: list[Child], announce: Callable[[], None]) -> bool:
     ended, hurried = asyncio.Event(), asyncio.Event()
 
     def end() -> None:
@@ -176,6 +179,7 @@ async def _supervise(children: list[Child]) -> bool:
 
     for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
+    announce()  # whoever reads it may end the server at once
     kept = [asyncio.ensure_future(child.keep()) for child in children]
     waiting = asyncio.ensure_future(ended.wait())
     # The first to end by itself is one that cannot do what it was told.
