@@ -83,6 +83,7 @@ COMMANDS = {
     "run": "commands.serving.running",
     "search": "commands.finding.search",
     "serve": "commands.serving.serve",
+    "serve-stdio": "commands.sharing.answering",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
     "spaces": "commands.spaces",

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, BinaryIO
 
@@ -30,14 +30,15 @@ from headish.errors import InvalidBundle, NotADevice, TooLarge
 
 
 class BundleWriter:
-    """Writes a bundle to a file. ``key``: 32 bytes, for sums that only who has it can make.
+    """Writes a bundle to a file, or among the frames of a conversation between two stores. ``key``: 32 bytes, for sums
+    that only who has it can make.
 
     Raises TooLarge for what no reader would take.
     """
 
-    def __init__(self, file: BinaryIO, header: BundleHeader, key: bytes | None = None) -> None:
+    def __init__(self, file: BinaryIO | FrameWriter, header: BundleHeader, key: bytes | None = None) -> None:
         check_listed("the list of turns that a bundle continues", header.requires)
-        self._frames = FrameWriter(file, BUNDLE, key)
+        self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key)
         self._frames.write(BundleKind.HEADER, header)
         self.turns = self.receipts = self._receipt_bytes = 0
 
@@ -67,16 +68,17 @@ class BundleWriter:
 
 
 class BundleReader:
-    """Reads a bundle once, from its beginning. ``header`` is read at once; memory holds one frame.
+    """Reads a bundle once, from its beginning: a file, or its frames. ``header`` is read at once; memory holds one
+    frame.
 
     Raises: InvalidBundle; NotADevice where its sums are not those of the key.
     """
 
-    def __init__(self, file: BinaryIO, name: str, key: bytes | None = None) -> None:
+    def __init__(self, file: BinaryIO | Generator[tuple[IntEnum, Any]], name: str, key: bytes | None = None) -> None:
         self.name = name
         # What is encrypted cannot be altered unseen: sums that disagree under a key were made without it.
         format = BUNDLE if key is None else BUNDLE._replace(altered=_refuse_writer)
-        self._frames = read_frames(file, name, format, key)
+        self._frames = file if isinstance(file, Generator) else read_frames(file, name, format, key)
         kind, header = next(self._frames)
         if kind is not BundleKind.HEADER:
             raise InvalidBundle(name, "it has no header")
