@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-http test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-http test-mcp test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -33,6 +33,7 @@ help:
 	@echo "make pythons  quick on each other Python of $(PYTHONS); quick-3.13, test-3.13 on that one alone"
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make test-http  the store's own tests on a store over HTTP (HTTP='tests/history')"
+	@echo "make test-mcp   the conformance suite of MCP against /mcp"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
 	@echo "make fuzz   feeds each parser what a fuzzer thinks of, for SECONDS=600 each"
@@ -142,6 +143,10 @@ HTTP ?= tests/history tests/store tests/searching tests/erasing tests/feeds test
 test-http: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/pytest -p support.over_http.plugin -rs $(HTTP)
 
+# The conformance suite of MCP, in each revision of the protocol.
+test-mcp: $(VENV)/.dev .node/.installed
+	cd tests && ../$(BIN)/python -m serve.mcp.conformance --suite ../.node
+
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/man_pages.py
@@ -221,6 +226,8 @@ audit: $(VENV)/.run .venv-release/.installed
 		{ echo "no list of holes: these are behind"; $(BIN)/python -m pip --disable-pip-version-check list --outdated; }
 
 lock: $(VENV)/.dev
+	cd requirements/node && npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts \
+		--no-audit --no-fund --loglevel error
 	$(LOCK_ONE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK_ONE) --output-file requirements/dev.txt --constraint requirements/run.txt requirements/dev.in
 	$(LOCK_ONE) --output-file requirements/peers.txt --constraint requirements/run.txt requirements/peers.in
@@ -232,7 +239,7 @@ lock: $(VENV)/.dev
 		--constraint requirements/run.txt requirements/peers-$$peer.in || exit 1; done
 
 clean:
-	rm -rf .venv .venv-* build .mypy_cache* .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* .node build .mypy_cache* .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "headish needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
@@ -266,6 +273,13 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 .venv-mutants/.installed: requirements/mutants.txt | $(BIN)/python
 	$(BIN)/python -m venv .venv-mutants
 	.venv-mutants/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/mutants.txt
+	@touch $@
+
+# What is checked from node, by the hashes of its lock. A node that is new enough for the suite comes with it.
+.node/.installed: requirements/node/package.json requirements/node/package-lock.json
+	@npm --version > /dev/null || { echo "this needs npm, which comes with node 20 or newer"; exit 1; }
+	mkdir -p .node && cp requirements/node/package*.json .node/
+	cd .node && npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 	@touch $@
 
 # Packages of the frameworks ask for the same one with different extras: pip 23.2 then looks for a version whose hash it misses.

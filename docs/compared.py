@@ -1,7 +1,7 @@
 """Writes explanation/compared.md: what each store of conversations has, and how fast it is beside ours.
 
-Each line of the table of features names a test that holds it true of headish: a test sees that it is there. The figures
-are the lines of ``make bench-peers`` that stand in ``figures/peers.txt``.
+Each line of the table of features names the test that checks it for headish, and a test checks that it exists. The
+figures are lines of ``make bench-peers``, kept in ``figures/peers.txt``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PINNED = ROOT / "requirements" / "peers.txt"
 
 
 class Compared(NamedTuple):
-    """A peer: in which version its sources were read for the table of features, and the package that is measured."""
+    """A peer: the version whose sources were read for the table of features, and the package that is measured."""
 
     name: str
     read: str
@@ -37,7 +37,7 @@ MEASURED_ALONE = Compared("LangChain's community package", "", "langchain-commun
 
 
 class Feature(NamedTuple):
-    """What can be had: how headish has it, the test that holds it true, and a word on each peer, in their order."""
+    """A feature: how headish has it, the test that checks that, and a word on each peer, in their order."""
 
     name: str
     ours: str
@@ -53,17 +53,17 @@ FEATURES = (
     ),
     Feature(
         "Branch from any turn", "yes",
-        "tests/store/test_copying.py::TestWhatGoes",
+        "tests/history/test_appending.py::TestContinues::test_a_fork_is_one_turn_and_one_link",
         ("yes", "inside the library", "before a user's turn", "yes", "rewinds", "yes"),
     ),
     Feature(
         "A turn that continues several", "yes, each ancestor once",
-        "tests/history/test_walking.py::TestWalk",
+        "tests/history/test_walking.py::TestWalk::test_a_branch_stays_whole_and_in_the_listed_order",
         ("yes; ancestors come twice", "no", "no", "states, not threads", "no", "no"),
     ),
     Feature(
         "Names that move, with a log and an undo", "yes",
-        "tests/concurrency/test_races.py::TestRename",
+        "tests/rows/test_bookmarks.py::TestUndo",
         ("names alone", "threads", "branch ids", "thread ids", "session ids", "ids; the branches that were left"),
     ),
     Feature(
@@ -78,7 +78,7 @@ FEATURES = (
     ),
     Feature(
         "Edit, hide or sum up without losing the original", "yes",
-        "tests/searching/test_seen.py::TestHiddenTurns",
+        "tests/history/test_overlays.py::TestASummary",
         ("no", "no", "compaction rewrites", "older checkpoints stay", "no", "branches off"),
     ),
     Feature(
@@ -93,7 +93,7 @@ FEATURES = (
     ),
     Feature(
         "Requests for several providers from one history", "six",
-        "tests/providers/test_nothing_is_lost.py",
+        "tests/providers/test_all.py::test_every_case_of_ours_is_continued_on_every_provider",
         ("five", "by plugins", "by LiteLLM", "no", "by LiteLLM", "yes, many"),
     ),
     Feature(
@@ -108,7 +108,7 @@ FEATURES = (
     ),
     Feature(
         "Every record can be verified", "yes",
-        "tests/verify/test_verify.py",
+        "tests/verify/test_verify.py::test_whatever_is_written_anywhere_verify_and_reading_do_not_break",
         ("of payloads", "in the library", "no", "no", "no", "no"),
     ),
     Feature(
@@ -123,12 +123,12 @@ FEATURES = (
     ),
     Feature(
         "Tenants kept apart", "spaces",
-        "tests/store/test_database.py",
+        "tests/store/test_database.py::TestStores::test_spaces_are_apart",
         ("no", "no", "by session id", "by thread id", "by user", "by scope"),
     ),
     Feature(
         "PostgreSQL", "yes, distributed, too",
-        "tests/database/test_statements.py",
+        "tests/database/test_spreading.py::test_on_citus_everything_is_spread_and_goes_on",
         ("no", "no", "yes", "yes", "yes", "no"),
     ),
     Feature(
@@ -138,52 +138,54 @@ FEATURES = (
     ),
     Feature(
         "A durable back end of the framework itself", "for five frameworks",
-        "tests/integrations/langgraph/test_conformance.py",
+        "tests/integrations/langgraph/test_conformance.py::test_every_case_passes",
         ("its own", "its own", "yes", "yes", "yes", "none: in memory"),
     ),
 )  # fmt: skip
-"""Read in the sources of those versions; what they do not have, they may have now."""
+"""As read in the sources of those versions."""
 
 BETTER = """
-- **gpt2099 and xs** run programs when something is written (actions, services), and serve their store over HTTP and
-  iroh. headish only tells what was written.
-- **llm** has models, templates, fragments and embeddings by plugins; headish calls six kinds of API and embeds
-  nothing. It works inside llm: [use headish inside llm](../how-to/llm.md).
-- **The Agents SDK's** SQLite session writes one row for an item where headish writes four, so many turns in one
-  call, and loads, take it less time. It has sessions in Redis and Dapr, and a wrapper that encrypts.
-- **LangGraph's** savers give a state back in less time, for ours makes messages of blocks. They take any value
-  without looking at it, and encrypt by a serializer that ours takes, too, but then keeps no turns.
+- **gpt2099 and xs** run programs when something is written (actions, services), and serve their store over iroh.
+  headish reports what was written and runs nothing.
+- **llm** has models, templates, fragments and embeddings by plugins. headish calls six kinds of API and embeds nothing;
+  it [works inside llm](../how-to/llm.md).
+- **The Agents SDK's** SQLite session writes one row for an item, headish four. A turn of a hundred in one call takes
+  headish {agents_sqlite_bulk} times as long, loading a thread {agents_sqlite_load_1000} times, and a turn takes
+  {agents_sqlite_bytes} times the bytes. The SDK also has sessions in Redis and Dapr, and a wrapper that encrypts.
+- **LangGraph's** savers give a state back faster: headish, which makes messages of blocks, takes
+  {langgraph_saver_get_400} times as long. They take any value without looking at it, and encrypt by a serializer.
+  headish takes that serializer, too, but then keeps no turns.
 - **ADK** has artifacts with versions, memory and evaluation around its sessions.
-- **Pydantic AI's** store knows no bytes: in memory, nothing is faster.
+- **Pydantic AI's** store lives in memory, and nothing is faster.
 - Most of them bring an agent. headish brings none: it keeps what yours say.
 """
 
 PAGE = """# Beside other stores of conversations
 
-What each has that people miss in the others, and what it costs. The cells are short; the sources were read in 2026, in
-[these versions](#versions). A test holds each line true of headish; `docs/compared.py` names it.
+What each store has, what it lacks, and what it costs. We read the sources of the others in 2026, in
+[these versions](#versions). For each line a test checks what it says of headish; `docs/compared.py` names the test.
 
 {features}
 
-## Where they are better
+## What others do better
 
 {better}
 
 ## How fast
 
-Ratios, headish by the peer, medians of rounds that take turns: below 1 headish takes less. Times are the
-processor's, of `make bench-peers BENCH="--quick --cpu"`: what is waited for on a disk depends on the disk.
+Each figure is headish divided by the peer: below 1, headish takes less. They are medians of alternating rounds of
+`make bench-peers BENCH="--quick --cpu"`, in processor time, because a wait for the disk depends on the disk.
 
 {figures}
 
-`append` is one turn a call, `bulk` a turn of a hundred in one call, `load` a thread with a new object. In `put` and
-`get`, LangGraph's adapter of headish stands beside LangGraph's own saver: a step of a graph that says one message,
-at that step. A put of ours at step 400 takes {own} times what it takes at step 100.
+`append` stores one turn per call, `bulk` a hundred. `load_1000` reads a thread of 1,000 turns with a new object. `put`
+and `get` compare headish's saver with LangGraph's own: step 100 or 400 of a graph that says one message per step. For
+headish, a put at step 400 takes {own} times one at step 100.
 
 ## Versions
 
-The features were read in one version of each, and the speed is measured with the version that `requirements/peers.txt`
-pins, also on the page about [performance](performance.md). Where the two differ, a feature may have come since.
+`requirements/peers.txt` pins the versions that are measured, here and in [performance](performance.md). If a newer
+version was measured than read, it may have gained features.
 
 {versions}
 """
@@ -201,7 +203,8 @@ def write_compared() -> str:
     """The page."""
     figures = [dict(field.split("=", 1) for field in line.split()) for line in FIGURES.read_text("utf-8").splitlines()]
     own = next(each["own"] for each in figures if "own" in each)
-    page = PAGE.format(features=_features(), better=BETTER.strip(), figures=_figures(figures), own=own,
+    better = BETTER.strip().format_map({f"{each['peer']}_{each['name']}": each["ratio"] for each in figures})
+    page = PAGE.format(features=_features(), better=better, figures=_figures(figures), own=own,
                        versions=_versions())  # fmt: skip
     return page.replace("\n", f"\n\n{NOTE}\n", 1)
 

@@ -1,4 +1,4 @@
-"""docs/explanation/compared.md says of headish what tests hold true."""
+"""docs/explanation/compared.md: a test checks each line that it says of headish."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from headish.providers import PROVIDERS
+
 ROOT = Path(__file__).resolve().parents[2]
 compared = runpy.run_path(str(ROOT / "docs" / "compared.py"))
 
@@ -18,11 +20,18 @@ compared = runpy.run_path(str(ROOT / "docs" / "compared.py"))
 def test_a_feature_is_held_by_a_test_that_is_there(feature: Any) -> None:
     assert len(feature.theirs) == len(compared["PEERS"])
     assert bool(feature.test) == (feature.ours != "no"), "what headish has not needs no test"
-    path, _, name = feature.test.partition("::")
-    if path:
-        tree = ast.parse((ROOT / path).read_text("utf-8"))
-        found = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-        assert name in found or not name
+    path, *names = feature.test.split("::")
+    assert bool(names) == bool(path), "a whole module tests more than one line says"
+    body = ast.parse((ROOT / path).read_text("utf-8")).body if path else []
+    for name in names:
+        [found] = [node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name]
+        body = found.body
+
+
+def test_a_number_of_the_table_is_that_of_the_library() -> None:
+    ours = {feature.name: feature.ours for feature in compared["FEATURES"]}
+    assert ours["Requests for several providers from one history"] == "six"
+    assert len(PROVIDERS) == 6
 
 
 def test_every_figure_is_of_a_peer_that_has_a_title() -> None:

@@ -199,6 +199,7 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_listens(tm
     target = str(tmp_path / "a.db")
     refused = [
         ServeSettings(target=target, host="0.0.0.0"),
+        ServeSettings(target=target, host="2001:db8::7"),
         ServeSettings(target=target, read_only=True, require_record=True),
         ServeSettings(target=target, upstreams={"other": "http://127.0.0.1:1"}),
         ServeSettings(target=target, behind_proxy=("many",)),
@@ -208,6 +209,15 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_listens(tm
         with pytest.raises(InvalidArgument):
             settings.check()
     assert not (tmp_path / "a.db.serve").exists()
+    for host in ("localhost", "127.0.0.2", "::1", "[::1]"):
+        ServeSettings(target=target, host=host).check()
+
+
+def test_a_command_that_cannot_serve_makes_no_database(tmp_path: Path) -> None:
+    target = tmp_path / "a.db"
+    refused = Command(str(target)).refuses("serve", "--host", "192.0.2.7")
+    assert "'192.0.2.7' can be reached from other machines" in refused
+    assert not target.exists()
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path, upstream: Upstream) -> None:
@@ -229,6 +239,15 @@ def test_a_server_without_a_gateway_has_none(tmp_path: Path, upstream: Upstream)
             assert page.status == 200
         assert set(server.children()) == {"web"}
         assert "gateway:" not in server.told()
+
+
+def test_a_server_answers_at_the_address_on_which_it_listens(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream, "--host", "127.0.0.2") as server:
+        assert server.login.startswith("http://127.0.0.2:")
+        with urllib.request.urlopen(server.login, timeout=PATIENCE_SECONDS) as page:
+            assert page.status == 200
+        assert server.gateway.startswith("http://127.0.0.2:")
+        assert server.ask("/healthz", None)[0] == 200
 
 
 def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Upstream) -> None:

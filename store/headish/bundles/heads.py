@@ -1,4 +1,4 @@
-"""The head of a device's log: how far the log is, and what the device calls what. One frame (``content/frames``)."""
+"""The head of a device's log: how far the log is, and the device's names. One frame (``content/frames``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     keys: that is believed only to give it none. ``number`` is that of the last bundle of this ``generation`` of the
     log, ``hash`` its BLAKE3, and ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts
     that the device has: what they list is not in its log. ``revoked`` are devices that were taken out, whose logs are
-    gone. ``serial`` is one more in each head of the log, in all its generations: so one that lay there before is told
+    gone. ``serial`` grows by one with each head of the log, through all its generations, so an older head can be told
     from the one that replaced it."""
 
     device: str
@@ -74,7 +74,7 @@ def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
 
 
 def _is_sound(head: LogHead) -> bool:
-    """Whether a head holds what a store may write: everybody may write to a place that has no key."""
+    """Whether a head holds what a store may write: anybody may write to a place without a key."""
     counts = (head.generation - 1, head.number, head.serial, head.made_at)
     if not all(0 <= each <= COUNT_LIMIT for each in counts) or len(head.hash) not in (0, 32):
         return False

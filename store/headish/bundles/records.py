@@ -1,6 +1,6 @@
 """What the frames of a bundle hold, and the turns in them as values (docs/reference/bundles.md).
 
-``hash`` and ``digest`` are not sent: whoever receives a turn derives both, and the seal proves them.
+A bundle does not hold ``hash`` and ``digest``: the receiver derives both, and the seal proves them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headish.values.ids import TurnId, as_turn_id
 from headish.values.limits import CONTINUES_LIMIT
 
 PAGE_TURNS = 500
-"""The most turns of a page: so many are stored in one transaction, and other writers wait for it."""
+"""The most turns of a page, which is one transaction that other writers wait for."""
 LISTED_LIMIT = 1_000_000
-"""The most names, records or required turns of a frame: a small one may say many, and each takes memory."""
+"""The most names, records or required turns of a frame: even a small frame may list many, and each takes memory."""
 RECEIPTS_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES
-"""The most bytes of all receipts of a bundle: they are held until its first page."""
+"""The most bytes of all receipts of a bundle, which memory holds until its first page."""
 VERSION = 1
 FEATURES: tuple[str, ...] = ()
-"""The features that this edition knows; a bundle that needs another one is refused."""
+"""The features that this edition knows; it refuses a bundle that needs another one."""
 
 
 class BundleKind(IntEnum):
@@ -58,7 +58,7 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
 
 
 class WireLeft(Struct, frozen=True, array_like=True):
-    """What cannot be derived of a turn that lost its meta."""
+    """What nobody can derive for a turn that lost its meta."""
 
     digest: bytes
     key: bytes | None
@@ -142,7 +142,7 @@ BUNDLE = FrameFormat(
 
 
 def check_listed(what: str, listed: Sequence[object]) -> None:
-    """Whether a frame may list so many. Raises: InvalidContent."""
+    """Check that a frame may list this many. Raises: InvalidContent."""
     if len(listed) > LISTED_LIMIT:
         raise InvalidContent(what, f"it has {len(listed):,} entries and the limit is {LISTED_LIMIT:,}")
 

@@ -30,10 +30,8 @@ from headish.errors import InvalidBundle, NotADevice, TooLarge
 
 
 class BundleWriter:
-    """Writes a bundle to a file, or among the frames of a conversation between two stores. ``key``: 32 bytes, for sums
-    that only who has it can make.
-
-    Raises TooLarge for what no reader would take.
+    """Writes a bundle to a file, or among the frames of a conversation between two stores. ``key``: 32 bytes; only its
+    holder can make the sums. Raises TooLarge for what no reader would take.
     """
 
     def __init__(self, file: BinaryIO | FrameWriter, header: BundleHeader, key: bytes | None = None) -> None:
@@ -51,12 +49,12 @@ class BundleWriter:
         self.receipts += 1
 
     def page(self, turns: Sequence[TurnRecord], cursor: str | None = None) -> None:
-        """Append turns, each behind those that it continues, and how far the sender is behind them."""
+        """Append turns, each after those that it continues, and how far the sender is after them."""
         self._frames.write(BundleKind.PAGE, to_page(turns, cursor))
         self.turns += len(turns)
 
     def end(self, names: Sequence[SentName] = (), records: Sequence[SentRecord] = ()) -> int:
-        """Append names and what is said of conversations, and end the bundle; how many bytes it has."""
+        """Append names and records of conversations, and end the bundle. Returns its size in bytes."""
         check_listed("the list of a bundle's bookmarks", names)
         check_listed("the list of a bundle's conversations", records)
         if names:
@@ -89,7 +87,7 @@ class BundleReader:
             raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
 
     def parts(self) -> Iterator[tuple[IntEnum, Any]]:
-        """The frames behind the header and before the end, as they come: receipts, pages, names, records.
+        """The frames between the header and the end, in their order: receipts, pages, names, records.
 
         Raises: InvalidBundle where one stands in another order, or the end counts others.
         """

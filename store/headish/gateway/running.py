@@ -27,7 +27,7 @@ from headish.gateway.recording.spooling import Spooler
 from headish.gateway.spool import SpoolWriter
 from headish.gateway.spool.state import SPOOL_FOLDER, find_problems
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
-from headish.values.access.hosts import LOOPBACK_NETWORKS, known_hosts
+from headish.values.access.hosts import known_hosts, own_networks
 
 STREAMS_SECONDS = 30.0
 """How long calls that have begun may go on once the gateway was told to end."""
@@ -158,9 +158,9 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
     gate = Gate(
         AccessFile(folder / ACCESS_FILE),
         upstreams=upstreams,
-        hosts=known_hosts(settings.port, settings.public_urls),
+        hosts=known_hosts(settings.port, settings.public_urls, host=settings.host),
         origins=settings.origins,
-        peers=(*LOOPBACK_NETWORKS, *settings.behind_proxy),
+        peers=(*own_networks(settings.host), *settings.behind_proxy),
         needs_token=bool(settings.behind_proxy),
     )
     async with _open_session() as session:

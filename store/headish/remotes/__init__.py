@@ -1,1 +1,1 @@
-"""Places where bundles lie, and the keys that close them. Knows no store."""
+"""Places where bundles lie, and the keys that encrypt them. Knows no store."""

@@ -195,7 +195,7 @@ class Command:
     def __init__(self, url: str, arguments: list[str]) -> None:
         self.url = url
         try:
-            self._process = subprocess.Popen(  # noqa: S603: a person of this machine has named it (``allow_command``)
+            self._process = subprocess.Popen(  # noqa: S603  # a person here named it
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
             )
         except (OSError, ValueError) as error:

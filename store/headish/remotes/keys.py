@@ -1,7 +1,7 @@
-"""The keys of a remote: one that closes its objects, and one of this machine, for which that is wrapped. By age.
+"""The keys of a remote, by age: one that encrypts its objects, and one of this machine, for which the first is wrapped.
 
-age does not say who wrote: everybody may encrypt for a recipient. So frames inside have sums under a key that is
-derived from the same secret, and whoever does not hold it can neither add nor alter.
+age does not say who wrote: everybody may encrypt for a recipient. So the sums of the frames inside use a key that is
+derived from the same secret: without it, nobody can add or alter anything.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class RemoteKey(NamedTuple):
     secret: str
 
     def seal(self, data: bytes) -> bytes:
-        """The bytes, so that only who has the key can read them."""
+        """Encrypt bytes for the holders of the key."""
         return bytes(_age().encrypt(data, [_identity(self.secret).to_public()]))
 
     def open(self, data: bytes, name: str) -> bytes:
-        """What was sealed. Raises: NotADevice."""
+        """Decrypt what was sealed. Raises: NotADevice."""
         return _decrypt(data, self.secret, name)
 
     @property
@@ -49,7 +49,7 @@ class RemoteKey(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """What two people compare: 32 hex digits."""
+        """The 32 hex digits that two people compare."""
         return blake3(self.secret.encode(), derive_key_context=FINGERPRINT).hexdigest(length=16)
 
 
@@ -64,7 +64,7 @@ def recipient_of(secret: str) -> str:
 
 
 def wrap(key: RemoteKey, recipient: str) -> bytes:
-    """The key of a remote, so that only one machine can read it. Raises: InvalidArgument."""
+    """Wrap the key of a remote for one machine. Raises: InvalidArgument."""
     try:
         to = _age().x25519.Recipient.from_str(recipient)
     except Exception:
@@ -73,17 +73,17 @@ def wrap(key: RemoteKey, recipient: str) -> bytes:
 
 
 def unwrap(data: bytes, own: str, name: str) -> RemoteKey:
-    """The key that was wrapped for this machine. Raises: NotADevice."""
+    """Unwrap the key that was wrapped for this machine. Raises: NotADevice."""
     return _read_key(_decrypt(data, own, name), name)
 
 
 def wrap_by_passphrase(key: RemoteKey, passphrase: str) -> bytes:
-    """The key of a remote, for whoever knows a passphrase. Takes about a second."""
+    """Wrap the key of a remote for a passphrase. Takes about a second."""
     return bytes(_age().passphrase.encrypt(key.secret.encode(), passphrase))
 
 
 def unwrap_by_passphrase(data: bytes, passphrase: str, name: str) -> RemoteKey:
-    """The key of a remote. Raises: NotADevice where it is another passphrase."""
+    """Unwrap the key of a remote. Raises: NotADevice for another passphrase."""
     try:
         return _read_key(bytes(_age().passphrase.decrypt(data, passphrase)), name)
     except _age().DecryptError:
@@ -91,7 +91,7 @@ def unwrap_by_passphrase(data: bytes, passphrase: str, name: str) -> RemoteKey:
 
 
 def read_passphrase() -> str | None:
-    """The passphrase of the environment, for a machine without a person. Raises: InvalidArgument."""
+    """Read the passphrase from the environment, for a machine that nobody sits at. Raises: InvalidArgument."""
     given, file = os.environ.get(PASSPHRASE), os.environ.get(PASSPHRASE_FILE)
     if given or not file:
         return given or None
@@ -125,7 +125,7 @@ def load_keys(remote_id: str) -> KeyPair | None:
 
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
-    """Keep the keys of a remote in a file that only its owner may read; whole, or as it was."""
+    """Write the keys of a remote to a file that only its owner may read, whole or not at all."""
     _write(_path(remote_id), msgspec.json.encode(keys))
 
 

@@ -45,7 +45,7 @@ class ObjectPlace:
         self._try(lambda: self._obstore.put(self._store, path, data))
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Store an object where there is none; whether there was none."""
+        """Store an object if there is none. Returns whether there was none."""
         from obstore.exceptions import AlreadyExistsError
 
         try:
@@ -72,7 +72,7 @@ class ObjectPlace:
         return self._try(read)
 
     def delete(self, path: str) -> None:
-        """Remove an object; one that is not there is as good as removed."""
+        """Remove an object. One that is not there counts as removed."""
         self._try(lambda: self._delete(path))
 
     def _get(self, path: str) -> Any:

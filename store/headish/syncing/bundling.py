@@ -51,8 +51,8 @@ NAMES_AT_ONCE = 200
 class SentBundle(NamedTuple):
     """What went out: how many turns, receipts and names, how many bytes they take, and how far the space was.
 
-    ``keys`` are the turns in which something looks like a key, ``said`` the conversations of which something does;
-    ``paths`` counts documents that say where they lay.
+    ``keys`` are the turns, and ``said`` the conversations, in which something looks like a key; ``paths`` counts
+    documents that say where they lay.
     """
 
     turns: int
@@ -93,8 +93,7 @@ class _Scanned:
 def write_all(
     connection: Connection, space: int, file: BinaryIO, after: Position | None, progress: Progress | None = None
 ) -> SentBundle:
-    """Write all that a space holds, or what came behind a position: turns, receipts, names, what is said of
-    conversations.
+    """Write all that a space holds, or what came after a position: turns, receipts, names, records of conversations.
 
     The connection's transaction is the moment. Memory holds a page.
     """
@@ -137,14 +136,14 @@ def _end(
 
 
 def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:
-    """The receipts of the erasures of turns and names behind a change, as they are stored."""
+    """The receipts of the erasures of turns and names after a change, as they are stored."""
     for logged in all_receipts(connection, space):
         if logged.change > change and decode_receipt(logged.receipt, logged.number).scope not in (SCRUB, SPACE):
             yield bytes(logged.receipt)
 
 
 def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> list[bytes]:
-    """The receipts of what was erased of the threads that lead to some turns."""
+    """The receipts of erasures in the threads that lead to some turns."""
     segments = arrange(ends, read_links_of(connection, space, ends))
     wanted = {erased for segment in segments for _, erased in ids_of_range(connection, space, segment)} - {None}
     return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
@@ -160,7 +159,7 @@ class SyncTarget(NamedTuple):
 
 
 class ErasurePolicy(Protocol):
-    """What is done with the erasures of another store, before anything else of a bundle is."""
+    """What to do with the erasures of another store, before anything else in a bundle."""
 
     @property
     def erased(self) -> Mapping[TurnId, TurnId]:
@@ -168,7 +167,7 @@ class ErasurePolicy(Protocol):
         ...
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        """Take the receipts of a bundle in."""
+        """Take in the receipts of a bundle."""
         ...
 
     def find(self, receipt: TurnId) -> Receipt | None:
@@ -177,8 +176,8 @@ class ErasurePolicy(Protocol):
 
 
 class _ErasuresHere:
-    """The receipts of a file say why its turns are erased, and erase nothing here; those of other stores that were
-    taken over here still do."""
+    """The receipts of a file explain why its turns are erased, and erase nothing here; receipts of other stores that
+    were taken over here still do."""
 
     def __init__(self, target: SyncTarget) -> None:
         notices = target.backend.read(lambda connection: all_notices(connection, target.space))
@@ -205,7 +204,7 @@ def apply_bundle(
     progress: Progress | None = None,
     erasures: ErasurePolicy | None = None,
 ) -> Applied:
-    """Store what a bundle brings, a page in a transaction; then names and what is said of conversations.
+    """Store what a bundle brings, one page per transaction; then names and records of conversations.
 
     A bundle that breaks off leaves the pages before, which are a whole history.
     Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
@@ -241,7 +240,7 @@ def apply_bundle(
 
 
 def check_required(target: SyncTarget, reader: BundleReader) -> None:
-    """Whether all that a bundle continues is here. Raises: MissingParents."""
+    """Check that all that a bundle continues is here. Raises: MissingParents."""
     requires = [TurnId(each) for each in reader.header.requires]
     missing = target.backend.read(lambda connection: missing_parents(connection, target.space, requires))
     if missing:
@@ -260,7 +259,7 @@ def read_sent_receipt(data: bytes, file: str) -> Receipt:
 
 
 def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:
-    """Move names forward to where they are elsewhere. A transaction for each ``NAMES_AT_ONCE``."""
+    """Move names forward to where they are elsewhere. One transaction for each ``NAMES_AT_ONCE``."""
 
     def settle(connection: Connection, part: Sequence[SentName]) -> list[ArrivedName]:
         return [settle_name(connection, target.space, each) for each in part]
@@ -270,7 +269,7 @@ def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedNa
 
 
 def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:
-    """What a piece of work returns that has the space to itself."""
+    """Run work that has the space to itself, and return its result."""
 
     def locked(connection: Connection) -> T:
         lock_space(connection, target.space)

@@ -1,4 +1,4 @@
-"""What leaves a space: turns in pages, each behind those that it continues, with the receipts of what was erased."""
+"""What leaves a space: turns in pages, each after those that it continues, with the receipts of what was erased."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NAMES_READ = 1000
 
 
 class Span(NamedTuple):
-    """The turns behind one commit number, up to another, without those that came by one of the devices of ``skip``
-    behind the commit number that is given for it. A device is told by its remote and its id."""
+    """The turns after one commit number, up to another, without those that came by one of the devices of ``skip`` after
+    the commit number that is given for it. A remote and an id identify a device."""
 
     low: int
     high: int
@@ -106,8 +106,8 @@ class Departing:
         yield from self._documents(sent, alone=False)
 
     def _documents(self, sent: set[TurnId], *, alone: bool) -> Iterator[list[TurnRecord]]:
-        """The documents that were referred to; ``alone`` those that continue nothing, else those behind what was
-        sent."""
+        """The documents that were referred to; with ``alone`` those that continue nothing, else those that continue
+        what was sent."""
         here = turns_by_ids(*self._source, [each for each in self._referred if each not in sent])
         asked = [each for each in here.values() if each.type == DOCUMENT and each.erased is None]
         parents = parents_of_turns(*self._source, [each.place for each in asked])
@@ -146,7 +146,7 @@ class Departing:
             yield page
 
     def _foreign_among(self, seqs: Sequence[int]) -> set[int]:
-        """Which of some commit numbers are those of turns that are nobody's of one's own devices."""
+        """Which of some commit numbers are those of turns that came from no device of one's own."""
         if not seqs:
             return set()
         foreign = [each for each in arrivals_among(*self._source, min(seqs), max(seqs)) if each.kind != OWN]
@@ -219,7 +219,7 @@ def all_names(connection: Connection, space: int) -> list[SentName]:
 
 
 def all_records(connection: Connection, space: int) -> list[SentRecord]:
-    """What is said of the conversations of a space, by subject. One statement for each thousand."""
+    """The records of the conversations of a space, by subject. One statement for each thousand."""
     records: list[SentRecord] = []
     while page := records_after(connection, space, records[-1].subject if records else b"", NAMES_READ):
         records += [SentRecord(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]

@@ -1,7 +1,7 @@
-"""Erasures that were made in other stores: apply them, keep them for somebody to say so, or only know of them.
+"""Erasures that were made in other stores: apply them, keep them until somebody confirms, or only know of them.
 
-Whoever can erase at a distance can destroy: so what one's own devices erased is erased here, and what lies at a place
-that anybody can write to waits to be confirmed.
+Whoever can erase at a distance can destroy. So headish erases what one's own devices erased, and waits for confirmation
+of what lies at a place that anybody can write to.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headish.values.results.erasures import ARRIVED, BOOKMARK, SCOPES, SCRUB, SP
 
 THREAD, BRANCH = SCOPES[1:]
 STATES = {"apply": APPLIED, "ask": PENDING, "ignore": IGNORED}
-"""What a remote's setting makes of what comes from there."""
+"""What each setting of a remote does with what comes from there."""
 
 
 class ErasuresThere:
@@ -54,7 +54,7 @@ class ErasuresThere:
         self._origin = origin
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        """Take the receipts of a bundle in: each is applied in a transaction of its own, once."""
+        """Take in the receipts of a bundle: each is applied once, in a transaction of its own."""
         for receipt in receipts:
             if receipt.id in self._own or receipt.id in self._known or not _erases(receipt):
                 self._receipts.setdefault(receipt.id, receipt)
@@ -85,8 +85,8 @@ class ErasuresThere:
 def apply_receipt(
     connection: Connection, space: int, receipt: Receipt, not_reached: tuple[str, ...], mint: Mint
 ) -> int:
-    """Erase the turns that a receipt lists and that are here with the same seals, with the names of which nothing is
-    left then, and bar what it bars; how many turns were erased. The space is locked.
+    """Erase the turns that a receipt lists and that are here with the same seals, then the names of which nothing is
+    left, and bar what it bars. Returns how many turns were erased. The space is locked.
 
     Cost: one statement, and that of an erasure.
     """
@@ -110,7 +110,7 @@ def apply_receipt(
 
 
 def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[bytes, int], mint: Mint) -> None:
-    """Bar content of which no turn is here, with a receipt that says so."""
+    """Bar content that no turn here has, with a receipt that says so."""
     begun, before = begin_receipt(connection, space, ARRIVED, said, mint)
     bar(connection, space, begun.number, bars)
     count_gone(connection, space, bytes=0, bars=len(bars))
@@ -119,13 +119,13 @@ def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[by
 
 
 def pending_notices(connection: Connection, space: int) -> list[tuple[Notice, Receipt]]:
-    """The erasures of other stores that somebody is to confirm."""
+    """The erasures of other stores that wait for somebody to confirm them."""
     found = (each for each in all_notices(connection, space) if each.state == PENDING)
     return [(each, decode_receipt(each.receipt, 0)) for each in found]
 
 
 def apply_pending(target: SyncTarget) -> int:
-    """Erase what is pending; how many turns that were. A transaction for each erasure."""
+    """Erase what is pending, in one transaction per erasure. Returns how many turns were erased."""
     erased = 0
     for notice, receipt in target.backend.read(lambda connection: pending_notices(connection, target.space)):
         work = partial(_confirm, target=target, notice=notice, receipt=receipt, kept=KeptIds(target.mint))
@@ -140,7 +140,7 @@ def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt
 
 
 def ids_of_erasures(connection: Connection, space: int) -> list[str]:
-    """The ids of the receipts that other stores are to hear of."""
+    """The ids of the receipts that go to other stores."""
     listed = (decode_receipt(each.receipt, each.number) for each in all_receipts(connection, space))
     return [each.id for each in listed if _erases(each)]
 

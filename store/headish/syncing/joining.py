@@ -26,15 +26,15 @@ FIRST, BY_PASSPHRASE = "keys/first", "keys/passphrase.age"
 
 
 def check_plain(name: str, place: ObjectPlace, space: str) -> None:
-    """Whether what lies at a place is not encrypted. Raises: RemoteTaken."""
+    """Check that what lies at a place is not encrypted. Raises: RemoteTaken."""
     if place.get(f"{folder_of(space)}/{FIRST}") is not None:
         raise RemoteTaken(name, "what lies there is encrypted: add it without --plain")
 
 
 def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, key: str | None) -> KeyPair:
-    """The keys of this machine: with that of the remote, where it is new, or where the passphrase opens it.
+    """The keys of this machine, with that of the remote if the remote is new or the passphrase opens it.
 
-    ``key`` is the fingerprint that the remote's has to have.
+    ``key`` is the fingerprint that the remote's key must have.
     Raises: RemoteTaken, InvalidArgument, NotADevice.
     """
     folder = folder_of(space)
@@ -62,7 +62,7 @@ def make_keys(name: str, place: ObjectPlace, space: str, *, passphrase: bool, ke
 
 
 def _check_fits(logs: Logs, key: RemoteKey) -> None:
-    """Whether a key is that of the logs which lie at a place. Raises: NotADevice."""
+    """Check that a key is that of the logs which lie at a place. Raises: NotADevice."""
     first, devices = logs.place.get(f"{logs.folder}/{FIRST}") or b"", logs.devices()
     if first.decode(errors="replace") != key.fingerprint or (devices and not any(map(logs.is_readable, devices))):
         told = "the key that the passphrase opens is not that of its logs"
@@ -75,8 +75,8 @@ def give_key(place: ObjectPlace, space: str, key: RemoteKey, recipient: str) -> 
 
 
 def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[str]) -> str:
-    """A new key for this machine and for the recipients that stay; its fingerprint. The passphrase opens nothing any
-    more."""
+    """Make a new key for this machine and for the recipients that stay. Returns its fingerprint. The passphrase opens
+    nothing any more."""
     place, key, folder = ObjectPlace(remote.url), RemoteKey(new_secret()), folder_of(space)
     wrapped = {_path(space, each): wrap(key, each) for each in {recipient_of(keys.own), *stay}}
     for path in place.list(f"{folder}/keys"):
@@ -90,7 +90,7 @@ def change_key(remote: OpenRemote, space: str, keys: KeyPair, stay: Collection[s
 
 
 def renew_key(remote: OpenRemote, space: str) -> OpenRemote:
-    """Take the key that was wrapped for this machine, if it is the one that was confirmed. Raises: NoRemoteKey."""
+    """Take the key that was wrapped for this machine, if it is the confirmed one. Raises: NoRemoteKey."""
     keys = keys_of(remote)
     if keys is None or (keys.remote is not None and RemoteKey(keys.remote).fingerprint == remote.settings.key):
         return remote
@@ -106,7 +106,7 @@ def renew_key(remote: OpenRemote, space: str) -> OpenRemote:
 
 
 def check_key(remote: OpenRemote, space: str) -> None:
-    """Whether the place says that its key is the one that was confirmed. Raises: NoRemoteKey."""
+    """Check that the place names the confirmed key. Raises: NoRemoteKey."""
     if remote.settings.encrypted:
         data = ObjectPlace(remote.url).get(f"{folder_of(space)}/{FIRST}")
         if data is not None and data.decode(errors="replace") != remote.settings.key:
@@ -123,5 +123,5 @@ def _changed(remote: OpenRemote) -> NoRemoteKey:
 
 
 def _path(space: str, recipient: str) -> str:
-    """Where the key lies that was wrapped for a machine."""
+    """The path of the key that was wrapped for a machine."""
     return f"{folder_of(space)}/keys/{machine_of(recipient)}.age"

@@ -1,6 +1,6 @@
-"""Where two stores say something of one name: a three-way comparison with what was last seen of the other one.
+"""Merge what two stores say of one name, by a three-way comparison with what was last seen of the other one.
 
-A name is never in conflict with itself: it moves, or it stays and the two places are told.
+A name never conflicts with itself: it moves, or it stays and both places are reported.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from headish.values.results.conversations import Record, read_record
 from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED, REMOVED, SAME, ArrivedName
 
 FIELDS = ("title", "archived", "pinned", "key", "app")
-"""The fields of a record that are met one by one; tags are met as a set."""
+"""The fields of a record that are merged one by one; tags are merged as a set."""
 HASH_BYTES = 8
 
 
 class Met(NamedTuple):
-    """Who is met: a device of a remote. ``names`` is the pattern of names that may be made here; ``prune`` removes
+    """The other side: a device of a remote. ``names`` is the pattern of names that may be made here; ``prune`` removes
     those that were removed there."""
 
     remote: bytes
@@ -49,7 +49,7 @@ class Met(NamedTuple):
 
 
 def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
-    """Move names of here to where a device has them, where that is forward, or where only the device moved them.
+    """Move names here to where a device has them, if that is forward or if only the device moved them.
 
     Returns those that moved or go apart, by ``DEVICE/NAME``. Cost: about eight statements for each that is new there.
     """
@@ -100,7 +100,7 @@ def _meet_name(
 
 
 def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> bool:
-    """Whether a name was removed here that is no further there than it was here."""
+    """Whether a name was removed here and is no further there than it was here."""
     if not has_log(connection, space, sent.name):
         return False
     place, turn = past_place(connection, space, sent.name, 1), as_turn_id(sent.turn)
@@ -110,7 +110,8 @@ def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> b
 
 
 def _meet_removed(connection: Connection, space: int, met: Met, before: RemoteBookmark) -> ArrivedName:
-    """A name that the device does not have any more: it is told once, and goes here if it has not moved and may."""
+    """Handle a name that the device no longer has: report it once, and remove it here if it has not moved and may
+    go."""
     assert before.turn is not None
     place = find_bookmark(connection, space, before.name)
     here = None if place is None else turn_at(connection, space, place)
@@ -125,9 +126,9 @@ def replace_name(met: Met, name: bytes) -> str:
 
 
 def meet_records(connection: Connection, space: int, met: Met, records: Sequence[SentRecord]) -> tuple[int, list[str]]:
-    """Say of conversations what a device says of them, field by field, where only the device has changed it.
+    """Take over what a device says of conversations, field by field, where only the device has changed it.
 
-    Of a field that both have changed the later one stays; where that is the one of here, its conversation is told.
+    If both have changed a field, the later one stays; if that is the one here, its conversation is reported.
     Returns how many changed, and those. Cost: a statement for each record, and about five for each that changes.
     """
     seen = bookmarks_of_device(connection, space, met.remote, met.device)
@@ -153,7 +154,7 @@ def meet_records(connection: Connection, space: int, met: Met, records: Sequence
 def _meet_record(
     connection: Connection, space: int, sent: SentRecord, theirs: Record, base: Mapping[str, Any]
 ) -> tuple[bool, bool]:
-    """Whether what is said here changed, and whether something of here stayed that was changed there, too."""
+    """Whether the record here changed, and whether something here stayed that was also changed there."""
     found = find_dated_record(connection, space, sent.subject)
     if found is None:
         return write_arrived_record(connection, space, sent.subject, sent.revision, sent.data), False
@@ -190,7 +191,7 @@ def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool
 
 
 def _hashes(record: Record) -> bytes:
-    """What is kept of what a device said: hashes alone, so that no word of it stays here when it is erased."""
+    """What to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
     fields: dict[str, Any] = {field: _hash(getattr(record, field)) for field in FIELDS}
     return strictjson.encode({**fields, "tags": sorted(map(_hash, record.tags))})
 

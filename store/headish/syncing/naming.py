@@ -1,6 +1,6 @@
-"""Names that arrive: a name goes forward, or stays; it is never taken from where it is.
+"""Names that arrive: a name moves forward or stays; it is never taken from where it is.
 
-A name may go forward to a turn whose thread holds the *digest* that it has now: equal digests are equal threads. So two
+A name may move forward to a turn whose thread contains its present *digest*: equal digests are equal threads. So two
 stores that imported the same session, of which one went on, have not diverged.
 """
 
@@ -34,7 +34,7 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED
 
 
 def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedName:
-    """Move a name to where it is elsewhere, if that is forward. The space is locked.
+    """Move a name to its position elsewhere, if that is forward. The space is locked.
 
     Cost: about eight statements; of one that diverged also those that read both threads.
     """
@@ -60,8 +60,8 @@ def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedNa
 
 
 def _hides_another(connection: Connection, space: int, name: str) -> bool:
-    """Whether the name, once it were a bookmark, would stand before what it names here without one: the turn of a
-    handle or of the beginning of an id, or what a device calls so."""
+    """Whether the name, as a bookmark, would hide what it names here without one: the turn of a handle or of the
+    beginning of an id, or a device's name."""
     headish = Headish(name, name=name)
     handle, prefix, device = headish.handle, headish.prefix, name.partition("/")[0].encode()
     if handle is not None and turns_by_handle(connection, space, handle.bounds, handle.end, 1):
@@ -75,7 +75,7 @@ def _hides_another(connection: Connection, space: int, name: str) -> bool:
 
 
 def compare(connection: Connection, space: int, here: StoredTurn, there: StoredTurn) -> str:
-    """How a turn that a name has elsewhere stands to the one that it has here."""
+    """How the turn that a name has elsewhere relates to the one that it has here."""
     if here.digest == there.digest:
         return SAME
     if _holds(connection, space, here, there.place):
@@ -84,7 +84,7 @@ def compare(connection: Connection, space: int, here: StoredTurn, there: StoredT
 
 
 def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> bool:
-    """Whether the thread of a turn holds another one, or its twin."""
+    """Whether the thread of a turn contains another turn, or its twin."""
     if leads_to(connection, space, turn.place, end):
         return True
     twins = [each.place for each in places_by_digest(connection, space, [turn.digest]) if each.place != turn.place]
@@ -92,7 +92,7 @@ def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> 
 
 
 def count_apart(connection: Connection, space: int, here: Place, there: Place) -> tuple[int, int]:
-    """How many turns only the one thread has, and how many only the other, by what they say."""
+    """How many turns only the one thread has, and how many only the other, compared by what they say."""
     ours, theirs = (_digests(connection, space, each) for each in (here, there))
     return len(ours - theirs), len(theirs - ours)
 
@@ -103,7 +103,7 @@ def _digests(connection: Connection, space: int, end: Place) -> set[bytes]:
 
 
 def settle_records(connection: Connection, space: int, records: Sequence[SentRecord]) -> int:
-    """Say of conversations what is said of them elsewhere, where nothing is said here; of how many it was."""
+    """Take over the records of conversations that have none here. Returns how many."""
     return sum(_settle_record(connection, space, each) for each in records)
 
 
@@ -114,7 +114,7 @@ def _settle_record(connection: Connection, space: int, sent: SentRecord) -> bool
 
 
 def record_is_here(connection: Connection, space: int, subject: bytes) -> bool:
-    """Whether the conversation is here of which something is said elsewhere."""
+    """Whether the conversation of a record from elsewhere is here."""
     first = as_turn_id(stored_name(subject))
     if first is not None:
         return turn_by_id(connection, space, first) is not None
@@ -127,8 +127,8 @@ def hash_said(data: bytes | None) -> bytes:
 
 
 def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:
-    """Whether a bookmark of this name was erased here: it does not come back. Cost: a statement for each 100 receipts,
-    and one for each name that was erased."""
+    """Whether a bookmark of this name was erased here, so that it does not come back. Cost: a statement for each 100
+    receipts, and one for each name that was erased."""
     for logged in all_receipts(connection, space):
         for each in decode_receipt(logged.receipt, logged.number).names:
             first = first_move(connection, space, each.became.encode())

@@ -24,7 +24,7 @@ from headish.values.results.sharing import ArrivedName, Pulled
 
 
 class Pull(NamedTuple):
-    """A pull that goes on."""
+    """A running pull."""
 
     target: SyncTarget
     logs: Logs
@@ -52,14 +52,14 @@ class _LogReading:
         self.take(write_locked(self.given.target, self.write))
 
     def write(self, connection: Connection) -> OpenRemote:
-        """Keep how far all is. The space is locked."""
+        """Store how far every log was read. The space is locked."""
         base, space = self.given.remote, self.given.target.space
         state = replace(base.state, seen=dict(self.seen), revoked=tuple(sorted(self.revoked)))
         mine = base._replace(state=replace(state, anew=state.anew or self.anew))
         return save_remote(connection, space, base, mine)
 
     def take(self, remote: OpenRemote) -> None:
-        """Go on with what is stored now."""
+        """Continue with what is stored now."""
         self.given = self.given._replace(remote=remote)
         self.seen, self.revoked = dict(remote.state.seen), set(remote.state.revoked)
         # Another work of this store may have taken a device out.
@@ -67,8 +67,8 @@ class _LogReading:
 
 
 def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
-    """Read all heads, fetch the bundles that are new, and store them; then meet names and what is said of
-    conversations. Logs may come in any order and in parts: what continues something that has not come waits.
+    """Read all heads, fetch the new bundles, and store them; then merge names and records of conversations. Logs may
+    arrive in any order and in parts: a turn waits for what it continues.
 
     Cost: where nothing is new, one request, and one for each device.
     Raises: RemoteUnavailable; RemoteRolledBack and NotADevice, after all other logs were read.
@@ -97,7 +97,7 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
 
 
 def _leave_out_revoked(reading: _LogReading) -> None:
-    """A device that another one has taken out is none any more; what it said is in the log of that other one."""
+    """Leave out a device that another one has taken out; what it said is in the log of that other one."""
     told = {each for head in reading.heads.values() for each in head.revoked} - reading.revoked
     reading.revoked |= told
     target, remote = reading.given.target, reading.given.remote.name
@@ -144,8 +144,8 @@ def _read_head(reading: _LogReading, device: str) -> None:
 
 def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
     """Read a log from its beginning: one that is new here, or one that lost something or was gone. What came from that
-    one may be in no log any more, but in this store's own, once it is written anew. What another device of this label
-    called what is nothing that this one has said."""
+    one may be in no log any more, but in this store's own, once it is written anew. The names of another device with
+    this label are not this one's."""
     given, target = reading.given, reading.given.target
     resent = target.backend.read(lambda connection: read_counter(connection, target.space)).seq
     reading.seen[device] = replace(log, resent=resent)
@@ -154,7 +154,7 @@ def _begin(reading: _LogReading, device: str, log: SeenLog) -> None:
 
 
 def _went_back(reading: _LogReading, device: str, told: str) -> bool:
-    """Note a log that is not as far as it was; whether it is taken as it is now."""
+    """Note a log that is not as far as it was. Returns whether to take it as it is now."""
     if reading.given.accept_rollback:
         reading.seen.pop(device, None)
         reading.anew = True
@@ -164,7 +164,7 @@ def _went_back(reading: _LogReading, device: str, told: str) -> bool:
 
 
 def _label(reading: _LogReading, device: str, wanted: str) -> str:
-    """What a device is called here: as it calls itself, unless another one is called so."""
+    """The name of a device here: its own, unless another one has that name."""
     seen = reading.seen.get(device)
     if seen is not None and seen.label:
         return seen.label
@@ -178,7 +178,7 @@ def _label(reading: _LogReading, device: str, wanted: str) -> str:
 
 
 def _advance(reading: _LogReading, device: str) -> bool:
-    """Store the bundles of a log that are new, as far as they have come; whether any was."""
+    """Store the new bundles of a log, as far as they have arrived. Returns whether there were any."""
     moved = False
     if device not in reading.heads or reading.seen[device].generation != reading.heads[device].generation:
         return False
@@ -221,7 +221,7 @@ def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes
 
 
 def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
-    """Move names, and say of conversations what is said of them there, once all turns of a device are here."""
+    """Merge names and records of conversations, once all turns of a device are here."""
     given, seen = reading.given, reading.seen[device]
     now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased, serial=head.serial)
     now = replace(now, key=given.logs.fingerprint)

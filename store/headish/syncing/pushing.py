@@ -1,4 +1,4 @@
-"""Push: append what is new to this store's own log at a remote. Nothing that lies there is changed but its own head."""
+"""Push: append what is new to this store's own log at a remote. Of what lies there, only its own head changes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
 
 BUNDLE_BYTES = 16 * 1024 * 1024
-"""A bundle of a log is closed once its payloads have so many bytes: memory holds one."""
+"""A bundle of a log ends once its payloads have this many bytes: memory holds one."""
 BUNDLES_LIMIT = 200
-"""A log of more bundles is written anew, as few."""
+"""A log of more bundles is rewritten in fewer."""
 
 
 class Push(NamedTuple):
-    """A push that goes on: where, to which remote, and whether what looks like a key may leave. ``stored`` is the
+    """A running push: from where, to which remote, and whether what looks like a key may leave. ``stored`` is the
     remote as it was last read, where the push has changed it since."""
 
     target: SyncTarget
@@ -44,7 +44,7 @@ class Push(NamedTuple):
 
 
 class _Saying(NamedTuple):
-    """What this store calls what, for its head, and how far it was."""
+    """What this store calls its turns and conversations, for its head, and how far it was."""
 
     names: tuple[SentName, ...]
     records: tuple[SentRecord, ...]
@@ -53,7 +53,7 @@ class _Saying(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A bundle that is to be put: its bytes, what is in it, and how far the space is behind it."""
+    """A bundle to put: its bytes, what is in it, and how far the space is after it."""
 
     data: bytes
     turns: int
@@ -65,9 +65,9 @@ class _Written(NamedTuple):
 def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> tuple[Pushed, OpenRemote]:
     """Append all that is new since the last push, then replace the head.
 
-    ``anew`` writes the log again from its beginning, as a generation of its own; the old one is then removed. So it is
-    when the log has grown long, when the key is another one, when something was erased here, and when the log of
-    another device was accepted that had lost something.
+    ``anew`` rewrites the log from its beginning, as a generation of its own, and removes the old one. A push also does
+    so when the log has grown long, when the key has changed, when something was erased here, and when the log of
+    another device that had lost something was accepted.
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
@@ -102,13 +102,13 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
 
 
 def _is_rekeyed(given: Push) -> bool:
-    """Whether the log was written with another key, so that nobody reads its head any more, or was never written."""
+    """Whether the log was written with another key, so that nobody can read its head, or was never written."""
     key, device = given.remote.state.key, given.remote.settings.device
     return key != given.logs.fingerprint and (key is not None or not given.logs.is_readable(device))
 
 
 def check_keys(given: Push) -> None:
-    """Whether the log, written from its beginning, would hold what looks like a key. Nothing is put.
+    """Check that the log, written from its beginning, would hold nothing that looks like a key. Puts nothing.
 
     Cost: reads each turn that would be in it.
     Raises: SecretsFound, CorruptTurn.
@@ -127,20 +127,20 @@ def check_keys(given: Push) -> None:
 
 
 def _check_said(given: Push, said: _Saying) -> None:
-    """Whether a head would hold what looks like a key. Raises: SecretsFound."""
+    """Check that a head would hold nothing that looks like a key. Raises: SecretsFound."""
     subjects = () if given.allow_secrets else tuple(find_said_keys(said.names, said.records))
     if subjects:
         raise SecretsFound((), (), subjects)
 
 
 def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
-    """Whether something was erased here that may stand in this store's own log."""
+    """Whether something was erased here that this store's own log may contain."""
     erased = target.backend.read(lambda connection: ids_of_erasures(connection, target.space))
     return not set(erased) <= set(own.erased)
 
 
 def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push:
-    """How far the log really is: a push that was cut off after its head was replaced is taken as done, and where
+    """Find how far the log really is: a push that was cut off after its head was replaced counts as done, and where
     another copy of this store writes the log (a cloned disk, a restore), this one begins a log of its own."""
     remote, own = given.remote, given.remote.state.own
     if head is None:
@@ -165,7 +165,7 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
 
 
 def _is_ours(given: Push, head: LogHead) -> bool:
-    """Whether this very history has written a head: the cursor's witness tells."""
+    """Whether this very history wrote a head, as the cursor's witness shows."""
     target = given.target
     try:
         target.backend.read(lambda connection: resume(connection, target.space, parse_cursor(head.cursor)))
@@ -175,7 +175,7 @@ def _is_ours(given: Push, head: LogHead) -> bool:
 
 
 def _begin_again(given: Push) -> Push:
-    """A log under another name: the old one stays, as somebody else's."""
+    """Begin a log under another name; the old one stays, as somebody else's."""
     from os import urandom
 
     remote = given.remote
@@ -184,8 +184,8 @@ def _begin_again(given: Push) -> Push:
 
 
 def _write_next(given: Push) -> _Written | _Saying:
-    """The next bundle of the log; where nothing is new, what the head says. Both as of one moment: a head never tells
-    of what no bundle has."""
+    """Write the next bundle of the log, or only what the head says if nothing is new. Both are of one moment, so a head
+    never names what no bundle has."""
     target, remote = given.target, given.remote
     return target.backend.read(lambda connection: _write(connection, target.space, remote, given.logs))
 
@@ -229,7 +229,7 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
 
 
 def _put(given: Push, written: _Written) -> Push:
-    """Put a bundle, and note it. One that lies there already was put by a push that was cut off: it counts."""
+    """Put a bundle, and note it. A bundle that lies there already comes from a push that was cut off, and counts."""
     settings, own = given.remote.settings, given.remote.state.own
     generation, number = max(own.generation, 1), own.number + 1
     hash = given.logs.put_bundle(settings.device, generation, number, written.data)
@@ -247,7 +247,7 @@ def _put(given: Push, written: _Written) -> Push:
 
 
 def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
-    """Replace the head if anything that it says is new; whether it was."""
+    """Replace the head if anything that it says is new. Returns whether it did."""
     own, cursor = given.remote.state.own, str(said.end.cursor)
     generation = max(own.generation, 1)
     head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
@@ -280,7 +280,7 @@ def _read_said(connection: Connection, space: int) -> _Saying:
 
 
 def _tidy(given: Push) -> Push:
-    """Remove the bundles of older generations, once no head names them any more."""
+    """Remove the bundles of older generations, which no head names any more."""
     remote = given.remote
     if not remote.state.untidy:
         return given
@@ -298,7 +298,7 @@ def handles_of(target: SyncTarget, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
 
 
 def _save(given: Push, remote: OpenRemote) -> Push:
-    """Keep how far the push is."""
+    """Store how far the push is."""
     base, target = given.stored or given.remote, given.target
     stored = write_locked(target, lambda connection: save_remote(connection, target.space, base, remote))
     return given._replace(remote=stored, stored=stored)

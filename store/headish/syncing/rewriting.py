@@ -38,7 +38,7 @@ class Rewriting:
                     self._listed[each.id] = receipt, each
 
     def look(self, reader: BundleReader) -> None:
-        """Find which receipts a bundle needs: they stand before its turns. Raises: InvalidBundle, InvalidArgument."""
+        """Find which receipts a bundle needs: they come before its turns. Raises: InvalidBundle, InvalidArgument."""
         if reader.header.device is not None:
             raise InvalidArgument(f"{reader.name} is of the log of a device, which writes that anew when it syncs")
         for kind, value in reader.parts():
@@ -70,8 +70,8 @@ class Rewriting:
         return BundleRewritten(reader.name, writer.turns, erased, writer.receipts, len(names), size)
 
     def _look_at(self, record: TurnRecord) -> None:
-        """A name goes with the last turn of a thread or branch that was erased, and where that one was erased by itself
-        and no turn that leads to it has words left. What a turn continues stands before it."""
+        """A name goes with the last turn of an erased thread or branch. It also goes if that turn alone was erased and
+        no turn that leads to it has words left. What a turn continues comes before it."""
         found = self._find(record)
         if found is not None:
             self._needed[found[0].id] = found[0]

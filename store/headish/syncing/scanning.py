@@ -11,7 +11,7 @@ from headish.values.names import stored_name
 
 
 def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
-    """The ids of the turns in which something has the shape of a key: in what they say, and in what is said of them.
+    """The ids of the turns in which something has the shape of a key: in their content or their record.
 
     Cost: nearly every text is ruled out by the few letters that each kind of key has.
     """
@@ -21,7 +21,7 @@ def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
 
 
 def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:
-    """The bookmarks and conversations whose name, title, tags or marks have the shape of a key, without it."""
+    """The bookmarks and conversations whose name, title, tags or marks have the shape of a key, with the key masked."""
     for name in names:
         if _holds_key(name.name):
             yield hide_secrets(stored_name(name.name))

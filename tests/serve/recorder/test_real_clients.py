@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,9 @@ import pytest
 
 from headish import Store
 from headish.content.forms.layout import is_same
+from headish.gateway.passing.access import ACCESS_FILE
 from headish.values.blocks import kind_of
+from support.command import Command
 from support.scripted_models import answer_tools
 from support.served import Served, served
 from support.upstream import Upstream
@@ -39,8 +42,8 @@ def upstream() -> Iterator[Upstream]:
         yield made
 
 
-def run(server: Served, tool: str, *words: str) -> str:
-    """What the tool prints. It has a home of its own, and nothing of ours in its environment."""
+def run(server: Served, tool: str, *words: str, token: str | None = None) -> str:
+    """What the tool prints. It has a home of its own, and nothing of ours in its environment but the token."""
     found = shutil.which(tool, path=FOLDER)
     if found is None:
         pytest.skip(f"{tool} is not installed: HEADISH_TEST_CLIENTS names the folder of its command")
@@ -52,6 +55,7 @@ def run(server: Served, tool: str, *words: str) -> str:
     path = os.pathsep.join((str(Path(found).parent), os.environ["PATH"]))
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "NODE_OPTIONS"}
     quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "HEADISH_CONFIG": os.devnull}
+    quiet |= {} if token is None else {"HEADISH_TOKEN": token}
     done = subprocess.run(
         [sys.executable, "-m", "headish_cli", "--db", str(server.database), "run", tool, "--", *words],
         env={**kept, **KEYS, **quiet, "HOME": str(home), "CODEX_HOME": str(home / ".codex"), "PATH": path},
@@ -113,3 +117,38 @@ def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
         assert kinds.count("tool_use") == kinds.count("tool_result") == 1
         assert all(call.facts.form == "gemini" for call in store.calls.list() if "generateContent" in call.facts.path)
         assert store.verify().problems == ()
+
+
+LISTS = {
+    "claude": ("-p", "listing please", "--allowedTools", "Bash"),
+    "codex": ("exec", "--skip-git-repo-check", "-s", "danger-full-access", "listing please"),
+    "gemini": ("--skip-trust", "-y", "-p", "listing please"),
+}
+
+
+def wait_for_token(server: Served, label: str) -> None:
+    """The gateway hears of a token within a second."""
+    told = server.folder / "history.db.serve" / ACCESS_FILE
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not told.exists() or f'"{label}"' not in told.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("tool", LISTS)
+def test_a_token_brings_a_tool_into_its_space_and_no_further(tmp_path: Path, upstream: Upstream, tool: str) -> None:
+    with served(tmp_path, upstream) as server:
+        command = Command(str(server.database))
+        command("spaces", "add", "work")
+        token = command("--space", "work", "token", "add", "tool", "--right", "gateway").out.strip()
+        wait_for_token(server, "tool")
+        assert "Answer to" in run(server, tool, *LISTS[tool], token=token)
+        assert server.end() == 0
+    with Store.open(tmp_path / "history.db", space="work") as store:
+        kinds = [kind_of(block) for turn in store.turns() for block in store.blocks(turn.id)]
+        assert kinds.count("tool_use") == kinds.count("tool_result") == 1
+    with Store.open(tmp_path / "history.db") as store:
+        assert store.calls.list() == []
+    assert not [each for each in upstream.asked if token in repr(each)]
+    for file in tmp_path.rglob("history.db*"):
+        assert not file.is_file() or token.encode() not in file.read_bytes(), file

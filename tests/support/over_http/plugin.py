@@ -32,6 +32,9 @@ _BODY = "a body of JSON has at most 1 MB"
 _KEPT = "JSON that cannot be kept is refused as a body; a reply can be sent as its text"
 _TEXT = "a query is text, JSON has a time as text and bytes in Base64"
 _NULL = "null is what is left out"
+_WHOLE = "what an iterator gives is read before it is sent"
+_OPENS = "the test opens the database itself"
+_COPIES = "a store is copied into a store of the same process"
 _CLOCK = "the test sets the clock of this process, which is the server's, too"
 APART = {
     "test_a_mark_cannot_be_stored": "a mark of an erasure has no JSON of its own",
@@ -71,6 +74,20 @@ APART = {
     "test_what_is_no_time_is_refused": _TEXT,
     "test_what_cannot_be_said_is_refused[http-{'pinned': None}": _NULL,
     "test_commit_order_is_not_the_order_of_ids": _CLOCK,
+    "test_a_batch_has_a_bounded_number_of_turns": _WHOLE,
+    "test_a_batch_has_a_bounded_number_of_bytes": _WHOLE,
+    "test_one_batch_is_all_or_nothing[http-5-InvalidContent]": _WORDS,
+    "test_what_is_no_list_of_messages_is_refused_whole[http-messages6-": _TEXT,
+    "test_text_that_is_no_answer_is_refused_and_nothing_is_stored[http-\\xff": _TEXT,
+    "test_each_ancestor_once_parents_first_as_the_definition_says": _WINDOW,
+    "test_several_heads_resolve_as_if_one_turn_continued_them_all": _WINDOW,
+    "test_an_erased_summary_goes_on_hiding_what_it_covers": _WINDOW,
+    "test_what_is_hidden_and_erased_is_not_even_told": _WINDOW,
+    "test_threads_arrive_with_all_that_belongs_to_them": _COPIES,
+    "test_names_stay_in_the_first_one": _COPIES,
+    "test_a_closed_store_takes_nothing": _COPIES,
+    "test_threads_that_search_beside_one_that_appends_find_what_was_stored": _OPENS,
+    **{f"test_what_is_no_document_name_or_media_type_is_refused[http-arguments{case}-": _TEXT for case in (2, 3, 4, 6)},
 }
 
 

@@ -241,8 +241,7 @@ class _Erasures(_Part):
         return found[0]
 
     def __len__(self) -> int:
-        found: int = self._store.erasures.count()
-        return found
+        return len(self._store.erasures.list())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._store.erasures.list())

@@ -12,6 +12,7 @@ from headish.values.access.hosts import (
     is_origin_form,
     known_hosts,
     may_change,
+    own_networks,
     own_origin,
     sender_of,
 )
@@ -47,6 +48,40 @@ def test_a_server_answers_to_its_own_names_alone() -> None:
         ("127.0.0.1:8321, evil.example", None),
         ("localhost.:8321", None),
         ("", None),
+    ]
+    assert failing(cases, check) == {}
+
+
+def test_a_server_answers_to_the_address_on_which_it_listens() -> None:
+    def check(host: str, asked: str, origin: str | None) -> None:
+        assert own_origin(headers(("host", asked)), known_hosts(8321, host=host)) == origin
+
+    cases = [
+        ("192.0.2.7", "192.0.2.7:8321", "http://192.0.2.7:8321"),
+        ("192.0.2.7", "127.0.0.1:8321", OWN),
+        ("192.0.2.7", "192.0.2.8:8321", None),
+        ("Notes.lan", "notes.lan:8321", "http://notes.lan:8321"),
+        ("2001:db8::7", "[2001:db8::7]:8321", "http://[2001:db8::7]:8321"),
+        ("[2001:db8::7]", "[2001:DB8::7]:8321", "http://[2001:db8::7]:8321"),
+        ("0.0.0.0", "0.0.0.0:8321", None),
+        ("::", "[::]:8321", None),
+    ]
+    assert failing(cases, check) == {}
+
+
+def test_a_machine_asks_its_own_server_from_the_address_on_which_it_listens() -> None:
+    def check(host: str, peer: str, expected: bool) -> None:
+        assert is_from(peer, own_networks(host)) is expected
+
+    cases = [
+        ("192.0.2.7", "192.0.2.7", True),
+        ("192.0.2.7", "192.0.2.8", False),
+        ("::ffff:192.0.2.7", "192.0.2.7", True),
+        ("[2001:db8::7]", "2001:db8::7", True),
+        ("notes.lan", "192.0.2.7", False),
+        ("0.0.0.0", "192.0.2.7", False),
+        ("::", "2001:db8::7", False),
+        ("192.0.2.7", "127.0.0.1", True),
     ]
     assert failing(cases, check) == {}
 

@@ -44,9 +44,9 @@ class GatewayTool(NamedTuple):
 
 
 TOOLS = {
-    # Claude Code 2.1.197, tried on 2026-11-25.
+    # Claude Code 2.1.332, tried on 2026-11-26, as the others with a token and without.
     "claude": GatewayTool("claude", {"ANTHROPIC_BASE_URL": "{url}/anthropic"}),
-    # Codex 0.169.0, tried on 2026-11-25: it has no variable for the address. WebSockets would pass the recorder by.
+    # Codex 0.169.0, tried on 2026-11-26: it has no variable for the address. WebSockets would pass the recorder by.
     "codex": GatewayTool(
         "codex",
         {},
@@ -57,7 +57,7 @@ TOOLS = {
         ),
         shows_token=f', env_http_headers={{"x-headish-token"="{TOKEN_VARIABLE}"}}',
     ),
-    # Gemini CLI 0.61.0, tried on 2026-11-25, with an API key.
+    # Gemini CLI 0.61.0, tried on 2026-11-26, with an API key.
     "gemini": GatewayTool("gemini", {"GOOGLE_GEMINI_BASE_URL": "{url}/gemini"}),
     # llm asks through OpenAI's SDK, which reads the variable (openai 3.54.0, read on 2026-11-22).
     "llm": GatewayTool("llm", {"OPENAI_BASE_URL": "{url}/openai/v1"}),

@@ -14,11 +14,12 @@ import click
 
 from headish_cli.commands.serving.running import print_variables
 from headish_cli.options import PLACE, GlobalOptions, pass_settings
-from headish_cli.printing.output import Told, counted, one_line, say, sentence
+from headish_cli.printing.output import Misspelled, Told, counted, one_line, say, sentence
 
 if TYPE_CHECKING:
     from headish.errors import HeadishError
     from headish.serve.files.writing import WrittenPages
+    from headish.serve.processes.settings import ServeSettings
 
 PORTS = click.IntRange(0, 65535)
 
@@ -54,8 +55,6 @@ def serve_command(
     tool: str | None,
     folder: str | None,
     overwrite: bool,
-    host: str,
-    behind_proxy: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Serve a page, an API, and a gateway that records calls.
@@ -83,23 +82,30 @@ def serve_command(
     if folder is not None:
         export_pages(settings, write_pages, folder, overwrite)
         return
-    if host not in ("127.0.0.1", "localhost", "::1", "[::1]") and not behind_proxy:
-        raise click.UsageError(f"{host} can be reached from other machines: that needs --behind-proxy CIDR")
-    if not settings.read_only:
-        settings.open(create=True).close()  # makes and upgrades what is missing before anything listens
     serving = ServeSettings(
         target=settings.target,
         space=settings.space,
         read_only=settings.read_only,
-        host=host,
-        behind_proxy=behind_proxy,
         upstreams=dict(map(_split, upstreams)),
         **given,
     )
+    check(serving)
+    if not settings.read_only:
+        settings.open(create=True).close()  # makes and upgrades what is missing before anything listens
     with _opening(Path(serving.folder).absolute()) as opened:
         done = run_server(serving, say=say, opened=opened if open_page else None)
     if not done:
         raise Told("a process of the server could not start; it says above why")
+
+
+def check(serving: ServeSettings) -> None:
+    """Refuse what does not go together, before a database is made. Raises: Misspelled."""
+    from headish.errors import InvalidAddress, InvalidArgument
+
+    try:
+        serving.check()
+    except (InvalidAddress, InvalidArgument) as error:
+        raise Misspelled(sentence(error)) from None
 
 
 def export_pages(

@@ -11,10 +11,10 @@ from headish.errors import TooLarge
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
 from headish.values.access.hosts import (
-    LOOPBACK_NETWORKS,
     is_from,
     is_origin_form,
     known_hosts,
+    own_networks,
     own_origin,
     values_of,
 )
@@ -47,8 +47,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
         self._app = app
-        self._known = known_hosts(settings.port, settings.public_urls)
-        self._peers = (*LOOPBACK_NETWORKS, *settings.behind_proxy)
+        self._known = known_hosts(settings.port, settings.public_urls, host=settings.host)
+        self._peers = (*own_networks(settings.host), *settings.behind_proxy)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from headish.errors import InvalidArgument, shown
-from headish.values.access.hosts import check_networks, known_hosts
+from headish.values.access.hosts import check_networks, in_url, known_hosts
 from headish.values.checks.addresses import parse_address
 
 USER_SPACE = "user/{user}"
@@ -42,7 +42,7 @@ class WebSettings(Struct, frozen=True):
         """
         known_hosts(self.port, self.public_urls)
         check_networks(self.behind_proxy)
-        if not parse_address(f"http://{self.host}:{self.port or 1}").is_loopback and not self.behind_proxy:
+        if not parse_address(f"http://{in_url(self.host)}:{self.port or 1}").is_loopback and not self.behind_proxy:
             raise InvalidArgument(
                 f"{shown(self.host)} can be reached from other machines: put a proxy with TLS in front, and say"
                 " --behind-proxy CIDR"

@@ -10,11 +10,14 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from inspect import getdoc
 from typing import Any, cast
 
+from mcp import MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp_types import METHOD_NOT_FOUND, ToolAnnotations
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
@@ -49,8 +52,9 @@ OpenStore = Callable[["Context[Any, Any]", Right], Awaitable[AsyncStore]]
 def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MCPServer[Any]:
     """A server with the tools that look things up and, with ``allow_write``, those that add."""
     server: MCPServer[Any] = MCPServer(
-        "headish", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", subscriptions=False
-    )
+        "headish", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", subscriptions=False,
+        middleware=[_tools_alone],
+    )  # fmt: skip
     remembered: OrderedDict[Any, Any] = OrderedDict()
 
     async def run(context: Context[Any, Any], right: Right, verb: str, *given: Any, **further: Any) -> str:
@@ -68,6 +72,17 @@ def make_server(open_store: OpenStore, scope: Scope, *, allow_write: bool) -> MC
     if allow_write:
         _add_writing(server, run)
     return server
+
+
+async def _tools_alone(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Offer no prompts and no resources. The SDK claims that a server has both, lists none, and fails over a name."""
+    if ctx.method.startswith(("prompts/", "resources/")):
+        raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+    result = await call_next(ctx)
+    if isinstance(result, dict) and "capabilities" in result:  # the answer to ``initialize`` or ``server/discover``
+        claimed = result["capabilities"]
+        result["capabilities"] = {each: claimed[each] for each in claimed if each not in ("prompts", "resources")}
+    return result
 
 
 def client_of(context: Context[Any, Any]) -> str:
@@ -119,7 +134,7 @@ def _add_reading(server: MCPServer[Any], run: Callable[..., Awaitable[str]]) -> 
         return await run(ctx, "read", "compare", a, b, cursor=cursor)
 
     for tool in (search_history, list_conversations, read_thread, read_turn, compare):
-        server.add_tool(tool, annotations=_READS, structured_output=False)
+        server.add_tool(tool, description=getdoc(tool), annotations=_READS, structured_output=False)
 
 
 def _add_writing(server: MCPServer[Any], run: Callable[..., Awaitable[str]]) -> None:
@@ -132,7 +147,7 @@ def _add_writing(server: MCPServer[Any], run: Callable[..., Awaitable[str]]) -> 
         return await run(ctx, "write", "fork", headish, name)
 
     for tool in (save_note, fork):
-        server.add_tool(tool, annotations=_WRITES, structured_output=False)
+        server.add_tool(tool, description=getdoc(tool), annotations=_WRITES, structured_output=False)
 
 
 def serve_stdio(target: str, space: str, scope: Scope, *, allow_write: bool) -> None:
@@ -175,8 +190,8 @@ class McpEndpoint:
             yield
 
     def routes(self) -> list[BaseRoute]:
-        """Its route."""
-        return [Route(PATH, endpoint=self, methods=None)]
+        """Its route. Nothing is sent but answers: a GET would open a stream that stays empty."""
+        return [Route(PATH, endpoint=self, methods=["POST"])]
 
 
 async def _store_of(context: Context[Any, Any], right: Right) -> AsyncStore:

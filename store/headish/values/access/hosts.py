@@ -9,7 +9,7 @@ browser adds, and no script can set, tell.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Literal
 
 from headish.errors import InvalidArgument, shown
@@ -26,14 +26,15 @@ RawHeaders = Iterable[tuple[bytes, bytes]]
 """Headers as ASGI has them: names in lower case, in the order in which they came."""
 
 
-def known_hosts(port: int, public_urls: Sequence[str] = ()) -> dict[str, str]:
-    """Every ``Host`` that a server on a loopback port answers to, and the origin that a browser then shows.
+def known_hosts(port: int, public_urls: Sequence[str] = (), *, host: str = "127.0.0.1") -> dict[str, str]:
+    """Every ``Host`` that a server answers to, and the origin that a browser then shows: loopback's, and ``host``, on
+    which it listens.
 
     ``public_urls`` are the addresses under which a proxy or a tunnel offers it: ``https://notes.example.org``.
     Raises: InvalidArgument for one with a path; InvalidAddress.
     """
     known: dict[str, str] = {}
-    for name in LOOPBACK_NAMES:
+    for name in (*LOOPBACK_NAMES, *_listened_on(host)):
         known |= _spellings("http", name, port)
     for url in public_urls:
         address = parse_address(url)
@@ -46,11 +47,37 @@ def known_hosts(port: int, public_urls: Sequence[str] = ()) -> dict[str, str]:
 def local_url(host: str, port: int) -> str:
     """Where this machine reaches a server that listens on a host: on all addresses, at its own."""
     number = host.strip("[]")
-    asked = _OWN_OF_ALL.get(number, number)
-    return f"http://[{asked}]:{port}" if ":" in asked else f"http://{asked}:{port}"
+    return f"http://{in_url(_OWN_OF_ALL.get(number, number))}:{port}"
+
+
+def in_url(host: str) -> str:
+    """A host as a URL has it: an IPv6 number in brackets."""
+    number = host.strip("[]")
+    return f"[{number}]" if ":" in number else number
 
 
 _OWN_OF_ALL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (asked, not bound)
+
+
+def _listened_on(host: str) -> tuple[str, ...]:
+    """Nothing for all addresses, which are no address to ask at."""
+    return () if host.strip("[]") in _OWN_OF_ALL else (in_url(host).lower(),)
+
+
+def own_networks(host: str) -> tuple[str, ...]:
+    """The networks (CIDR) from which this machine asks a server that listens on a host: it reaches an address of its
+    own from that address."""
+    try:
+        number = _number_of(host.strip("[]"))
+    except ValueError:
+        return LOOPBACK_NETWORKS
+    return LOOPBACK_NETWORKS if number.is_unspecified else (*LOOPBACK_NETWORKS, str(number))
+
+
+def _number_of(address: str) -> IPv4Address | IPv6Address:
+    """An IPv4 address that is written as one of IPv6 is that of IPv4. Raises: ValueError."""
+    number = ip_address(address)
+    return getattr(number, "ipv4_mapped", None) or number
 
 
 def _spellings(scheme: str, host: str, port: int) -> dict[str, str]:
@@ -112,9 +139,8 @@ def is_origin_form(target: bytes) -> bool:
 def is_from(address: str, networks: Sequence[str]) -> bool:
     """Whether a peer's number lies in one of the networks (CIDR). Raises: InvalidArgument for what is no network."""
     try:
-        number = ip_address(address)
-        mapped = getattr(number, "ipv4_mapped", None) or number
-        return any(mapped in ip_network(each) for each in networks)
+        number = _number_of(address)
+        return any(number in ip_network(each) for each in networks)
     except ValueError:
         check_networks(networks)
         return False
