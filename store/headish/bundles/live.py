@@ -231,11 +231,11 @@ class MovedThere(Struct, frozen=True, array_like=True):
 
 
 class Moved(Struct, frozen=True):
-    """What became of each name, of how many conversations something was said, and how far that store was before and is
-    now."""
+    """What became of each name, whether something was said of each conversation, and how far that store was before and
+    is now."""
 
     names: Annotated[tuple[MovedThere, ...], Meta(max_length=MOVES_AT_ONCE)]
-    said: Number
+    said: Annotated[tuple[bool, ...], Meta(max_length=MOVES_AT_ONCE)]
     before: Text
     after: Text
 

@@ -15,16 +15,19 @@ import time
 from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from headish.errors import InvalidArgument, RemoteUnavailable
 
 SILENCE_SECONDS = 60.0
 """A store that says nothing for so long, or takes nothing, is given up."""
-_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
-_ADDRESS = re.compile(r"\[([0-9A-Fa-f:.]+(?:%[A-Za-z0-9]+)?)\]", re.ASCII)
-_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
-_PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
+_SSH = re.compile(
+    r"ssh://(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9._-]*)@)?"
+    r"(?:(?P<host>[A-Za-z0-9_][A-Za-z0-9._-]*)|\[(?P<address>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9]+)?)\])"
+    r"(?::(?P<port>[0-9]{1,5}))?(?P<path>/[^?#]*)?",
+    re.ASCII,
+)
+"""What an ssh URL may be. A user, host or address begins with no ``-``, so ssh takes none of them for an option."""
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
 _WRITE_BYTES = 4096
@@ -56,7 +59,7 @@ def check_command(url: str) -> str:
 def command_of(url: str, space: str, *, trust: bool) -> list[str]:
     """The command that reaches a store, as its arguments. ``trust``: the store there takes what comes as that of a
     device of its owner. Raises: InvalidArgument."""
-    if any(ord(each) < 32 or ord(each) == 127 for each in url):
+    if _has_controls(url):
         raise InvalidArgument("the URL of a remote holds no control character")
     if url.startswith("cmd:"):
         return _split(url.removeprefix("cmd:"))
@@ -84,24 +87,17 @@ def _split(text: str) -> list[str]:
 
 
 def _read_address(url: str) -> SshAddress:
-    parts = urlsplit(url)
-    if parts.scheme != "ssh" or not url.startswith("ssh://") or parts.query or parts.fragment:
-        raise InvalidArgument(f"a machine is ssh://HOST/PATH, not {url[:80]!r}")
-    user, at, place = parts.netloc.rpartition("@")
-    host, colon, port = place.rpartition(":") if not place.endswith("]") else (place, "", "")
-    host = host if colon else place
-    address = _ADDRESS.fullmatch(host)
-    if at and not _USER.fullmatch(user):
-        raise InvalidArgument("the user of an ssh URL is letters, digits, '.', '_' and '-'; passwords stay out of it")
-    if address is None and not _HOST.fullmatch(host):
-        raise InvalidArgument(f"the host of an ssh URL is a name or an address, not {host[:80]!r}")
-    if colon and not _PORT.fullmatch(port):
-        raise InvalidArgument("the port of an ssh URL is a number")
-    path = unquote(parts.path)
-    if any(ord(each) < 32 or ord(each) == 127 for each in path):
-        raise InvalidArgument("the URL of a remote holds no control character")
+    found = _SSH.fullmatch(url)
+    path = unquote(found["path"] or "") if found else ""
+    if found is None or _has_controls(path):
+        told = "a machine is ssh://[USER@]HOST[:PORT][/PATH]; passwords and options stay out of it"
+        raise InvalidArgument(f"{told}, not {url[:80]!r}")
     path = f"./{path[3:]}" if path.startswith("/~/") else path.rstrip("/")
-    return SshAddress(address[1] if address else host, user or None, port or None, path)
+    return SshAddress(found["host"] or found["address"], found["user"], found["port"], path)
+
+
+def _has_controls(text: str) -> bool:
+    return any(ord(each) < 32 or ord(each) == 127 for each in text)
 
 
 class Pipes:

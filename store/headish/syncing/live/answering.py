@@ -215,7 +215,7 @@ def _read_head(connection: Connection, space: int) -> LiveHead:
 def _move_all(connection: Connection, space: int, asked: Moves, pattern: str) -> Moved:
     before = str(find_end(connection, space).cursor)
     names = tuple(_move_name(connection, space, each, pattern) for each in asked.moves)
-    said = sum(_say(connection, space, each, pattern) for each in asked.says)
+    said = tuple(_say(connection, space, each, pattern) for each in asked.says)
     return Moved(names, said, before, str(find_end(connection, space).cursor))
 
 

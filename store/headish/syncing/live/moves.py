@@ -6,18 +6,20 @@ knew of that turn (as ``--force-if-includes`` of git). Where both sides moved it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from headish.bundles.live import MOVES_AT_ONCE, LiveHead, Move, Moved, Moves, Say
 from headish.bundles.records import SentName, SentRecord
 from headish.database.query import Connection
+from headish.errors import InvalidBundle
 from headish.rows.elsewhere.remotes import bookmarks_of_device, forget_remote_bookmarks, write_remote_bookmarks
 from headish.rows.moves import has_log, was_at
 from headish.rows.turns import turn_by_id
 from headish.syncing.departing import all_names, all_records
 from headish.syncing.live.wire import Wire
+from headish.syncing.meeting import hashes_of
 from headish.syncing.naming import compare, count_apart, hash_said
 from headish.syncing.remotes import OpenRemote
 from headish.values.ids import TurnId, as_turn_id
@@ -96,35 +98,45 @@ def _choose(
         chosen.apart.append(ArrivedName(stored_name(name.name), other.id, DIVERGED, *counts))
 
 
-def send_moves(wire: Wire, chosen: Chosen) -> list[tuple[Sequence[Move], Moved]]:
-    """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names."""
-    parts: list[tuple[Sequence[Move], Moved]] = []
+def send_moves(wire: Wire, chosen: Chosen) -> Iterator[tuple[Moves, Moved]]:
+    """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names.
+
+    Raises: InvalidBundle.
+    """
     for start in range(0, max(len(chosen.moves), len(chosen.says)), MOVES_AT_ONCE):
         part = slice(start, start + MOVES_AT_ONCE)
-        moves, says = tuple(chosen.moves[part]), tuple(chosen.says[part])
-        parts.append((moves, wire.ask(Moves(moves, says), Moved)))
-    return parts
+        asked = Moves(tuple(chosen.moves[part]), tuple(chosen.says[part]))
+        moved = wire.ask(asked, Moved)
+        if (len(moved.names), len(moved.said)) != (len(asked.moves), len(asked.says)):
+            raise InvalidBundle(wire.name, "it tells of other names than it was told of")
+        yield asked, moved
 
 
-def note_moved(
-    connection: Connection, space: int, remote: OpenRemote, moves: Sequence[Move], moved: Moved
-) -> list[ArrivedName]:
-    """Keep where names are there now; what became of each that is not as it was to be, or that moved."""
+def note_moved(connection: Connection, space: int, remote: OpenRemote, asked: Moves, moved: Moved) -> list[ArrivedName]:
+    """Keep where names are there now, and what is said of conversations; what became of each name that moved, or that
+    could not."""
     seen = bookmarks_of_device(connection, space, remote.name, remote.name)
-    said: list[tuple[bytes, TurnId | None, bytes | None]] = []
-    gone: list[bytes] = []
+    turns = {name: each.turn for name, each in seen.items()}
+    records = {name: each.record for name, each in seen.items()}
     told: list[ArrivedName] = []
-    for move, there in zip(moves, moved.names, strict=True):
-        before = seen.get(move.name)
+    gone: list[bytes] = []
+    for move, there in zip(asked.moves, moved.names, strict=True):
         if move.turn is None and there.outcome == REMOVED:
             gone.append(move.name)
-        elif there.outcome in (MADE, MOVED, SAME):
-            assert move.turn is not None
-            said.append((move.name, TurnId(move.turn), None if before is None else before.record))
+        elif move.turn is not None and there.outcome in (MADE, MOVED, SAME):
+            turns[move.name] = TurnId(move.turn)
         if there.outcome not in (SAME, AHEAD):
             turn = TurnId(move.turn or move.seen or "")
             # Each side counts its own turns first.
             told.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
+    for say, is_said in zip(asked.says, moved.said, strict=True):
+        if is_said:
+            records[say.record.subject] = hashes_of(say.record.data)
+    said = [
+        (name, turns.get(name), records.get(name))
+        for name in sorted({*turns, *records} - {*gone})
+        if name not in seen or (seen[name].turn, seen[name].record) != (turns.get(name), records.get(name))
+    ]
     write_remote_bookmarks(connection, space, remote.name, remote.name, said)
     forget_remote_bookmarks(connection, space, remote.name, remote.name, gone)
     return told

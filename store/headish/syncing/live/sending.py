@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from headish.bundles.live import LISTED_AT_ONCE, MARK_BYTES, Move, Moved, Offer, OfferedTurn, Stored, Wanted
+from headish.bundles.live import LISTED_AT_ONCE, MARK_BYTES, Moved, Moves, Offer, OfferedTurn, Stored, Wanted
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.errors import CursorLost, InvalidBundle, RemoteRefused, SecretsFound
@@ -147,14 +147,12 @@ def _publish(given: LivePush) -> list[ArrivedName]:
     if subjects:
         raise SecretsFound((), (), subjects)
     told = chosen.apart
-    for moves, moved in send_moves(live.wire, chosen):
-        if len(moved.names) != len(moves):
-            raise InvalidBundle(live.wire.name, "it tells of other names than it was told of")
-        told += write_locked(live.target, partial(_note_moved, live=live, moves=moves, moved=moved))
+    for asked, moved in send_moves(live.wire, chosen):
+        told += write_locked(live.target, partial(_note_moved, live=live, asked=asked, moved=moved))
     return told
 
 
-def _note_moved(connection: Connection, live: LiveSync, moves: Sequence[Move], moved: Moved) -> list[ArrivedName]:
-    told = note_moved(connection, live.target.space, live.remote, moves, moved)
+def _note_moved(connection: Connection, live: LiveSync, asked: Moves, moved: Moved) -> list[ArrivedName]:
+    told = note_moved(connection, live.target.space, live.remote, asked, moved)
     live.keep(connection, live.moved_on(moved.before, moved.after, is_ours=True))
     return told
