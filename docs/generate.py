@@ -20,6 +20,7 @@ from typing import Any
 import click
 import msgspec
 from click.testing import CliRunner
+from sqlalchemy import Dialect, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -373,13 +374,30 @@ def write_schema() -> str:
         doc = said.get(table.name, "")
         parts += [f"\n## {table.name}\n\n{doc}\n"]
         for title, dialect in (("SQLite", sqlite.dialect()), ("PostgreSQL", postgresql.dialect())):
-            statements = [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda each: str(each.name)))]
-            sql = ";\n".join(str(each.compile(dialect=dialect)).strip().replace("\t", "    ") for each in statements)
-            sql = "\n".join(line.rstrip() for line in sql.splitlines())
-            parts += [f"\n{title}:\n\n```sql\n{sql};\n```\n"]
+            parts += [f"\n{title}:\n\n```sql\n" + ";\n".join(_statements(table, dialect)) + ";\n```\n"]
     parts += [f"\n## search_text\n\n{_text(fulltext)}\n"]
     for title, statements in (("SQLite", fulltext.CREATE["sqlite"]), ("PostgreSQL", fulltext.CREATE["postgresql"])):
         parts += [f"\n{title}:\n\n```sql\n" + ";\n".join(statements) + ";\n```\n"]
+    return "".join(parts)
+
+
+def _statements(table: Table, dialect: Dialect) -> list[str]:
+    """What makes a table and its indexes; these by name, for SQLAlchemy has them in no order."""
+    made = [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda each: str(each.name)))]
+    texts = [str(each.compile(dialect=dialect)).strip().replace("\t", "    ") for each in made]
+    return ["\n".join(line.rstrip() for line in text.splitlines()) for text in texts]
+
+
+def write_ddl() -> str:
+    """The module that makes a new database: the same statements, as text that needs no SQLAlchemy."""
+    said = "The statements that make the tables of a new database. Written by `make docs` from schema.py."
+    parts = [f'"""{said}"""\n\nTABLES = {{\n']
+    for dialect in (sqlite.dialect(), postgresql.dialect()):
+        parts += [f'    "{dialect.name}": (\n']
+        for table in schema.metadata.sorted_tables:
+            parts += [f'        """\n{statement}\n""",\n' for statement in _statements(table, dialect)]
+        parts += ["    ),\n"]
+    parts += ['}\n"""For each database, in an order in which each table comes after those that it refers to."""\n']
     return "".join(parts)
 
 
@@ -465,6 +483,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": write_cli,
     "library.md": write_library,
     "schema.md": write_schema,
+    "../../store/headish/database/ddl.py": write_ddl,
     "erasing.md": write_erasing,
     "errors.md": write_errors,
     "damage.md": write_damage,

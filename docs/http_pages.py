@@ -31,10 +31,14 @@ curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish
   (`headish=`, `[]`). A time is RFC 3339 with a zone.
 - **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` goes on behind what you have; take it
   from the last entry (its id or name) or from the answer's own `after`, and do not look into it.
-- **ETag.** A turn's is its seal, that of an object or conversation its revision, any other a hash of the answer.
-  `If-None-Match` gets status 304 where nothing has changed. `If-Match` is the argument `expect`, and
-  `If-None-Match: *` says that there must be nothing yet; otherwise status 412. `Idempotency-Key` is the argument `key`:
-  a request that is sent again stores nothing twice.
+- **ETag.** A turn's is its seal, any other a hash of the answer, which begins with the revision for an object or a
+  conversation. `If-None-Match` gets status 304 where nothing has changed.
+- **Conditions.** `If-Match` is the argument `expect`: the id of the turn that a name must name, or the ETag of the
+  record to be changed. `If-None-Match: *` says that there must be nothing yet. Otherwise the answer is status 412.
+- **Sending again.** `Idempotency-Key` of `add_turn` and `add_document` is the argument `key`, with or without quotes.
+  headish stores the same turn under the same key once, whoever sends it; another turn gets status 409. A key belongs to
+  its space and never expires. An erased turn keeps its key, so sending it again does not bring it back.
+  A verb refuses a condition or a key that it does not take.
 - **Changes.** `GET /api/v1/follow` is a stream of server-sent events. The `id` of an event is the cursor behind it;
   `Last-Event-ID` goes on there.
 - **Answers.** `ask` and `retry` give the turn. With `Accept: text/event-stream` they give `delta` for each piece as it

@@ -269,7 +269,7 @@ def main(
     """Keep conversations with language models the way git keeps code.
 
     A HEADISH names a turn: a bookmark, a handle, an id, or @ for the newest turn, each with suffixes such as main~2.
-    Where it is left out, it is @. --db, --space and --no-pager may stand behind the command, too. Without a command,
+    The default is @. --db, --space and --no-pager may also follow the command. Without a command,
     a terminal shows 'headish list'.
 
     Exit codes: 0 done, 1 an error or findings, 2 a line that cannot be right, 130 Ctrl-C, 141 a closed pipe.

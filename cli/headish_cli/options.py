@@ -124,7 +124,7 @@ def page_options(command: F) -> F:
     """Which part of a list of names."""
     for option in (
         click.option("--after", metavar="NAME", help="Show what comes after NAME, the last of the page before."),
-        click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only so many."),
+        click.option("-n", "--limit", type=click.IntRange(min=1), help="Show at most this many."),
     ):
         command = option(command)
     return command
@@ -176,7 +176,7 @@ def expect_options(command: F) -> F:
 
 versions_option = click.option("--versions", is_flag=True, help="Also show answers that an import found half written.")
 twins_option = click.option("--twins", is_flag=True, help="Also show what came from another machine and was said here.")
-force_option = click.option("--force", is_flag=True, help="Take the name of --bookmark from wherever it is.")
+force_option = click.option("--force", is_flag=True, help="Move the name of --bookmark, wherever it is.")
 
 
 class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 _INDENTED = {
     "headish": """\
-        A HEADISH names one turn of the space. Where it is left out, it is @.
+        A HEADISH names one turn of the space. The default is @.
 
           main               the turn that the bookmark names
           kmqvtx             its handle, as lists show it

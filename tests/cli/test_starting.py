@@ -68,6 +68,12 @@ class TestWhatIsLoaded:
         parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
 
+    def test_by_adding_the_first_turn(self, headish: Command) -> None:
+        """A new database is made of text."""
+        modules = loaded(HEADISH, "--db", headish.target, "add", "hi")
+        assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE
+        assert "headish.database.ddl" in modules
+
     def test_by_adding_a_turn(self, headish: Command) -> None:
         """Nothing opens a file of the caller, or an address."""
         headish.run("add", "-b", "main", "hi")

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Column, Table
 
 from headish import Database
-from headish.database.postgresql import OUR_INDEXES
 from headish.database.revisions import ALL_TABLES
 from headish.database.schema import metadata
+from headish.database.server.upkeep import OUR_INDEXES
 from support.damage.databases import DamagedServer, problems_of
 from support.damage.holding import hold, spread
 from support.damage.reading import read_all
@@ -56,11 +56,11 @@ def test_damage_is_seen_as_its_verdict_says(
 
 def test_the_indexes_of_every_table_are_those_that_amcheck_is_asked_of(postgresql_url: str) -> None:
     with Database.open(postgresql_url) as database, database.backend.schema_connection() as connection:
-        looked_at = {name for _, name in connection.exec_driver_sql(OUR_INDEXES, (list(ALL_TABLES),))}
-        held = connection.exec_driver_sql(
+        looked_at = {name for _, name in connection.execute(OUR_INDEXES, (list(ALL_TABLES),))}
+        held = connection.execute(
             "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND tablename = ANY(%s) "
             "AND indexdef LIKE '%%USING btree%%'",
             (list(ALL_TABLES),),
         )
-        assert looked_at == set(held.scalars())
+        assert looked_at == {name for (name,) in held}
         assert {"turn_seq", "object_pkey", "erasure_pkey", "conversation_key"} <= looked_at

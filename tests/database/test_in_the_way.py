@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
+from headish.database.upgrade import alchemy_connection
 from headish.errors import (
     DatabaseCorrupt,
     DatabaseFull,
@@ -164,7 +165,7 @@ class TestDamage:
             cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() " \
                   "AND datname = current_database()"  # fmt: skip
             with other._backend.schema_connection() as connection:
-                connection.exec_driver_sql(cut)
+                connection.execute(cut)
             store.add_turn("a", continues="main")
             assert len(store.resolve("main").messages) == 2
 
@@ -173,7 +174,8 @@ def test_an_interrupt_in_a_statement_of_the_schema_stays_one(tmp_path: Path) -> 
     with Store.open(tmp_path / "a.db") as store:
 
         def interrupted() -> None:
-            with store._backend.schema_connection() as connection:
+            backend = store._backend
+            with backend.schema_connection() as driver, alchemy_connection(backend.dialect, driver) as connection:
                 connection.exec_driver_sql("CREATE TABLE half (id INTEGER)")
                 connection.invalidate()  # as SQLAlchemy does it then
                 raise KeyboardInterrupt
@@ -182,4 +184,4 @@ def test_an_interrupt_in_a_statement_of_the_schema_stays_one(tmp_path: Path) -> 
             interrupted()
         store.add_turn("Hello")
         with store._backend.schema_connection() as connection:
-            assert connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name = 'half'").all() == []
+            assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchall() == []

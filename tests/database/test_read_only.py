@@ -158,7 +158,7 @@ class TestWhatWrites:
     def test_the_server_refuses_it_as_well(self, postgresql_url: str) -> None:
         with Database.open(postgresql_url, read_only=True) as database:
             with database.backend.schema_connection() as connection:
-                assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
+                assert connection.execute("SHOW transaction_read_only").fetchone()[0] == "on"
             deleting = Query("delete names", "DELETE FROM bookmark")
             with pytest.raises(DatabaseReadOnly):
                 database.backend.read(lambda connection: connection.run(deleting))

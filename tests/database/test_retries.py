@@ -33,12 +33,12 @@ def store(new_postgresql: str) -> Iterator[Store]:
 def refuse(store: Store, refused: int, code: str) -> None:
     """Have the server turn the next so many turns away."""
     with database_of(store).schema_connection() as connection:
-        connection.exec_driver_sql(REFUSAL.format(refused=refused, code=code))
+        connection.execute(REFUSAL.format(refused=refused, code=code))
 
 
 def tries(store: Store) -> int:
     with database_of(store).schema_connection() as connection:
-        return int(connection.exec_driver_sql("SELECT last_value FROM tries").scalar_one())
+        return int(connection.execute("SELECT last_value FROM tries").fetchone()[0])
 
 
 @pytest.mark.parametrize("code", ["40001", "40P01"], ids=["serialization failure", "deadlock"])

@@ -17,7 +17,7 @@ from headish.database.backend import Backend
 from headish.database.dialects import connect
 from headish.database.revisions import REVISION, REVISIONS, TABLES, Column, columns_of
 from headish.database.schema import metadata
-from headish.database.upgrade import current_revision, upgrade_schema
+from headish.database.upgrade import alchemy_connection, current_revision, upgrade_schema
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
 from support.growing import grow
 from support.insides import dump
@@ -48,12 +48,12 @@ def described(target: str) -> dict[str, Any]:
     """All tables, columns, constraints and indexes as the database itself tells them."""
     database = connect(target)
     with database.schema_connection() as connection:
-        if connection.dialect.name == "sqlite":
+        if database.dialect == "sqlite":
             own = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
-            rows = connection.exec_driver_sql(own)
+            rows = connection.execute(own)
             found = {f"{kind} {name}": _normal(sql) for kind, name, sql in rows}
         else:
-            found = {name: connection.exec_driver_sql(sql).fetchall() for name, sql in CATALOGUE.items()}
+            found = {name: connection.execute(sql).fetchall() for name, sql in CATALOGUE.items()}
     database.close()
     return found
 
@@ -81,7 +81,7 @@ def migrate(target: str, revision: str) -> None:
 
     config = Config()
     config.set_main_option("script_location", "headish_migrations:")
-    with database.schema_connection() as connection:
+    with database.schema_connection() as driver, alchemy_connection(database.dialect, driver) as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
     database.close()
@@ -172,7 +172,7 @@ class TestMigrations:
 
         config = Config()
         config.set_main_option("script_location", "headish_migrations:")
-        with database.schema_connection() as connection:
+        with database.schema_connection() as driver, alchemy_connection(database.dialect, driver) as connection:
             config.attributes["connection"] = connection
             command.downgrade(config, "base")
             command.upgrade(config, "head")
@@ -247,13 +247,13 @@ class TestOpeningAnOlderDatabase:
             assert not Path(new_target).exists()
             return
         with opened(new_target).schema_connection() as connection:
-            assert sqlalchemy.inspect(connection).get_table_names() == []
+            assert connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
 
 
 def _set_revision(target: str, revision: str) -> None:
     database = opened(target)
     with database.schema_connection() as connection:
-        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
+        connection.execute(f"UPDATE alembic_version SET version_num = '{revision}'")
     database.close()
 
 
@@ -293,7 +293,7 @@ def test_a_copied_file_is_the_same_store(file_place: FilePlace, tmp_path: Path) 
 def test_postgresql_that_holds_another_programs_tables_is_refused(new_postgresql: str) -> None:
     database = opened(new_postgresql)
     with database.schema_connection() as connection:
-        connection.exec_driver_sql("CREATE TABLE turn (id integer)")
+        connection.execute("CREATE TABLE turn (id integer)")
     with pytest.raises(DatabaseError, match="another program"):
         Store.open(new_postgresql)
     database.close()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy
 from alembic import command
@@ -116,14 +117,20 @@ def _upgrade_until(url: str, at: int, die: Callable[[], object]) -> None:
     try:
         count = 0
 
-        def step(*_: Any) -> None:
+        def step() -> None:
             nonlocal count
             count += 1
             if count == at:
                 die()
 
         database: Any = connect(url, create=False)
-        sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", step)
+        execute = psycopg.Cursor.execute
+
+        def counted(*given: Any, **options: Any) -> Any:
+            step()
+            return execute(*given, **options)
+
+        psycopg.Cursor.execute = counted  # type: ignore[method-assign]
         upgrade_schema(database)
         os._exit(0)
     finally:

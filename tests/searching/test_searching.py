@@ -147,7 +147,7 @@ class TestWhatIsFound:
             store.add_turn("a cat")
             whole = store.add_turn("a cat, too")
         with Database.open(file_place.target) as database, database.backend.schema_connection() as connection:
-            connection.exec_driver_sql("UPDATE turn SET data = x'ff' WHERE seq = 1")
+            connection.execute("UPDATE turn SET data = x'ff' WHERE seq = 1")
         assert found(file_place.open(), "cat") == [whole.id]
 
 

@@ -72,7 +72,7 @@ def tag_command(settings: GlobalOptions, headish: str, tags: tuple[str, ...], re
 @json_option
 @pass_settings
 def pin_command(settings: GlobalOptions, headish: str, undo: bool, as_json: bool) -> None:
-    """Pin the conversation of a HEADISH: 'headish list --pinned' shows those alone."""
+    """Pin the conversation of a HEADISH: 'headish list --pinned' shows only those."""
     _set(settings, headish, as_json, "is pinned no longer" if undo else "is pinned", pinned=not undo)
 
 

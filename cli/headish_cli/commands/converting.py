@@ -76,7 +76,7 @@ def convert_command(
 @from_option
 @json_option
 def lint_transcript_command(file: str, source: str | None, as_json: bool) -> None:
-    """Print a code for each thing that is odd about a transcript, one per line."""
+    """Print a code for each oddity of a transcript, one per line."""
     from headish.transcripts import lint
 
     transcript, form = read_transcript(

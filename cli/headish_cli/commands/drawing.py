@@ -47,7 +47,7 @@ class Drawn(NamedTuple):
 @click.command("tree")
 @headish_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1),
-              help=f"Draw only so many turns around the named one.  [default: {DRAWN:,}]")  # fmt: skip
+              help=f"Draw at most this many turns around the named one.  [default: {DRAWN:,}]")  # fmt: skip
 @click.option("--full", is_flag=True, help="Draw every turn of the tree, and fold none.")
 @versions_option
 @json_option

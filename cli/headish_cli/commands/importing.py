@@ -33,7 +33,7 @@ SECONDS = 2.0
                    "detected when not given. "
                    "As JSON, never detected: chat, responses, anthropic, records (of specification 002).")  # fmt: skip
 @click.option(
-    "-b", "--bookmark", metavar="NAME", help="The name of the thread; else that of the file, where it is free."
+    "-b", "--bookmark", metavar="NAME", help="The name of the thread. By default that of the file, if it is free."
 )
 @click.option("-c", "--continues", metavar="HEADISH", help="What the thread continues; a bookmark moves along.")
 @click.option("--start-role", metavar="ROLE", help="The text begins inside this role's header, as a completion does.")
@@ -72,7 +72,7 @@ def import_command(
 ) -> None:
     """Import conversations with all their branches. Importing a file again stores nothing twice.
 
-    A folder stands for the files in it; of a folder with a coding agent's sessions, those alone are read, and the
+    A folder means the files in it; of a folder with a coding agent's sessions, only those are read, and the
     summary names what was not. A file that is refused is reported and does not stop the rest, and a record
     that cannot be read does not stop its file.
     """

@@ -77,7 +77,7 @@ def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
 
 @click.command("log")
 @headish_argument
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only the last so many turns.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only this many turns, the last ones.")
 @click.option("--raw", is_flag=True, help="Show every turn as it was stored, whatever overlays say.")
 @selection_options
 @click.option("-p", "--text", "whole", is_flag=True, help="Show all that each turn says.")

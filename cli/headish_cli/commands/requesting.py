@@ -22,7 +22,7 @@ def _settings(command: F) -> F:
     for option in reversed((
         click.option("--strict", is_flag=True, help="Refuse results without a call, instead of sending them as text."),
         click.option("--system-in-place", is_flag=True,
-                     help="Leave system messages where they stand (some models of Anthropic)."),
+                     help="Leave system messages in their place (some models of Anthropic)."),
         click.option("--cache-breakpoints", is_flag=True,
                      help="Write cache flags as explicit breakpoints (newer models of OpenAI)."),
         click.option("--dialect", metavar="NAME", help="How the server speaks Chat Completions."),

@@ -90,8 +90,8 @@ def add_command(
 ) -> None:  # fmt: skip
     """Store a turn and print its id.
 
-    A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch. What a
-    pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone.
+    A turn that continues a bookmark moves the bookmark along. One that continues an older turn starts a branch.
+    Standard input from a pipe or file is added below TEXT and a blank line; - takes standard input alone.
     """
     given = _read_given(continues, servers, settings_pairs, said_at)
     content = read_content(text, attached)

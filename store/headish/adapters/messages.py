@@ -129,7 +129,7 @@ def message_of(turn: SpokenTurn) -> TranscriptMessage:
 
 
 def message_of_draft(draft: Draft) -> TranscriptMessage:
-    """The message of a draft, as it will be read: whoever needs a message back as it was compares it with this."""
+    """The message of a draft, as it will be read, to compare with the original."""
     message = Message(role=draft.said.role, content=decode_payload(draft.payload))
     return TranscriptMessage(message, decode_json(draft.system))
 

@@ -88,7 +88,7 @@ class Capture:
         """Store the answer as one turn, and say which; asked again, the same. The bookmark that was asked by moves
         along if it still points where it did, else the turn's ``meta.bookmark`` is None: a branch without a name.
 
-        Where storing fails, the journal goes on: ask again, or leave the stream to ``store.streams.recover``.
+        If storing fails, the journal stays: call again, or leave the stream to ``store.streams.recover``.
         """
         if self._turn is None:
             reply = self._stream.finish()

@@ -65,7 +65,7 @@ LOOKS_LIKE_A_KEY = "it looks like a key: keys stay in the environment or a keyri
 
 
 def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | None:
-    """The path of the first text that is named like a key, or looks like one; None if there is none.
+    """The path of the first text that has the name or the shape of a key; None if there is none.
 
     Texts under a name of ``prose`` are written for readers and not looked at. Any nesting is looked through: no frame
     of ours lies on another. What stands in itself is looked through once.

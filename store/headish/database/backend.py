@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
-from headish.database.query import Connection
-
-if TYPE_CHECKING:
-    import sqlalchemy
+from headish.database.query import Connection, SchemaConnection
 
 T = TypeVar("T")
 
@@ -38,6 +35,8 @@ class Backend(Protocol):
     """
 
     target: str
+    dialect: str
+    """``sqlite`` or ``postgresql``: the words that a text for the schema is in."""
     upgrades_itself: bool
     read_only: bool
     scrubs_itself: bool
@@ -58,7 +57,7 @@ class Backend(Protocol):
         """Raises: NotIsolated, unless every table with a space has policies that hold this login."""
         ...
 
-    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+    def lifted(self, connection: SchemaConnection) -> AbstractContextManager[None]:
         """A migration sees the rows of all spaces inside; then its tables are guarded as all were before."""
         ...
 
@@ -75,15 +74,15 @@ class Backend(Protocol):
         """
         ...
 
-    def schema_connection(self) -> AbstractContextManager[sqlalchemy.Connection]:
-        """A SQLAlchemy connection in one real transaction, DDL included, that commits on leaving."""
+    def schema_connection(self) -> AbstractContextManager[SchemaConnection]:
+        """The driver's connection in one real transaction, DDL included, that commits on leaving."""
         ...
 
-    def is_headish(self, connection: sqlalchemy.Connection) -> bool:
+    def is_headish(self, connection: SchemaConnection) -> bool:
         """Whether the database is ours; False if it is empty. Raises: NotADatabase if it is another program's."""
         ...
 
-    def mark(self, connection: sqlalchemy.Connection) -> None:
+    def mark(self, connection: SchemaConnection) -> None:
         """Sign a new database as ours, in the transaction that makes its tables."""
         ...
 

@@ -13,28 +13,34 @@ from __future__ import annotations
 import copy
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
-from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
-from headish.database.file.fulltext import TEXT
-from headish.database.isolation.collected import forget_collected
 from headish.database.isolation.confined import SentSettings, translate_refusal, why_not_held
 from headish.database.isolation.grants import WRITER
 from headish.database.isolation.locating import OWN_SCHEMA, SearchPath
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import POSTGRESQL, SECURED, Connection, Query, Spelling, Statement
-from headish.database.revisions import ALL_TABLES
+from headish.database.query import POSTGRESQL, SECURED, Connection, Query, SchemaConnection
+from headish.database.server.connection import SETTINGS, ServerConnection
+from headish.database.server.failures import (
+    NO_TABLE,
+    RETRIED,
+    CommitLost,
+    ConnectionLost,
+    interrupt_behind,
+    is_away,
+    key_taken,
+    state_of,
+    translate,
+)
+from headish.database.server.upkeep import find_problems, forget_statistics, rewrite, size_of
 from headish.database.urls import URL, server_arguments
 from headish.errors import (
     DatabaseError,
-    DatabaseFull,
-    DatabaseReadOnly,
-    DatabaseTimedOut,
     DatabaseUnavailable,
     InvalidArgument,
     NotADatabase,
@@ -43,9 +49,6 @@ from headish.errors import (
     ReadOnly,
     RoleMissing,
 )
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 T = TypeVar("T")
 
@@ -59,41 +62,11 @@ RECONNECT_SECONDS = 10.0
 """How long a server that was lost is waited for."""
 ATTEMPTS = 30
 """How often a transaction is tried that the server cannot serialize."""
-_NO_TABLE = "42P01"
-_RETRIED = ("40001", "40P01", "23505")  # serialization_failure, deadlock_detected, unique_violation: a race was lost
-# Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
-# of a session, and would hand those that were made later to the next client.
-_SETTINGS = (
-    # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
-    "SELECT pg_catalog.set_config('enable_seqscan', 'off', true)"
-    # A join begins with a few rows and looks the others up. Made for a small table, a plan would hash all of the space.
-    ", pg_catalog.set_config('enable_hashjoin', 'off', true), pg_catalog.set_config('enable_mergejoin', 'off', true)"
-    # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
-    # behind by a call that was interrupted twice, and its locks must not outlive it.
-    ", pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true)"
-)
 _ANOTHER_PROGRAM = (
     "its schema holds tables of another program; give headish a schema of its own"
     " (?options=-csearch_path%3Dheadish) or another database"
 )
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-_HAS_AMCHECK = "SELECT 1 FROM pg_extension WHERE extname = 'amcheck'"
-OUR_INDEXES = """
-SELECT i.indexrelid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
-JOIN pg_class t ON t.oid = i.indrelid
-WHERE a.amname = 'btree' AND i.indisvalid AND pg_table_is_visible(t.oid)
-AND t.relname = ANY(%s)
-ORDER BY c.relname
-"""
-_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
-    "25006": (DatabaseReadOnly, "the server takes no writes (a replica, or a read-only transaction)"),
-    "42501": (DatabaseReadOnly, "this role may not write here"),
-    "57014": (DatabaseTimedOut, "the statement took longer than the server's statement_timeout allows"),
-    "55P03": (DatabaseTimedOut, "a lock was held for longer than the server's lock_timeout allows"),
-    "53100": (DatabaseFull, "no space is left on the server's disk; nothing of this call was stored"),
-}
-
-
 _IS_REPLICA = Query("whether the server is a replica", "SELECT pg_is_in_recovery()")
 _ANALYZE = Query("refresh statistics", "ANALYZE turn, payload, link, bookmark, bookmark_log")
 _ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_analyze()")
@@ -103,58 +76,6 @@ _REVISION = Query(
     f"SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT'), ({OWN_SCHEMA}) "  # noqa: S608
     "FROM alembic_version",
 )
-
-
-class _ServerConnection(Connection):
-    """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement.
-
-    ``space`` is the one that every statement of it works in, where policies keep them apart.
-    """
-
-    __slots__ = ("_driver", "_sent", "_space")
-
-    def __init__(self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None) -> None:
-        super().__init__(driver.cursor(), words)
-        self._driver, self._sent, self._space = driver, sent, space
-
-    def within(self, space: int) -> Connection:
-        if not self._sent.is_confined:
-            return self
-        return _ServerConnection(self._driver, self._sent, self._words, space)
-
-    def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
-        with self._first(query):
-            super().run_rows(query, rows)
-
-    def run_proven(self, proof: Statement, *others: Statement) -> bool:
-        # The proof goes alone: a statement that fails among others is prepared for the driver, and not for the server.
-        self.run_rows(proof.query, [proof.values])
-        if self._cursor.rowcount != 1:
-            return False
-        self.statements += len(others)
-        with self._piped():
-            for query, values in others:
-                self._driver.cursor().execute(self._words[query].sql, values)
-        return True
-
-    def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        with self._first(query):
-            super()._execute(query, parameters)
-
-    def _first(self, query: Query) -> AbstractContextManager[Any]:
-        """Sends the settings that were not sent yet in one message with what follows inside."""
-        settings = self._sent.before(query, self._space)
-        return self._together(settings) if settings else nullcontext()
-
-    @contextmanager
-    def _together(self, settings: str) -> Iterator[None]:
-        with self._piped():
-            self._driver.execute(settings, prepare=False)
-            yield
-
-    def _piped(self) -> AbstractContextManager[Any]:
-        """What is sent inside goes out as one message."""
-        return self._driver.pipeline()  # type: ignore[no-any-return]
 
 
 class _SharedPool:
@@ -167,6 +88,7 @@ class _SharedPool:
 class PostgreSQLBackend:
     """A database of a PostgreSQL server."""
 
+    dialect = "postgresql"
     upgrades_itself = False
     scrubs_itself = False
     has_segments = False
@@ -188,7 +110,7 @@ class PostgreSQLBackend:
         self._psycopg = psycopg
         self.target, self.read_only = str(url), read_only
         commit = "off" if durability == "normal" else "on"
-        self._settings = f"{_SETTINGS}, pg_catalog.set_config('synchronous_commit', '{commit}', true)"
+        self._settings = f"{SETTINGS}, pg_catalog.set_config('synchronous_commit', '{commit}', true)"
         self._url, self._prepared = url, prepared
         self._arguments = self._read_arguments()
         self.is_confined = False
@@ -233,7 +155,7 @@ class PostgreSQLBackend:
         if why:
             raise NotIsolated(self.target, why)
 
-    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+    def lifted(self, connection: SchemaConnection) -> AbstractContextManager[None]:
         from headish.database.isolation.securing import lifted
 
         return lifted(connection)
@@ -268,7 +190,7 @@ class PostgreSQLBackend:
         def attempt() -> T:
             try:
                 return self._transact(settled, reads=False)
-            except _CommitLost as lost:
+            except CommitLost as lost:
                 unsettled.append(lost.result)
                 raise
 
@@ -297,28 +219,28 @@ class PostgreSQLBackend:
             settings = self._shared.path.settings
             try:
                 return attempt()
-            except _ConnectionLost as lost:
+            except ConnectionLost as lost:
                 deadline = deadline or time.monotonic() + RECONNECT_SECONDS
                 if time.monotonic() > deadline:
-                    raise self._translate(lost.error) from lost.error
+                    raise translate(self.target, lost.error) from lost.error
             except AllInUse:
                 raise DatabaseUnavailable(self.target, "all connections are in use; try again") from None
             except self._psycopg.Error as error:
                 if tries < ATTEMPTS and self._was_moved(error, settings):
                     continue
                 # Once a connection was lost the server may still be starting; before that, nobody is there to wait for.
-                waits = deadline is not None and time.monotonic() < deadline and _is_away(error)
+                waits = deadline is not None and time.monotonic() < deadline and is_away(error)
                 # Who lost a race sees the other's row when it tries again. A key that is taken once more was no race.
-                before, taken = taken, _taken(error)
-                is_lost = _state(error) in _RETRIED and not (taken and taken == before)
+                before, taken = taken, key_taken(error)
+                is_lost = state_of(error) in RETRIED and not (taken and taken == before)
                 if not waits and (not is_lost or tries >= ATTEMPTS):
-                    raise self._translate(error) from error
+                    raise translate(self.target, error) from error
             pause(0, min(0.002 * tries, 0.1))
 
     def _was_moved(self, error: Exception, settings: str) -> bool:
         """Whether ``db secure`` moved the tables since they were found: they are looked for again."""
         path = self._shared.path
-        if _state(error) != _NO_TABLE or not path.was_found:
+        if state_of(error) != NO_TABLE or not path.was_found:
             return False
         if not path.settings:  # else another thread asks
             self.find_revision()
@@ -332,9 +254,9 @@ class PostgreSQLBackend:
             sent = SentSettings(self._settings + self._shared.path.settings, is_confined=self.is_confined)
             try:
                 words = SECURED if self.is_confined else POSTGRESQL
-                result = work(_ServerConnection(driver, sent, words, self._space))
+                result = work(ServerConnection(driver, sent, words, self._space))
             except self._psycopg.Error as error:
-                self._check_lost(driver, _ConnectionLost(error))
+                self._check_lost(driver, ConnectionLost(error))
                 refusal = translate_refusal(self.target, error, sent)
                 if refusal is not None:
                     raise refusal from error
@@ -342,10 +264,10 @@ class PostgreSQLBackend:
             try:
                 self._commit(driver)
             except self._psycopg.Error as error:
-                self._check_lost(driver, _CommitLost(error, result) if not reads else _ConnectionLost(error))
+                self._check_lost(driver, CommitLost(error, result) if not reads else ConnectionLost(error))
                 raise
         except Exception as error:
-            interrupt = _interrupt_behind(error, handled)
+            interrupt = interrupt_behind(error, handled)
             if interrupt is not None:
                 self._pool.discard(driver)
                 raise interrupt from None
@@ -388,50 +310,40 @@ class PostgreSQLBackend:
         driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
         driver.read_only = reads or None  # None leaves a read-only server read-only
 
-    def _check_lost(self, driver: Any, lost: _ConnectionLost) -> None:
+    def _check_lost(self, driver: Any, lost: ConnectionLost) -> None:
         """Raises ``lost`` where the connection is; those that lie idle were lost with it."""
         if driver.closed or driver.broken:
             self._pool.discard_idle()
             raise lost from lost.error
 
-    def _translate(self, error: Exception) -> DatabaseError:
-        state = _state(error)
-        if state in _ERRORS:
-            kind, reason = _ERRORS[state]
-            return kind(self.target, reason)
-        sentence = str(error).strip().splitlines()[0]
-        kind = DatabaseUnavailable if not state or state[:2] in ("08", "57", "3D", "28") else DatabaseError
-        return kind(self.target, f"PostgreSQL says: {sentence}")
-
     @contextmanager
-    def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
+    def schema_connection(self) -> Iterator[SchemaConnection]:
         self._owner.check()
         try:
             driver = self._connect()
             try:
                 self._begin(driver, reads=self.read_only)
-                with alchemy_connection("postgresql+psycopg", driver) as connection:
-                    connection.exec_driver_sql(f"SELECT {self._shared.path.find}")
-                    yield connection
-                    driver.commit()
+                driver.execute(f"SELECT {self._shared.path.find}")
+                yield driver
+                driver.commit()
             finally:
                 driver.close()
         except self._psycopg.Error as error:
-            raise self._translate(error) from error
+            raise translate(self.target, error) from error
 
-    def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        names = {row[0] for row in connection.exec_driver_sql(_TABLES)}
+    def is_headish(self, connection: SchemaConnection) -> bool:
+        names = {row[0] for row in connection.execute(_TABLES)}
         # Another program may have a table of this name, and an upgrade would write into it.
         if "turn" in names and "alembic_version" not in names:
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         if "alembic_version" not in names:
             return False
-        row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").fetchone()
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         if row is not None and not row[0].startswith("headish_"):
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
         return row is not None
 
-    def mark(self, connection: sqlalchemy.Connection) -> None:
+    def mark(self, connection: SchemaConnection) -> None:
         """Nothing to sign: Alembic's table says whose it is. The tables lie where the search path leads."""
         self._shared.path.note(None, is_confined=False)
 
@@ -455,78 +367,33 @@ class PostgreSQLBackend:
         return False
 
     def check_integrity(self) -> list[str]:
-        """What the extension amcheck finds in our indexes, if it is installed; nothing is checked without it."""
-        from sqlalchemy.exc import DBAPIError
-
-        problems: list[str] = []
         if self.is_confined:
-            return problems  # the extension is for whom no policy holds
+            return []  # the extension is for whom no policy holds
         with self.schema_connection() as connection:
-            if not connection.exec_driver_sql(_HAS_AMCHECK).scalar():
-                return []
-            for oid, name in connection.exec_driver_sql(OUR_INDEXES, (list(ALL_TABLES),)).fetchall():
-                # A damaged index aborts the transaction, and the indexes after it would not be checked.
-                savepoint = connection.begin_nested()
-                try:
-                    connection.exec_driver_sql(f"SELECT bt_index_check({int(oid)}, true)")
-                    savepoint.commit()
-                except DBAPIError as error:
-                    savepoint.rollback()
-                    problems.append(f"index {name}: {str(error.orig).strip().splitlines()[0]}")
-        return problems
+            return find_problems(connection)
 
     def plan_again(self) -> None:
         query = _ANALYZE_AS_OWNER if self.is_confined else _ANALYZE
         self._attempt(lambda: self._transact(lambda connection: connection.run(query), reads=False))
 
     def scrub(self) -> str:
-        """VACUUM (FULL) writes every table anew, under a lock that nobody else may share; the log keeps what it has."""
         self.check_writable()
-        warned: list[str] = []
-        try:
-            with self._alone() as driver:
-                driver.add_notice_handler(
-                    lambda told: (
-                        warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
-                    )
-                )
-                with self._beside_tables(driver):
-                    [(schema,)] = driver.execute("SELECT quote_ident(current_schema())").fetchall()
-                for table in (*ALL_TABLES, TEXT):
-                    driver.execute(f'VACUUM (FULL) {schema}."{table}"')
-                if warned:  # a server passes over what the login may not vacuum, and calls it done
-                    return f"PostgreSQL says: {warned[0]}"
-                with self._beside_tables(driver):
-                    forget_collected(driver)
-                driver.execute("VACUUM (FULL) pg_catalog.pg_statistic")
-        except self._psycopg.Error as error:
-            return self._translate(error).reason
-        return ""
+        return self._care(rewrite)
 
     def forget_statistics(self) -> str:
+        return self._care(forget_statistics)
+
+    def _care(self, work: Callable[[Any, str], str]) -> str:
+        """Work on a connection whose statements are transactions of their own. Empty, or why it was not done."""
         try:
-            with self._alone() as driver, self._beside_tables(driver):
-                forget_collected(driver)
+            driver = self._connect()
+            try:
+                driver.autocommit = True
+                return work(driver, self._shared.path.find)
+            finally:
+                driver.close()
         except self._psycopg.Error as error:
-            return self._translate(error).reason
-        return ""
-
-    @contextmanager
-    def _beside_tables(self, driver: Any) -> Iterator[None]:
-        """A transaction that looks for tables in the schema of ours."""
-        with driver.transaction():
-            driver.execute(f"SELECT {self._shared.path.find}")
-            yield
-
-    @contextmanager
-    def _alone(self) -> Iterator[Any]:
-        """A connection whose statements are transactions of their own."""
-        driver = self._connect()
-        try:
-            driver.autocommit = True
-            yield driver
-        finally:
-            driver.close()
+            return translate(self.target, error).reason
 
     def copies(self) -> list[str]:
         return []
@@ -536,56 +403,10 @@ class PostgreSQLBackend:
 
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:
-            size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
-        return int(size)
+            return size_of(connection)
 
     def close(self) -> None:
         if self._owner.is_closed or self._owner.is_child:
             return  # what a forked child has of its parent is the parent's to close
         self._owner.is_closed = True
         self._pool.discard_idle()
-
-
-class _ConnectionLost(Exception):
-    """The connection was lost before the commit was sent: nothing is stored."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-class _CommitLost(_ConnectionLost):
-    """The connection was lost while the commit was under way: ``result`` may be stored."""
-
-    def __init__(self, error: Exception, result: Any) -> None:
-        super().__init__(error)
-        self.result = result
-
-
-def _interrupt_behind(error: Exception, handled: BaseException | None) -> BaseException | None:
-    """The interrupt that an error hides: the driver cannot leave a pipeline in the middle, and says so in its place.
-    What the caller was handling before is none."""
-    cause = error.__context__
-    while cause is not None and cause is not handled:
-        if not isinstance(cause, Exception):
-            return cause
-        cause = cause.__context__
-    return None
-
-
-def _is_away(error: Exception) -> bool:
-    """Whether the server cannot be reached, or is starting or stopping."""
-    state = _state(error)
-    return not state or state[:2] in ("08", "57")
-
-
-def _taken(error: Exception) -> str:
-    """The key that was taken already, as the server tells it: under a policy the constraint alone. Else empty."""
-    told = getattr(error, "diag", None)
-    if _state(error) != "23505" or told is None:
-        return ""
-    return f"{told.constraint_name} {told.message_detail or ''}"
-
-
-def _state(error: Exception) -> str:
-    """The SQLSTATE, or the empty string if the server was not reached."""
-    return getattr(error, "sqlstate", None) or ""

@@ -28,6 +28,14 @@ class DriverCursor(Protocol):
     def fetchall(self) -> Sequence[Any]: ...
 
 
+class SchemaConnection(Protocol):
+    """A driver's own connection in a transaction, for what is not a ``Query``: tables, roles and the catalogue."""
+
+    def execute(self, sql: str, values: Any = ..., /) -> Any:
+        """The driver's cursor. A ``%`` in ``sql`` is a placeholder of PostgreSQL's driver only beside ``values``."""
+        ...
+
+
 class Compiled(NamedTuple):
     """A statement as a driver takes it, and its parameters in the order of the placeholders."""
 

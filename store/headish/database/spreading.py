@@ -129,7 +129,7 @@ def _refuse_secured(database: Backend) -> None:
     if database.upgrades_itself:
         return
     with database.schema_connection() as connection:
-        held = [name for (name,) in connection.exec_driver_sql(_HAS_POLICIES) if name in STATEMENTS]
+        held = [name for (name,) in connection.execute(_HAS_POLICIES) if name in STATEMENTS]
     if held:
         reason = "'headish db secure' keeps its spaces apart by policies, which other machines cannot hold to"
         raise DatabaseError(database.target, f"{reason}; a database is either secured or spread")
@@ -144,8 +144,8 @@ def _leave_nothing_behind(database: Backend) -> None:
         raise DatabaseError(database.target, f"these tables are still on the coordinator: {told}")
     for name in _TABLES:
         with database.schema_connection() as connection:
-            if connection.exec_driver_sql(_LEFT_BEHIND[name]).scalar_one():
-                connection.exec_driver_sql(_FREE[name])
+            if connection.execute(_LEFT_BEHIND[name]).fetchone()[0]:
+                connection.execute(_FREE[name])
 
 
 def _place(database: Backend, name: str, kept: dict[str, _CitusTable], dry_run: bool) -> Placed:
@@ -157,7 +157,7 @@ def _place(database: Backend, name: str, kept: dict[str, _CitusTable], dry_run: 
         return Placed(name, COORDINATOR, statement)
     try:
         with database.schema_connection() as connection:
-            connection.exec_driver_sql(statement)
+            connection.execute(statement)
     except DatabaseError as error:
         reason = f"the table {name} could not be spread, and is still on the coordinator ({error.reason}); run it again"
         raise type(error)(database.target, reason) from error
@@ -194,7 +194,7 @@ def _look(database: Backend) -> dict[str, _CitusTable] | None:
     if database.upgrades_itself:  # SQLite: one file, on one machine
         return None
     with database.schema_connection() as connection:
-        if not connection.exec_driver_sql(_HAS_CITUS).scalar_one():
+        if not connection.execute(_HAS_CITUS).fetchone()[0]:
             return None
-        rows: Any = connection.exec_driver_sql(_LOOK)
+        rows: Any = connection.execute(_LOOK)
         return {name: _CitusTable(method, model, int(group), column) for name, method, model, group, column in rows}

@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from headish.database.alchemy import alchemy_connection
 from headish.database.backend import ASKED_READ_ONLY, Settle
 from headish.database.file.files import Location, as_read_only, check_file, file_state, is_writable
 from headish.database.file.forking import FORKS
@@ -26,7 +25,7 @@ from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
-from headish.database.query import SQLITE, Connection, Query
+from headish.database.query import SQLITE, Connection, Query, SchemaConnection
 from headish.database.revisions import NEVER_COPIED
 from headish.errors import (
     DatabaseCorrupt,
@@ -40,9 +39,6 @@ from headish.errors import (
     NotIsolated,
     ReadOnly,
 )
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 T = TypeVar("T")
 _doze = partial(pause, 0.0002)
@@ -84,6 +80,7 @@ _ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
 class SQLiteBackend:
     """A SQLite file, or memory."""
 
+    dialect = "sqlite"
     upgrades_itself = True
     scrubs_itself = True
     has_segments = True
@@ -167,7 +164,7 @@ class SQLiteBackend:
     def check_isolated(self) -> None:
         raise NotIsolated(self.target, NO_ROLES)
 
-    def lifted(self, connection: sqlalchemy.Connection) -> AbstractContextManager[None]:
+    def lifted(self, connection: SchemaConnection) -> AbstractContextManager[None]:
         return nullcontext()
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -293,7 +290,7 @@ class SQLiteBackend:
         connection.execute(f"PRAGMA query_only = {int(self.read_only)}")
 
     @contextmanager
-    def schema_connection(self) -> Iterator[sqlalchemy.Connection]:
+    def schema_connection(self) -> Iterator[SchemaConnection]:
         self._owner.check()
         with self._writing, FORKS.transaction():
             driver = self._memory or self._wait(self._connect)
@@ -303,17 +300,16 @@ class SQLiteBackend:
                 # A table that is written anew takes its name while others refer to it. In a transaction this has no
                 # effect.
                 driver.execute("PRAGMA foreign_keys = OFF")
-                with alchemy_connection("sqlite", driver) as connection:
-                    self._wait(lambda: driver.execute(begin))
-                    yield connection
-                    self._wait(driver.commit)
+                self._wait(lambda: driver.execute(begin))
+                yield driver
+                self._wait(driver.commit)
             except sqlite3.Error as error:
                 raise self._translate(error) from error
             finally:
                 self._end_schema(driver)
 
     def _end_schema(self, driver: _Driver) -> None:
-        with suppress(sqlite3.ProgrammingError):  # SQLAlchemy closed it: an interrupt came into a statement
+        with suppress(sqlite3.ProgrammingError):  # SQLAlchemy closed it: an interrupt came into an upgrade
             driver.rollback()
         if self._memory is None:
             driver.close()
@@ -323,15 +319,15 @@ class SQLiteBackend:
         else:
             driver.execute("PRAGMA foreign_keys = ON")
 
-    def is_headish(self, connection: sqlalchemy.Connection) -> bool:
-        ours = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
-        if not ours and connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
+    def is_headish(self, connection: SchemaConnection) -> bool:
+        ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+        if not ours and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise NotADatabase(self.target, "it is a SQLite database of another program; choose another path")
         return bool(ours)
 
-    def mark(self, connection: sqlalchemy.Connection) -> None:
+    def mark(self, connection: SchemaConnection) -> None:
         """Sign a new database as ours, in the transaction that makes its tables."""
-        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def prepare(self) -> None:
         """Switch to write-ahead logging, which stays with the file; two processes may try at once."""

@@ -1,23 +1,27 @@
 """The schema of a database: made, recognised, upgraded, refused.
 
-A fresh database gets its tables from schema.py, an old one from the migrations; a test keeps both the same. Alembic is
-imported only if a database really needs another revision.
+A fresh database gets its tables from ddl.py, an old one from the migrations; a test keeps both the same. SQLAlchemy and
+Alembic are imported only if a database really needs another revision.
 """
 
 from __future__ import annotations
 
 import os
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
+from headish.database.query import SchemaConnection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, DatabaseUnavailable, UnknownDatabase
 
 if TYPE_CHECKING:
     import sqlalchemy
 
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+"""What SQLAlchemy calls our drivers."""
 _REVISION = "SELECT version_num FROM alembic_version"
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
@@ -62,7 +66,7 @@ def upgrade_schema(database: Backend, revision: str = REVISION) -> str | None:
         backup = database.backup(f"backup-{current}")
         try:
             with database.lifted(connection):
-                _run_migrations(connection, current, revision)
+                _run_migrations(database.dialect, connection, current, revision)
         except BaseException:
             if backup is not None:
                 os.unlink(backup)  # the database is as it was, so there is nothing to go back to
@@ -110,35 +114,23 @@ def _upgrade_or_refuse(database: Backend, current: str) -> None:
     upgrade_schema(database)
 
 
-def _create(database: Backend, connection: sqlalchemy.Connection, create: bool) -> None:
+def _create(database: Backend, connection: SchemaConnection, create: bool) -> None:
     if not create:
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
-    for statement in _definitions(f"{connection.dialect.name}+{connection.dialect.driver}"):
-        connection.exec_driver_sql(statement)
-    create_index(connection)
-    connection.exec_driver_sql(_VERSION_TABLE)
-    connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")  # noqa: S608
+    from headish.database.ddl import TABLES  # late: needed once in a database's life
+
+    for statement in TABLES[database.dialect]:
+        connection.execute(statement)
+    create_index(database.dialect, connection)
+    connection.execute(_VERSION_TABLE)
+    connection.execute(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")  # noqa: S608
     database.mark(connection)
 
 
-@cache
-def _definitions(name: str) -> tuple[str, ...]:
-    """What makes the tables, for a dialect of SQLAlchemy. To compile it takes longer than to run it on a new file."""
-    from sqlalchemy import create_mock_engine, make_url  # late: needed once in a database's life
-
-    from headish.database.schema import metadata
-
-    made: list[str] = []
-    dialect = make_url(f"{name}://").get_dialect()()
-    engine = create_mock_engine(f"{name}://", lambda sql, *_, **__: made.append(str(sql.compile(dialect=dialect))))
-    metadata.create_all(engine, checkfirst=False)
-    return tuple(made)
-
-
-def _revision(database: Backend, connection: sqlalchemy.Connection) -> str | None:
+def _revision(database: Backend, connection: SchemaConnection) -> str | None:
     if not database.is_headish(connection):
         return None
-    row = connection.exec_driver_sql(_REVISION).fetchone()
+    row = connection.execute(_REVISION).fetchone()
     return row[0] if row else None
 
 
@@ -150,12 +142,40 @@ def _check_known(database: Backend, current: str) -> None:
         )
 
 
-def _run_migrations(connection: sqlalchemy.Connection, current: str, revision: str) -> None:
+def _run_migrations(dialect: str, driver: SchemaConnection, current: str, revision: str) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "headish_migrations:")
-    config.attributes["connection"] = connection
     older = REVISIONS.index(revision) < REVISIONS.index(current)
-    (command.downgrade if older else command.upgrade)(config, revision)
+    with alchemy_connection(dialect, driver) as connection:
+        config.attributes["connection"] = connection
+        (command.downgrade if older else command.upgrade)(config, revision)
+
+
+@contextmanager
+def alchemy_connection(dialect: str, driver: SchemaConnection) -> Iterator[sqlalchemy.Connection]:
+    """A connection that works in the transaction that the driver is in, and neither commits it nor rolls it back.
+
+    Raises: the driver's own errors, not SQLAlchemy's around them.
+    """
+    import sqlalchemy.exc  # late: it takes longer to import than a command takes to run
+
+    engine = sqlalchemy.create_engine(
+        f"{_DRIVERS[dialect]}://", creator=lambda: driver, poolclass=sqlalchemy.StaticPool, pool_reset_on_return=None
+    )
+    # It looks at a new connection, and rolls back what that has begun.
+    vars(engine.dialect).update(do_rollback=_leave, do_commit=_leave)
+    try:
+        with engine.connect() as connection:
+            connection.begin()
+            yield connection
+    except sqlalchemy.exc.DBAPIError as error:
+        if error.orig is None:
+            raise
+        raise error.orig from error
+
+
+def _leave(_driver: object) -> None:
+    """Whoever opened the connection ends its transaction."""

@@ -30,9 +30,9 @@ from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
 from headish.values.access.hosts import known_hosts, own_networks
 
 STREAMS_SECONDS = 30.0
-"""How long calls that have begun may go on once the gateway was told to end."""
+"""How long begun calls may continue after the gateway gets the signal to end."""
 CLOSE_SECONDS = 5.0
-"""How long the last frames may take to be written then."""
+"""How long writing the last frames may take then."""
 TOLD_SECONDS = 60.0
 """How often the gateway says that calls are not recorded, while they are not."""
 CONNECT_SECONDS = 30.0
@@ -44,7 +44,7 @@ HEAD_BYTES = 64 * 1024
 
 
 class GatewaySettings(Struct, frozen=True):
-    """How the gateway runs. It is plain data, so that it passes from process to process.
+    """How the gateway runs. Plain data, so that it passes between processes.
 
     ``folder`` holds the spool and the file of tokens. ``origins`` are pages and apps that may send calls.
     ``base_urls`` sends a word of the path to another place than the table's.
@@ -64,9 +64,9 @@ class GatewaySettings(Struct, frozen=True):
 class Health(Struct, frozen=True, kw_only=True):
     """What ``/healthz`` says.
 
-    ``status`` is ``unrecorded`` while calls pass that cannot be spooled, ``degraded`` where the gateway has missed
-    calls since it began or their way into the history is held up, else ``ok``; ``problems`` says each reason in words.
-    No space is named: whoever reaches the gateway may ask.
+    ``status`` is ``unrecorded`` while calls pass that cannot be spooled, ``degraded`` if the gateway has missed calls
+    since it began or their way into the history is held up, else ``ok``; ``problems`` gives each reason in words. It
+    names no space, because anybody who reaches the gateway may ask.
     """
 
     status: str
@@ -98,7 +98,7 @@ class Gateway:
         return await self._proxy.pass_on(request, passage)
 
     async def expect(self, request: web.Request) -> web.StreamResponse | None:
-        """Ask for the body that a client holds back until it is wanted; of a stranger none is."""
+        """Ask for the body that a client holds back until it is wanted; of a stranger, ask for none."""
         try:
             self._gate.check_sender(request)
         except Refused as refused:
@@ -110,7 +110,7 @@ class Gateway:
         return None
 
     def health(self) -> Health:
-        """How it is."""
+        """Its present health."""
         failure, problems = self.spooler.failure, self._problems()
         return Health(
             status="unrecorded" if failure is not None else "degraded" if problems else "ok",
@@ -132,7 +132,8 @@ class Gateway:
         self._proxy.is_stopping = True
 
     async def tell(self, say: Callable[[str], None]) -> None:
-        """Say once a minute how many calls were not recorded since the last time, and what holds up the recorder."""
+        """Report once a minute how many calls were not recorded since the last report, and what holds up the
+        recorder."""
         told = 0
         while True:
             await asyncio.sleep(TOLD_SECONDS)

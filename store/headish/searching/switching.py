@@ -26,7 +26,7 @@ def switch(backend: Backend, on: bool) -> None:
     if on:
         # The file may have been made by a SQLite that had no FTS5.
         with backend.schema_connection() as connection:
-            if not create_index(connection):
+            if not create_index(backend.dialect, connection):
                 raise CannotIndex(backend.target)
     backend.write(lambda connection: searches.switch(connection, False, WORDS_VERSION))
     for space in backend.read(matches.all_spaces):

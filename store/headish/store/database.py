@@ -130,7 +130,7 @@ class Database:
         verify: Literal["full", "quick"] = "full",
         progress: Progress | None = None,
     ) -> Backup:
-        """Back up all spaces as they stand at one moment; writers go on meanwhile.
+        """Back up all spaces as they are at one moment; writers go on meanwhile.
 
         A ``dest`` that ends with ``.db``, ``.sqlite`` or ``.sqlite3`` becomes a SQLite database without free pages,
         which can be opened as it is; it takes a SQLite database to make one. Any other is a file of frames
@@ -195,7 +195,7 @@ class Database:
         ``apps`` may enter every space, others those that ``spaces.grant`` opens. What was made, and what is missing
         still; with ``check`` nothing is made, and ``apps``, or else the login that asks, are looked at. Run it as a
         superuser, or as a role that owns the tables and may make roles; a second run changes nothing, and an upgrade
-        makes what its new tables need. Whoever has the database open opens it anew.
+        makes what its new tables need. Programs that have the database open must open it anew.
         Raises: NotIsolated on SQLite; InvalidArgument for an unknown login; RoleMissing; ReadOnly; DatabaseError on a
         database that is spread.
         """

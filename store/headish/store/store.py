@@ -160,8 +160,8 @@ class Store(Space):
     ) -> Store:
         """Open one space of a database: the short way. The arguments are those of ``Database.open`` and its ``store``.
 
-        ``create`` makes the space, too. Answers that a dead process left behind are recovered, unless the database is
-        open read-only, and the log (``headish``) says so. ``close`` closes the database.
+        ``create`` makes the space, too. headish recovers answers that a dead process left behind and logs that
+        (``headish``), unless the database is open read-only. ``close`` closes the database.
         Raises: as ``Database.open`` and ``Database.store``.
         """
         connections = Connections.open(
@@ -227,7 +227,7 @@ class Store(Space):
         verify: Literal["full", "quick"] = "full",
         progress: Progress | None = None,
     ) -> Backup:
-        """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces.
+        """Back up only this space, into a file of frames, as ``Database.backup`` does for all spaces.
 
         Raises: as ``Database.backup``.
         """

@@ -36,7 +36,7 @@ SIGNS = {"removed": "-", "added": "+", "changed": "~"}
 def diff_command(settings: GlobalOptions, first: str, second: str | None, stat: bool, as_json: bool) -> None:
     """Show what differs between two branches, from their fork on: by turn, then by word.
 
-    A and B are headishes; A..B is the same as A B. Turns that say the same count as the same, wherever they stand.
+    A and B are headishes; A..B is the same as A B. Turns that say the same count as the same, wherever they are.
     """
     with settings.open() as store:
         diff = store.diff(first, second)

@@ -53,7 +53,7 @@ class Edit(NamedTuple):
 @click.command("edit")
 @click.argument("headish")
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--keep", is_flag=True, help="Lay the rest of the branch behind the edited turn.")
+@click.option("--keep", is_flag=True, help="Repeat the rest of the branch after the edited turn.")
 @click.option("--json-blocks", is_flag=True, help="The text is JSON: a list of all content blocks of the turn.")
 @expect_option
 @json_option
@@ -61,7 +61,7 @@ class Edit(NamedTuple):
 def edit_command(settings: GlobalOptions, headish: str, text: str | None, as_json: bool, **options: object) -> None:
     """Say something else in the place of a turn, and print the id of the new one.
 
-    The old turn stays, and the new one stands beside it. NAME and NAME~n edit a turn of the bookmark's branch and move
+    The old turn stays, beside the new one. NAME and NAME~n edit a turn of the bookmark's branch and move
     the bookmark there; an ID moves nothing. Without TEXT an editor opens at a terminal ($VISUAL, $EDITOR); else the
     text is read from standard input, as with -. TEXT takes the place of the turn's text: its calls, results, documents
     and reasoning stay.

@@ -6,7 +6,7 @@ import click
 
 LINES = {
     "bash": 'eval "$(headish completion bash)"   # in ~/.bashrc',
-    "zsh": 'eval "$(headish completion zsh)"   # in ~/.zshrc, behind compinit',
+    "zsh": 'eval "$(headish completion zsh)"   # in ~/.zshrc, after compinit',
     "fish": "headish completion fish > ~/.config/fish/completions/headish.fish",
 }
 """What switches completion on, for each shell."""

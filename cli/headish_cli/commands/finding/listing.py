@@ -45,7 +45,7 @@ COLOURS: dict[str, dict[str, Any]] = {
 
 @click.command("list")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True,
-              help="Show at most so many.")  # fmt: skip
+              help="Show at most this many.")  # fmt: skip
 @click.option("--name", "names", metavar="GLOB", help="Show only bookmarks of this pattern, such as 'work/*'.")
 @click.option("--tag", metavar="TAG", help="Show only conversations with this tag.")
 @click.option("--without", metavar="TAG", help="Leave out conversations with this tag.")
@@ -57,7 +57,7 @@ COLOURS: dict[str, dict[str, Any]] = {
 @click.option("--until", metavar="TIME", help="Show only those last used before TIME; a day alone is included.")
 @click.option("--pinned", is_flag=True, help="Show the pinned ones alone.")
 @click.option("--archived", is_flag=True, help="Show the archived ones alone.")
-@click.option("--erased", is_flag=True, help="Show those of which nothing is left, too.")
+@click.option("--erased", is_flag=True, help="Also show those of which nothing is left.")
 @twins_option
 @click.option("--all", "everything", is_flag=True, help="Show all of them, archived ones too.")
 @json_option

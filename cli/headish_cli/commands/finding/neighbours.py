@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from headish import Store, Turn
 
-_limit = click.option("-n", "--limit", type=click.IntRange(min=1), help="Show only so many.")
+_limit = click.option("-n", "--limit", type=click.IntRange(min=1), help="Show at most this many.")
 _after = click.option("--after", metavar="HEADISH", help="Show what comes after this one, the last of the page before.")
 
 

@@ -18,9 +18,9 @@ _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "syst
 @click.command("record")
 @click.argument("file", required=False, type=INPUT)
 @click.option("--form", metavar="FORM",
-              help="chat, responses, anthropic, gemini or cohere; told by its shape where left out.")  # fmt: skip
+              help="chat, responses, anthropic, gemini or cohere; detected by default.")  # fmt: skip
 @click.option("-c", "--continues", metavar="HEADISH", help="Store the list below this turn.")
-@click.option("-b", "--bookmark", metavar="NAME", help="The name of the list: it moves wherever the list leads.")
+@click.option("-b", "--bookmark", metavar="NAME", help="The name of the list; it moves to the list's last turn.")
 @json_option
 @pass_settings
 def record_command(

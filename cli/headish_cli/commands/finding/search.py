@@ -36,14 +36,14 @@ NAMES_SHOWN = 3
 @click.option("--tag", metavar="T", help="In a conversation with this tag.")
 @click.option("--tool", metavar="NAME", help="Calls this tool, or has its result.")
 @click.option("--in", "fields", metavar="FIELDS", help=f"Where to look, separated by commas: {', '.join(FIELDS)}. "
-              "All but reasoning, unless it is said.")  # fmt: skip
+              "All but reasoning by default.")  # fmt: skip
 @click.option("--order", type=click.Choice(["rank", "time"]), default="rank", show_default=True,
               help="The best first, or the newest.")  # fmt: skip
 @click.option("-n", "--limit", type=click.IntRange(1, LIMIT), default=20, show_default=True,
-              help="Show at most so many.")  # fmt: skip
+              help="Show at most this many.")  # fmt: skip
 @versions_option
 @twins_option
-@click.option("--reindex", is_flag=True, help="Build the search index of the space anew first.")
+@click.option("--reindex", is_flag=True, help="Rebuild the search index of the space first.")
 @json_option
 @pass_settings
 def search_command(
@@ -64,10 +64,10 @@ def search_command(
     reindex: bool,
     as_json: bool,
 ) -> None:
-    """Find the turns that hold WORDS, in any order. Case, accents and punctuation do not count. Without WORDS the
-    options alone choose, and the newest come first.
+    """Find the turns that hold WORDS, in any order. Case, accents and punctuation do not count. Without WORDS, the
+    options alone choose, newest first.
 
-    A phrase stands in double quotes (inside the shell's own: '"two words"'), begin* is how a word begins, and OR, NOT
+    Put a phrase in double quotes (inside the shell's own: '"two words"'). begin* finds beginnings of words, and OR, NOT
     and parentheses do what they say. Each hit shows the turn, the words around the match, and the bookmarks that lead
     to it.
     """

@@ -22,7 +22,7 @@ NOBODY = "-"
 
 
 @click.command("audit")
-@click.option("--after", metavar="CURSOR", help="Only what was stored behind this cursor.")
+@click.option("--after", metavar="CURSOR", help="Only what was stored after this cursor.")
 @click.option("--since", metavar="TIME", help="Only what was stored from TIME on: a date, yesterday, '2 hours ago'.")
 @click.option("--until", metavar="TIME", help="Only what was stored before TIME; a day alone is included.")
 @click.option("--by", "author", metavar="NAME", help="Only what this author wrote.")
@@ -40,7 +40,7 @@ def audit_command(
     count: bool,
     as_json: bool,
 ) -> None:
-    """Say who wrote what: turns, moves of bookmarks, titles, pointers, erasures, in the order of the commits.
+    """List who wrote what: turns, moves of bookmarks, titles, pointers, erasures, in the order of the commits.
 
     The author is what --author or HEADISH_AUTHOR said when the turn was added. The turn's seal covers it, so nobody
     changed it since. Nothing proves that it was true. Replies and imports have none: for a reply, the model is shown.

@@ -16,7 +16,7 @@ from headish_cli.printing.progress import counting_turns
 @json_option
 @pass_settings
 def backup_command(settings: GlobalOptions, dest: str, one_space: bool, quick: bool, as_json: bool) -> None:
-    """Back up the database into the file DEST, as it stands at one moment. Writers go on meanwhile.
+    """Back up the database into the file DEST, as it is at one moment. Writers go on meanwhile.
 
     \b
     DEST ends with .db   of SQLite: a database that can be opened as it is

@@ -128,7 +128,7 @@ def erasures_command(settings: GlobalOptions, whole: bool, pending: bool, is_app
 
 
 @click.command("gc")
-@click.option("--scrub", is_flag=True, help="Write the database anew, so that nothing erased is left in its files.")
+@click.option("--scrub", is_flag=True, help="Rewrite the database, so that nothing erased is left in its files.")
 @click.option("--dry-run", is_flag=True, help="Count, and change nothing.")
 @json_option
 @pass_settings

@@ -37,13 +37,13 @@ def position_command(settings: GlobalOptions) -> None:
 
 
 @click.command("follow")
-@click.option("--after", metavar="CURSOR", help="Begin behind this cursor, not with the first turn.")
+@click.option("--after", metavar="CURSOR", help="Begin after this cursor, not with the first turn.")
 @click.option("--new", is_flag=True, help="Begin with what is stored from now on.")
-@click.option("--no-wait", is_flag=True, help="End where there is nothing more now.")
+@click.option("--no-wait", is_flag=True, help="End when there is nothing more now.")
 @click.option("--pulse", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
-              help="With --json: after so many seconds without a change, say 'pulse'.")  # fmt: skip
+              help="With --json: print a 'pulse' after this many seconds without a change.")  # fmt: skip
 @click.option("--bookmark", "-b", metavar="NAME",
-              help="Only this bookmark's moves, each behind the turns that it brought.")  # fmt: skip
+              help="Only this bookmark's moves, each after the turns that it brought.")  # fmt: skip
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
 @click.option("--cursor-file", type=PLACE, metavar="PATH",
               help="Go on behind the cursor in this file if it exists, and keep it there.")  # fmt: skip
@@ -64,7 +64,7 @@ def follow_command(
 ) -> None:
     """Print every change of the space, once and in the order of the commits, and wait for more until Ctrl-C.
 
-    With --json each line has its cursor, and --after goes on behind it. A line of the kind 'live' says that everything
+    With --json each line has its cursor, and --after continues after it. A line of the kind 'live' says that everything
     stored so far was printed. The cursor file is replaced after the line was written, so a reader that dies sees its
     last lines again, and never a gap.
     """

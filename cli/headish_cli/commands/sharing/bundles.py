@@ -45,7 +45,7 @@ def create_command(
 ) -> None:
     """Write the space into FILE, or the threads that lead to HEADISHes.
 
-    Provider pointers, tools and keys never go into a bundle. Prints the cursor behind which the next bundle begins.
+    Provider pointers, tools and keys never go into a bundle. Prints the cursor after which the next bundle begins.
     """
     since = read_cursor(since)
     with settings.open() as store, counting_turns("bundling") as told:

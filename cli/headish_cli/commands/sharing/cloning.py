@@ -19,7 +19,7 @@ def clone_command(
     settings: GlobalOptions, url: str, name: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Take the history that lies at URL into a new database: 'remote add', then 'pull'.
+    """Copy the history at URL into a new database: 'remote add', then 'pull'.
 
     The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
     """

@@ -31,7 +31,7 @@ THERE = {
     "unknown": "is at a turn there that is not here: pull first",
 }
 """What people are told of a bookmark at a live remote, by what became of it."""
-rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that went back.")
+rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
 
 
 def joining_options(command: FC) -> FC:
@@ -55,7 +55,7 @@ def remote_command() -> None:
     """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
 
     A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
-    ever overwritten. What is put there is encrypted. A live remote is the database of another machine, over ssh.
+    ever overwritten. headish encrypts what it puts there. A live remote is the database of another machine, over ssh.
     """
 
 
@@ -104,7 +104,7 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
 @click.argument("name")
 @pass_settings
 def remove_command(settings: GlobalOptions, name: str) -> None:
-    """Forget the remote NAME and its key on this machine. What lies there stays."""
+    """Forget the remote NAME and its key on this machine. The files there stay."""
     with settings.open() as store:
         store.remotes.remove(name)
 
@@ -182,7 +182,7 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     """Take DEVICE out of the remote NAME: a new key for all others, and the device's log removed.
 
     Prints the command by which each other machine confirms the new key; a machine that this one has not invited is to
-    be invited again. What the device has read it has. Take its access to the bucket or folder away, too.
+    be invited again. The device keeps what it has read. Take away its access to the bucket or folder, too.
     """
     with settings.open() as store:
         fingerprint = store.remotes.revoke(name, device, allow_secrets=allow_secrets)
@@ -238,7 +238,7 @@ def push_command(
 @json_option
 @pass_settings
 def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_rollback: bool, as_json: bool) -> None:
-    """Take what is new at the remote NAME, or at all. No bookmark is taken from where it is."""
+    """Fetch what is new at the remote NAME, or at all. A bookmark that moved here stays where it is."""
     with settings.open() as store:
         done = [store.remotes.pull(each, prune=prune, accept_rollback=accept_rollback) for each in _names(store, name)]
     if as_json:
@@ -279,7 +279,7 @@ def sync_command(
 @json_option
 @pass_settings
 def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
-    """Show how the remote NAME stands, or all: what it does not have yet, and which bookmarks go apart."""
+    """Show the state of the remote NAME, or of all: what it does not have yet, and which bookmarks diverged."""
     with settings.open() as store:
         found = [store.remotes.status(each) for each in _names(store, name)]
     if as_json:

@@ -88,11 +88,11 @@ def ask_command(
 ) -> None:  # fmt: skip
     """Say something to a model, and keep what it answers.
 
-    TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along. What a
-    pipe or file brings on standard input is joined to TEXT, below a blank line; - takes standard input alone. If there
-    is no text at all, -c asks from the thread as it stands. A thread that names no pointer keeps the one that it is
-    asked by: that of -p or -m, else the default ('headish ptr default NAME'). The key comes from the provider's usual
-    environment variable or a keyring. Ctrl-C keeps what arrived.
+    TEXT becomes a turn of yours, the answer the turn that comes next; a bookmark that is continued moves along.
+    Standard input from a pipe or file is added below TEXT and a blank line; - takes standard input alone. Without any
+    text, -c asks from the thread as it is. A thread that names no pointer keeps the one that it is asked by: that of -p
+    or -m, else the default ('headish ptr default NAME'). The key comes from the provider's usual environment variable
+    or a keyring. Ctrl-C keeps what arrived.
     """
     if tool_loop and mcp_config is None:
         raise click.UsageError("--tool-loop needs the servers: --mcp-config FILE")
@@ -133,7 +133,7 @@ def ask_command(
 def retry_command(settings: GlobalOptions, headish: str, as_json: bool, timeout: dict[str, float], **call: Any) -> None:
     """Ask for another answer in place of HEADISH. Use it for one that was cut off, too.
 
-    The new answer stands beside the old one, and the bookmark moves over to it.
+    The new answer is stored beside the old one, and the bookmark moves to it.
     """
     with settings.open() as store:
         asked = {**call, "timeouts": timeout or None, "told": _tell_wait}

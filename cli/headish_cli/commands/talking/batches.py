@@ -117,7 +117,7 @@ def collect_command(settings: GlobalOptions, name: str, timeout: float | None, a
 @click.argument("name")
 @pass_settings
 def drop_command(settings: GlobalOptions, name: str) -> None:
-    """Forget the batch NAME; answers that were collected stay. The provider is not told."""
+    """Forget the batch NAME; collected answers stay. headish does not cancel it at the provider."""
     with settings.open() as store:
         store.batches.drop(name)
     say(f"{name} is forgotten.")

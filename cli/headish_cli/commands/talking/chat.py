@@ -35,9 +35,9 @@ def chat_command(
 ) -> None:  # fmt: skip
     """Talk to a model at the terminal; each line becomes a turn, and so does each answer.
 
-    A NAME that is a bookmark goes on, and moves along; another one begins a conversation under it. Without a NAME the
-    conversation has none until /fork gives it one. Ctrl-C ends an answer and keeps what arrived; Ctrl-D leaves. Where
-    there is no terminal, each line of standard input is a message.
+    A NAME that is a bookmark continues, and moves along; any other begins a conversation of that name. Without a NAME
+    the conversation has none until /fork gives it one. Ctrl-C ends an answer and keeps what arrived; Ctrl-D leaves.
+    Where there is no terminal, each line of standard input is a message.
 
     \b
     /help              what there is

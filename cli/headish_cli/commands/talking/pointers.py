@@ -39,7 +39,7 @@ def cloud_options(command: F) -> F:
 def ptr_command() -> None:
     """Provider pointers: short names for a provider, a model and its parameters.
 
-    A thread names one (headish add -p NAME), and is asked from whoever it points at when the request is made.
+    A thread names a pointer (headish add -p NAME), and a request goes to the model that it names at that moment.
     """
 
 

@@ -107,7 +107,7 @@ def usage_command(
 ) -> None:
     """Count the tokens of the answers that lead to a HEADISH, each turn once however many branches share it.
 
-    ? stands where no answer reported its tokens.
+    ? means that no answer reported its tokens.
     """
     if whole and headish:
         raise click.UsageError("--all counts the whole space: leave the HEADISH out")

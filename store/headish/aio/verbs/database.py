@@ -35,7 +35,7 @@ class DatabaseVerbs(Front["Database"]):
         self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Progress |
         None = None
     ) -> Backup:
-        """Back up all spaces as they stand at one moment; writers go on meanwhile."""
+        """Back up all spaces as they are at one moment; writers go on meanwhile."""
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
 
     async def distribute(self, *, dry_run: bool = False) -> list[Placed]:

@@ -50,13 +50,14 @@ if TYPE_CHECKING:
 
 
 class AsyncAccessTokens(Front["AccessTokens"]):
-    """For asyncio: the tokens of a database: each opens one space to whoever shows it, for some rights. No backup has them."""
+    """For asyncio: the tokens of a database: each opens one space to its bearer, with some rights. No backup has them."""
 
     async def add(
         self, label: str, *, space: str = 'default', rights: Sequence[Right], expires_seconds: float | None =
         None
     ) -> str:
-        """A new token for a space that is there. This is the only time that it is seen: its hash alone is stored."""
+        """A new token for a space that is there. This is the only time that it is shown: headish stores its hash
+        only."""
         return await self._finish(
             self.sync.add, label=label, space=space, rights=rights, expires_seconds=expires_seconds
         )
@@ -66,7 +67,7 @@ class AsyncAccessTokens(Front["AccessTokens"]):
         return await self._finish(self.sync.list)
 
     async def remove(self, label: str, *, space: str = 'default') -> None:
-        """Shut out whoever has the token. Servers notice within seconds."""
+        """Remove a token. Servers notice within seconds."""
         return await self._finish(self.sync.remove, label=label, space=space)
 
 
@@ -135,7 +136,7 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
         return await self._finish(self.sync.remove, name=name, expect=expect)
 
     async def rename(self, old: str, new: str, *, expect: str | Absent | None = None) -> Bookmark:
-        """Give a name another one: its history goes with it, and so does what is said of its conversation."""
+        """Rename a bookmark: its history and its conversation's record go with it."""
         return await self._finish(self.sync.rename, old=old, new=new, expect=expect)
 
     async def set(self, name: str, headish: str, *, expect: str | Absent | None = None) -> Bookmark:
@@ -192,7 +193,7 @@ class AsyncCalls(Front["Calls"]):
 
 
 class AsyncConversations(Front["Conversations"]):
-    """For asyncio: the conversations of a space: each bookmark, and what grew from each first turn where no bookmark lies."""
+    """For asyncio: the conversations of a space: each bookmark, and everything without one that grew from a first turn."""
 
     async def find(self, key: str) -> Conversation:
         """The conversation that has this key. Raises: UnknownConversation, InvalidArgument."""
@@ -264,8 +265,8 @@ class AsyncObjects(Front["Objects"]):
     async def list(
         self, kind: str, *, prefix: str = '', after: str | None = None, limit: int = 100
     ) -> builtins.list[Object]:
-        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those behind
-        the key ``after``, ``limit`` at the most."""
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those after the
+        key ``after``, ``limit`` at the most."""
         return await self._finish(self.sync.list, kind=kind, prefix=prefix, after=after, limit=limit)
 
     async def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
@@ -326,10 +327,16 @@ class AsyncRemotes(Front["Remotes"]):
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None
     ) -> RemotePlace:
-        """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``)."""
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
+        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote."""
         return await self._finish(
             self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
         )
+
+    async def answer(self, reads: int, writes: int, *, names: str = '*', trust: bool = False) -> int:
+        """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
+        how many turns came."""
+        return await self._wait(self.sync.answer, reads=reads, writes=writes, names=names, trust=trust)
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
@@ -347,7 +354,8 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
-        """The stores that sync with a remote, this one first, as they were when they were last read."""
+        """The stores that sync with a remote, this one first, as they were when they were last read. At the end of a
+        live remote there is one."""
         return await self._finish(self.sync.devices, name=name)
 
     async def erase_pending(self) -> int:
@@ -357,7 +365,7 @@ class AsyncRemotes(Front["Remotes"]):
     async def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
     ) -> Synced:
-        """Pull, then push. Raises: as both."""
+        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
         return await self._wait(
             self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback
         )
@@ -384,9 +392,15 @@ class AsyncRemotes(Front["Remotes"]):
         """Read the logs of all other devices there, as far as they have come, and store what is new."""
         return await self._wait(self.sync.pull, name=name, prune=prune, accept_rollback=accept_rollback)
 
-    async def push(self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False) -> Pushed:
-        """Append what is new here to this store's log there."""
-        return await self._wait(self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+    async def push(
+        self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
+        force_with_lease: str | None = None
+    ) -> Pushed:
+        """Append what is new here to this store's log there; to a live remote, send it and publish names."""
+        return await self._wait(
+            self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
+            force_with_lease=force_with_lease
+        )
 
     async def remove(self, name: str) -> None:
         """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there."""
@@ -430,8 +444,7 @@ class AsyncSpaces(Front["Spaces"]):
     async def erase(
         self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
-        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of
-        conversations."""
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, records of conversations."""
         return await self._wait(self.sync.erase, space=space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     async def grant(self, space: str, login: str, *, role: Literal['reader', 'writer', 'eraser'] = 'writer') -> None:
@@ -446,8 +459,7 @@ class AsyncSpaces(Front["Spaces"]):
         return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
 
     async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:
-        """The names, in the order of their bytes; ``limit`` of them, behind the name ``after``, which need not
-        exist."""
+        """The names, in the order of their bytes; ``limit`` of them, after the name ``after``, which need not exist."""
         return await self._finish(self.sync.list, limit=limit, after=after)
 
     async def members(self) -> builtins.list[Member]:

@@ -66,7 +66,7 @@ class StoreVerbs(StoreFront):
     """For asyncio: one space of one database. Safe to share between threads; a context manager."""
 
     async def abbreviate(self, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-        """The handle of each turn: the shortest that names it alone, at this moment; for lists that a person reads."""
+        """The handle of each turn, for lists that a person reads: the shortest that is unique at this moment."""
         return await self._finish(self.sync.abbreviate, ids=ids)
 
     async def add_document(
@@ -112,7 +112,7 @@ class StoreVerbs(StoreFront):
         return await self._wait(self.sync.ask_title, headish=headish, ptr=ptr)
 
     async def at_least(self, cursor: str, *, timeout: float = 10.0) -> Self:
-        """The same space for reads that must see what a cursor has seen: each waits until the database is as far."""
+        """The same space for reads that must see what a cursor has seen: each waits until the database is that far."""
         return self._beside(await self._finish(self.sync.at_least, cursor=cursor, timeout=timeout))
 
     def audit(
@@ -126,7 +126,7 @@ class StoreVerbs(StoreFront):
         self, dest: str | os.PathLike[str], *, verify: Literal['full', 'quick'] = 'full', progress: Progress |
         None = None
     ) -> Backup:
-        """Back up this space alone, into a file of frames: as ``Database.backup`` does it for all spaces."""
+        """Back up only this space, into a file of frames, as ``Database.backup`` does for all spaces."""
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
 
     @property
@@ -164,7 +164,7 @@ class StoreVerbs(StoreFront):
     async def children(
         self, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
     ) -> list[Turn]:
-        """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``."""
+        """The turns that continue this one, in commit order; ``limit`` of them, after the turn ``after``."""
         return await self._finish(self.sync.children, headish=headish, limit=limit, after=after, versions=versions)
 
     async def compact(
@@ -254,15 +254,14 @@ class StoreVerbs(StoreFront):
         )
 
     async def find(self, key: str) -> Turn | None:
-        """The turn with a key, None if there is none; of one that ``KEY;2``, ``KEY;3`` … supersede, the newest of
-        them."""
+        """The turn with a key, None if there is none. If ``KEY;2``, ``KEY;3`` … supersede it, the newest of them."""
         return await self._finish(self.sync.find, key=key)
 
     def follow(
         self, after: str | None = None, *, wait: bool = True, pulse: float | None = None, kinds: Collection[str]
         | None = None, bookmark: str | None = None
     ) -> AsyncStream[Change]:
-        """Every change of the space behind a cursor, once and in the order of the commits."""
+        """Every change of the space after a cursor, once and in the order of the commits."""
         return self._stream(self._follow_steps, after=after, wait=wait, pulse=pulse, kinds=kinds, bookmark=bookmark)
 
     async def get(self, headish: str) -> Turn:
@@ -273,8 +272,8 @@ class StoreVerbs(StoreFront):
         self, *, limit: int | None = None, after: str | None = None, by: Literal['start', 'tip'] = 'start',
         erased: bool = False, versions: bool = False, twins: bool = False
     ) -> list[Turn]:
-        """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind
-        ``after``. ``erased`` shows those that were erased, too."""
+        """The turns that nothing continues, the branch that began last first; ``limit`` of them, after ``after``.
+        ``erased`` shows those that were erased, too."""
         return await self._finish(
             self.sync.heads, limit=limit, after=after, by=by, erased=erased, versions=versions, twins=twins
         )
@@ -340,7 +339,7 @@ class StoreVerbs(StoreFront):
         self, headish: str = '@', *, limit: int | None = None, form: str | None = None, drop: Collection[str] =
         ()
     ) -> Any:
-        """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many."""
+        """The stored turns of a thread in walk order, each with its message; with ``limit``, the last ones."""
         return await self._finish(self.sync.messages, headish=headish, limit=limit, form=form, drop=drop)
 
     @property
@@ -415,7 +414,7 @@ class StoreVerbs(StoreFront):
         )
 
     async def reindex(self, progress: IndexProgress | None = None) -> None:
-        """Build the search index of the space anew, from its first turn on; ``progress`` is called with turns."""
+        """Rebuild the search index of the space, from its first turn on; ``progress`` is called with turns."""
         return await self._wait(self.sync.reindex, progress=progress)
 
     @property
@@ -427,7 +426,7 @@ class StoreVerbs(StoreFront):
         self, headish: str = '@', format: str = 'html', *, branches: bool = False, debug: bool = False, title:
         str | None = None
     ) -> str:
-        """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``."""
+        """A thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``."""
         return await self._wait(
             self.sync.render, headish=headish, format=format, branches=branches, debug=debug, title=title
         )
@@ -445,7 +444,7 @@ class StoreVerbs(StoreFront):
     async def replace(
         self, headish: str, content: Content, *, continues: str | None = None, expect: Any = None
     ) -> Turn:
-        """Let other words stand in the place of a turn's, for the model and for people: an overlay."""
+        """Show other words in place of a turn's, to the model and to people: an overlay."""
         return await self._finish(
             self.sync.replace, headish=headish, content=content, continues=continues, expect=expect
         )
@@ -472,7 +471,7 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.resolve, headish=headish, raw=raw, budget=budget, count=count)
 
     async def retry(self, headish: str = '@', *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
-        """Ask for another reply in place of a turn: the new one stands beside it, and its bookmark moves over."""
+        """Ask for another reply in place of a turn: the new one is stored beside it, and its bookmark moves to it."""
         return await self._ask(self.sync.retry, headish=headish, on_delta=on_delta, **options)
 
     async def run_tools(
@@ -499,7 +498,7 @@ class StoreVerbs(StoreFront):
         None, fields: Collection[str] = ('text', 'calls', 'results', 'documents'), order: str = 'rank', limit:
         int = 20, versions: bool = False, twins: bool = False, progress: IndexProgress | None = None
     ) -> list[Hit]:
-        """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest."""
+        """The turns of the space that match a query; the best first, or with ``order="time"`` the newest."""
         return await self._finish(
             self.sync.search, query=query, role=role, model=model, since=since, until=until, name=name, tag=tag,
             tool=tool, fields=fields, order=order, limit=limit, versions=versions, twins=twins, progress=progress
@@ -565,7 +564,7 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.tree, headish=headish, limit=limit, versions=versions)
 
     def turns(self, after: str | None = None) -> AsyncStream[Turn]:
-        """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
+        """All turns of the space in commit order, after ``after``; read in pages, each when it is reached."""
         return self._stream(self.sync.turns, after=after)
 
     async def unhide(

@@ -7,10 +7,7 @@ Every word stands behind the number of its space, so a search reads what its own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import sqlalchemy
+from headish.database.query import SchemaConnection
 
 SEQ_BITS = 40
 """A space holds fewer than 2**40 turns, and a SQLite database fewer than 2**23 spaces."""
@@ -39,12 +36,11 @@ _IS_THERE = {
 }
 
 
-def create_index(connection: sqlalchemy.Connection) -> bool:
+def create_index(dialect: str, connection: SchemaConnection) -> bool:
     """Make the index where it is missing; False on a SQLite that was built without FTS5: there a search reads turns."""
-    dialect = connection.dialect.name
-    if dialect == "sqlite" and connection.exec_driver_sql(_PROBE).scalar_one() != 2:
+    if dialect == "sqlite" and connection.execute(_PROBE).fetchone()[0] != 2:
         return False
-    if not connection.exec_driver_sql(_IS_THERE[dialect]).scalar_one():
+    if not connection.execute(_IS_THERE[dialect]).fetchone()[0]:
         for statement in CREATE[dialect]:
-            connection.exec_driver_sql(statement)
+            connection.execute(statement)
     return True

@@ -4,16 +4,14 @@ nothing."""
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from headish.database.isolation.collected import NUMBERS
 from headish.database.isolation.grants import ROLES
 from headish.database.isolation.locating import HOME
 from headish.database.isolation.planted import find_planted
 from headish.database.isolation.takeovers import find_takeovers
-
-if TYPE_CHECKING:
-    import sqlalchemy
+from headish.database.query import SchemaConnection
 
 PUBLIC = "PUBLIC"
 
@@ -157,11 +155,11 @@ class Catalog(NamedTuple):
         return role in seen
 
 
-def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
+def read_catalog(connection: SchemaConnection) -> Catalog:
     """What the server says now. Anybody may read it, but for the members."""
 
     def rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in connection.exec_driver_sql(statement, values or None)]
+        return [tuple(row) for row in connection.execute(statement, values or None)]
 
     [(schema, schema_owner, session, is_superuser, version)] = rows(_SESSION)
     [(may_read,)] = rows(_MAY_READ_MEMBERS)
@@ -189,9 +187,9 @@ def read_catalog(connection: sqlalchemy.Connection) -> Catalog:
     )
 
 
-def run(connection: sqlalchemy.Connection, statement: str) -> int:
-    """How many rows a statement changed that holds no placeholders: a name in it may hold what looks like one."""
-    return connection.exec_driver_sql(statement.replace("%", "%%")).rowcount
+def run(connection: SchemaConnection, statement: str) -> int:
+    """How many rows a statement changed."""
+    return int(connection.execute(statement).rowcount)
 
 
 def is_secured(catalog: Catalog) -> bool:

@@ -4,16 +4,13 @@ refusals."""
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headish.database.isolation.grants import EVERYWHERE, OWNER, VERSION, role_for
 from headish.database.isolation.objects import FUNCTIONS, NO_SPACE, NOT_GUARDED, NOT_HERE, SETTING
 from headish.database.isolation.takeovers import why_it_could
-from headish.database.query import SECURED, Query
+from headish.database.query import SECURED, Query, SchemaConnection
 from headish.errors import DatabaseError, NotEntered, NotIsolated, RoleMissing
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 _ENTERING = "find space"
 
@@ -84,12 +81,12 @@ SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamesp
 """
 
 
-def why_not_held(connection: sqlalchemy.Connection) -> str | None:
+def why_not_held(connection: SchemaConnection) -> str | None:
     """Why nothing keeps spaces apart from this login; None where policies do."""
     values = (["space", *EVERYWHERE], list(FUNCTIONS))
-    rows = connection.exec_driver_sql(_LOOK, values).fetchall()
+    rows = connection.execute(_LOOK, values).fetchall()
     is_empty = not rows or rows[0][0]
-    if is_empty and not connection.exec_driver_sql(_IS_SECURED).scalar_one():
+    if is_empty and not connection.execute(_IS_SECURED).fetchone()[0]:
         return "it holds no headish tables yet, so nothing keeps spaces apart"
     could = why_it_could(connection)
     if could:

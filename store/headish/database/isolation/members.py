@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,11 +11,9 @@ from headish.database.backend import Backend
 from headish.database.isolation.catalog import Catalog, is_secured, read_catalog, run
 from headish.database.isolation.grants import ERASER, OWNER, READER, WRITER
 from headish.database.isolation.measures import literal, member_added, quoted
+from headish.database.query import SchemaConnection
 from headish.errors import DatabaseReadOnly, InvalidArgument, NotIsolated, RoleMissing, UnknownSpace, shown
 from headish.values.names import stored_name
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 GRANTED = {"reader": READER, "writer": WRITER, "eraser": ERASER}
 _FIND = "SELECT id FROM space WHERE name = %s"
@@ -60,14 +57,14 @@ def revoke(backend: Backend, space: bytes, login: str) -> None:
         if run(connection, f"DELETE FROM {catalog.schema}.member WHERE {where}") != 1:  # noqa: S608
             raise InvalidArgument(f"the space is not open to the login {shown(login)} by name")
         has = _role_of(catalog, login) if login in catalog.roles else None
-        if has in GRANTED and not connection.exec_driver_sql(_OTHERS, (login,)).scalar_one():
+        if has in GRANTED and not connection.execute(_OTHERS, (login,)).fetchone()[0]:
             run(connection, f"REVOKE {GRANTED[has]} FROM {quoted(login)}")
 
 
 def list_members(backend: Backend) -> list[Member]:
     """Every login with the spaces that are open to it."""
     with _opened(backend) as (connection, catalog):
-        rows = connection.exec_driver_sql(_MEMBERS).fetchall()
+        rows = connection.execute(_MEMBERS).fetchall()
     return [
         Member(login, None if name is None else stored_name(bytes(name)), _role_of(catalog, login))
         for login, name in rows
@@ -75,7 +72,7 @@ def list_members(backend: Backend) -> list[Member]:
 
 
 @contextmanager
-def _opened(backend: Backend) -> Iterator[tuple[sqlalchemy.Connection, Catalog]]:
+def _opened(backend: Backend) -> Iterator[tuple[SchemaConnection, Catalog]]:
     """A transaction of whoever may say who enters what."""
     if backend.upgrades_itself:
         backend.check_isolated()
@@ -91,11 +88,11 @@ def _opened(backend: Backend) -> Iterator[tuple[sqlalchemy.Connection, Catalog]]
         raise RoleMissing(backend.target, OWNER) from error
 
 
-def _find(backend: Backend, connection: sqlalchemy.Connection, space: bytes) -> int:
-    number = connection.exec_driver_sql(_FIND, (space,)).scalar_one_or_none()
-    if number is None:
+def _find(backend: Backend, connection: SchemaConnection, space: bytes) -> int:
+    found = connection.execute(_FIND, (space,)).fetchone()
+    if found is None:
         raise UnknownSpace(backend.target, stored_name(space))
-    return int(number)
+    return int(found[0])
 
 
 def _check_login(catalog: Catalog, login: str) -> None:

@@ -8,21 +8,17 @@ wherever ours, or the server's, does not fit the types as well. A view, whose ow
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headish.database.isolation.grants import EVERYWHERE, MEMBER, VERSION
-
-if TYPE_CHECKING:
-    import sqlalchemy
+from headish.database.query import SchemaConnection
 
 _OURS = ", ".join(f"'{name}'" for name in ("space", *EVERYWHERE, VERSION, MEMBER))
 _TABLES = f"c.relnamespace = current_schema()::regnamespace AND c.relname IN ({_OURS})"
-_ON = "format('%%I.%%I', current_schema(), c.relname)"
+_ON = "format('%I.%I', current_schema(), c.relname)"
 _PLANTED = f"""
-SELECT c.relname::text, 'it has a trigger ' || t.tgname, format('DROP TRIGGER %%I ON %%s', t.tgname, {_ON})
+SELECT c.relname::text, 'it has a trigger ' || t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, {_ON})
 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal AND {_TABLES}
 UNION ALL
-SELECT c.relname::text, 'it has a rule ' || w.rulename, format('DROP RULE %%I ON %%s', w.rulename, {_ON})
+SELECT c.relname::text, 'it has a rule ' || w.rulename, format('DROP RULE %I ON %s', w.rulename, {_ON})
 FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class WHERE w.rulename <> '_RETURN' AND {_TABLES}
 UNION ALL
 SELECT c.relname::text, pg_describe_object(d.classid, d.objid, 0) || ' calls ' || p.oid::regprocedure, ''
@@ -34,12 +30,12 @@ JOIN pg_class c ON c.oid = coalesce(f.adrelid, k.conrelid, i.indrelid)
 WHERE p.pronamespace <> 'pg_catalog'::regnamespace AND {_TABLES}
 UNION ALL
 SELECT p.proname::text, 'the function ' || p.oid::regprocedure || ' is in its schema, and is not ours',
-    format('DROP FUNCTION %%s', p.oid::regprocedure)
+    format('DROP FUNCTION %s', p.oid::regprocedure)
 FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.proname !~ '^headish'
     AND current_schema() <> 'public'
 UNION ALL
 SELECT o.oprname::text, 'the operator ' || o.oid::regoperator || ' is in its schema, and is not ours',
-    format('DROP OPERATOR %%s', o.oid::regoperator)
+    format('DROP OPERATOR %s', o.oid::regoperator)
 FROM pg_operator o WHERE o.oprnamespace = current_schema()::regnamespace AND current_schema() <> 'public'
 UNION ALL
 SELECT DISTINCT c.relname::text, 'the view ' || v.oid::regclass || ' shows what no policy keeps from its owner', ''
@@ -51,6 +47,6 @@ WHERE (v.relkind = 'm' OR r.rolsuper OR r.rolbypassrls) AND {_TABLES}
 """
 
 
-def find_planted(connection: sqlalchemy.Connection) -> set[tuple[str, str, str]]:
+def find_planted(connection: SchemaConnection) -> set[tuple[str, str, str]]:
     """``(table, what, statement)``; the statement takes it away, and is empty where somebody has to decide."""
-    return {(on, what, statement) for on, what, statement in connection.exec_driver_sql(_PLANTED)}
+    return {(on, what, statement) for on, what, statement in connection.execute(_PLANTED)}

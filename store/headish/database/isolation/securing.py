@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,6 +12,7 @@ from headish.database.isolation.catalog import Catalog, is_secured, read_catalog
 from headish.database.isolation.grants import OWNER
 from headish.database.isolation.measures import Measure, find_missing, guarded, quoted
 from headish.database.pause import pause
+from headish.database.query import SchemaConnection
 from headish.database.revisions import REVISION
 from headish.database.spreading import not_spread
 from headish.database.upgrade import current_revision
@@ -24,9 +24,6 @@ from headish.errors import (
     UnknownDatabase,
     shown,
 )
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
 ATTEMPTS = 10
@@ -73,15 +70,15 @@ def secure(backend: Backend, apps: Sequence[str] = (), *, check: bool = False) -
         pause(0, 0.1 * tries)
 
 
-def _check(connection: sqlalchemy.Connection, apps: Sequence[str]) -> Secured:
+def _check(connection: SchemaConnection, apps: Sequence[str]) -> Secured:
     catalog = read_catalog(connection)
     _check_logins(catalog, apps)
     missing = find_missing(catalog, apps or [catalog.session], apps)
     return Secured(is_secured(catalog), _with_policy(catalog), (), tuple(missing))
 
 
-def _make(connection: sqlalchemy.Connection, apps: Sequence[str], *, moves: bool = True) -> Secured:
-    connection.exec_driver_sql(_ONE_AT_A_TIME)
+def _make(connection: SchemaConnection, apps: Sequence[str], *, moves: bool = True) -> Secured:
+    connection.execute(_ONE_AT_A_TIME)
     catalog = read_catalog(connection)
     _check_logins(catalog, apps)
     done: list[Measure] = []
@@ -125,7 +122,7 @@ def _look(backend: Backend) -> None:
 
 
 @contextmanager
-def lifted(connection: sqlalchemy.Connection) -> Iterator[None]:
+def lifted(connection: SchemaConnection) -> Iterator[None]:
     """Let a migration see all rows, then guard all tables that it left, in the same transaction.
 
     Nothing is done for a database that was never secured.

@@ -7,12 +7,10 @@ become that role. What ``headish_owner`` may do, its members may; no policy hold
 # ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headish.database.isolation.grants import EVERYWHERE, MEMBER, OWNER, READER, VERSION
-
-if TYPE_CHECKING:
-    import sqlalchemy
+from headish.database.query import SchemaConnection
 
 _READS_ALL = (
     "pg_read_all_data",
@@ -56,18 +54,18 @@ WHERE {{which}} ORDER BY l.rolname, l.oid <> o.oid, rights.rank, rights.what
 """
 
 
-def find_takeovers(connection: sqlalchemy.Connection) -> dict[str, str]:
+def find_takeovers(connection: SchemaConnection) -> dict[str, str]:
     """Every role that could take the database over, and why: ``it is a member of X, which …``."""
     return _find(connection, "true")
 
 
-def why_it_could(connection: sqlalchemy.Connection) -> str | None:
+def why_it_could(connection: SchemaConnection) -> str | None:
     """Why the login of a connection could; None where it could not."""
     return next(iter(_find(connection, "l.rolname = session_user").values()), None)
 
 
-def _find(connection: sqlalchemy.Connection, which: str) -> dict[str, str]:
-    rows: Any = connection.exec_driver_sql(_TAKEOVERS.replace("{which}", which))
+def _find(connection: SchemaConnection, which: str) -> dict[str, str]:
+    rows: Any = connection.execute(_TAKEOVERS.replace("{which}", which))
     return {
         login: f"it {what}" if login == role else f"it is a member of {role}, which {what}"
         for login, role, what in rows

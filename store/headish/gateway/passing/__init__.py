@@ -1,1 +1,1 @@
-"""A call on its way: to whom it goes, which headers go along, who may send it, and how it passes."""
+"""A call on its way: who may send it, where it goes, which headers it takes along, and how it passes."""

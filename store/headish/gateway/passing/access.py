@@ -1,7 +1,7 @@
-"""Who may send calls, and into which space they are written: a file that another process keeps, and the rules.
+"""Who may send calls, and which space records them: a file that another process keeps, and the rules.
 
-The gateway opens no database. Whoever does writes what it needs to know to a file, and writes it anew when something
-changes; the gateway looks at the file's date before each call. So a token that is revoked stops within the time that
+The gateway opens no database. The web process writes what the gateway needs to know to a file, and rewrites it when
+something changes; the gateway looks at the file's date before each call. So a revoked token stops within the time that
 the writer takes to notice.
 """
 
@@ -34,8 +34,8 @@ class PointerPlace(Struct, frozen=True, omit_defaults=True):
 
 
 class Access(Struct, frozen=True, omit_defaults=True):
-    """All tokens of a database, and the pointers of each space by name. ``space`` is whose pointers a call without a
-    token means."""
+    """All tokens of a database, and the pointers of each space by name. A call without a token uses the pointers of
+    ``space``."""
 
     tokens: tuple[Token, ...] = ()
     pointers: Mapping[str, Mapping[str, PointerPlace]] = {}
@@ -51,7 +51,7 @@ class AccessFile:
         self._read = Access()
 
     def now(self) -> Access:
-        """What holds now. Cost: a look at the file's date."""
+        """The present access. Cost: a look at the file's date."""
         try:
             found = os.stat(self._path)
             stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
@@ -73,8 +73,8 @@ def write_access(path: Path, access: Access) -> None:
 
 
 class ShownToken(Struct, frozen=True):
-    """The token that a request shows, and in which header of keys it stands: that of ``x-headish-token`` and of
-    ``/t/`` stands in none."""
+    """The token that a request shows, and the header of keys that holds it; None for ``x-headish-token`` and
+    ``/t/``."""
 
     text: str
     header: str | None = None
@@ -120,5 +120,5 @@ def find_upstream(
 
 
 def shape_of(target: CallTarget) -> Shape:
-    """How what was asked words its errors, where nothing more is known."""
+    """How to word errors for what was asked, if nothing more is known."""
     return UPSTREAMS[target.api].shape if target.api else "openai"

@@ -1,7 +1,7 @@
-"""Whether a call may pass, into which space it is written, and with whose key it goes on.
+"""Decide whether a call may pass, which space records it, and whose key it takes along.
 
 The order is that in which an attacker would try: the host that a request names, the page that sent it, its token. Only
-then the place that it asks for is looked up, and nothing was forwarded before.
+then does the gate look up the place that it asks for; nothing is forwarded before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from headish.values.access.tokens import PREFIX, Token
 from headish.values.access.trying import WrongTries
 
 KEPT_SECONDS = 60.0
-"""How long a key that was found is not looked for again: a keyring takes its time."""
+"""How long a key that was found stays in memory: a keyring is slow."""
 
 
 class Refused(Exception):
@@ -67,7 +67,7 @@ class Gate:
         self._keys: dict[Upstream, tuple[float, str | None]] = {}
 
     def check_sender(self, request: web.Request, shape: Shape = "openai") -> None:
-        """Refuse what names another host, and what a page of another site sent. Raises: Refused."""
+        """Refuse a call that names another host, or that a page of another site sent. Raises: Refused."""
         headers = [(name.lower(), value) for name, value in request.raw_headers]
         if own_origin(headers, self._hosts) is None:
             told = (
@@ -102,7 +102,7 @@ class Gate:
         return await self._dress(target, upstream, headers, shown, token)
 
     def _find_token(self, request: web.Request, shape: Shape, shown: ShownToken | None) -> Token | None:
-        """What is known of the token that a call shows; None where it shows none and needs none. Raises: Refused."""
+        """Find the token that a call shows; None if it shows none and needs none. Raises: Refused."""
         if PREFIX in request.query_string:
             raise Refused("token", shape, "a token of headish goes into a header or behind /t/, not into the query")
         if shown is None:
@@ -121,7 +121,7 @@ class Gate:
     async def _dress(
         self, target: CallTarget, upstream: Upstream, headers: Pairs, shown: ShownToken | None, token: Token | None
     ) -> Passage:
-        """The headers as they go on: a token of headish is replaced by the upstream's key. Raises: Refused."""
+        """The headers for the upstream: its key replaces a token of headish. Raises: Refused."""
         secrets = find_secrets(headers) + ([] if shown is None else [shown.text])
         sent = pass_headers(headers)
         if shown is not None and shown.header is not None:
@@ -155,7 +155,7 @@ class Gate:
 
 
 def _find_key(upstream: Upstream) -> str | None:
-    """A provider's usual key goes to its own address alone; any other address gets the one that was named for it."""
+    """A provider's usual key goes to its own address only; any other address gets the key that was named for it."""
     if upstream.provider is None or not (upstream.is_own or upstream.key_env):
         return None
     base_url = None if upstream.is_own else upstream.base_url

@@ -1,8 +1,8 @@
-"""Headers: which go on, and which are written down.
+"""Headers: which pass, and which are written down.
 
-All go on but those of one hop, of one host, and headish's own. A cookie belongs to the host that set it: one for
-127.0.0.1 would go to every server on this machine, so neither direction passes one. Of those that are written down
-there is a list, and a key stands in none of them.
+All pass but those of one hop, of one host, and headish's own. A cookie belongs to the host that set it: one for
+127.0.0.1 would go to every server on this machine, so neither direction passes one. A list names those that are written
+down, and none of them holds a key.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
 
 
 def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[str, str]:
-    """The headers that are written down, names in lower case; of several of one name, the last."""
+    """The headers to write down, names in lower case; of several with one name, the last."""
     return {
         key: keys.clean(value[:_VALUE_LIMIT])
         for name, value in headers
@@ -75,7 +75,7 @@ def find_secrets(headers: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def set_header(headers: Pairs, name: str, value: str | None) -> Pairs:
-    """The headers with one in place of all that are called so; without them, for None."""
+    """The headers with one value in place of all of that name; for None, without them."""
     kept = [each for each in headers if each[0].lower() != name.lower()]
     return kept if value is None else [*kept, (name, value)]
 
@@ -84,7 +84,7 @@ _SECRET_NAMES = frozenset({"key", "api_key", "api-key", "apikey", "token", "acce
 
 
 def split_query(query: str) -> tuple[str, list[str]]:
-    """A query as it is written down, and the keys that it held."""
+    """A query to write down, and the keys that it held."""
     kept, secrets = [], []
     for part in query.split("&"):
         name, _, value = part.partition("=")

@@ -1,7 +1,7 @@
-"""A call passes: its bytes go to the upstream and back as they are, and a copy of them is handed to the recording.
+"""Pass a call: its bytes go to the upstream and back unchanged, and a copy goes to the recording.
 
-Each chunk is written on before it is recorded. Nothing is tried again: a client's SDK does that, and knows what it may.
-Whoever goes away ends the other side at once.
+Each chunk is written on before it is recorded. The proxy tries nothing again: a client's SDK does that, and knows what
+it may repeat. If one side goes away, the other ends at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
 class Passage(NamedTuple):
-    """What was decided of a call before it passes. ``headers`` go to the upstream; ``secrets`` stand nowhere."""
+    """What was decided about a call before it passes. ``headers`` go to the upstream; ``secrets`` are written
+    nowhere."""
 
     target: CallTarget
     upstream: Upstream
@@ -60,7 +61,7 @@ class _ClientGone(Exception):
 
 
 class Proxy:
-    """Passes calls. ``is_stopping`` is set once the gateway ends: what breaks then was not the client's doing."""
+    """Passes calls. ``is_stopping`` is set once the gateway ends: then the client did not cause a break."""
 
     def __init__(self, session: aiohttp.ClientSession, spooler: Spooler, *, require_record: bool) -> None:
         self._session, self._spooler, self._require_record = session, spooler, require_record
@@ -189,7 +190,7 @@ class _Exchange:
         self._recording.sent()
 
     def _break_off(self, error: Exception) -> web.StreamResponse:
-        """The upstream has failed: say so if no answer has begun, else break off as it did."""
+        """Handle a failed upstream: say so if no answer has begun, else break off as it did."""
         told = self._keys.clean(str(error)) or type(error).__name__
         if self._response is None:
             self._end("unreachable", told)
@@ -239,7 +240,7 @@ def refuse(cause: Cause, shape: Shape, message: str) -> web.Response:
 
 
 async def undress(_request: web.Request, response: web.StreamResponse) -> None:
-    """Take from an answer what aiohttp adds by itself; to be called before a head is sent."""
+    """Remove from an answer what aiohttp adds by itself. Call it before a head is sent."""
     if isinstance(response, Passed):
         for name in ("Server", "Date", "Content-Type"):
             if name.lower() not in response.own:

@@ -1,7 +1,7 @@
-"""What the gateway says itself, in the shape in which the API that was asked words its errors.
+"""The gateway's own answers, in the shape of the errors of the API that was asked.
 
-A client's SDK then shows the sentence, and takes the status for what it is. Sources: Anthropic's and OpenAI's error
-pages, Google's ``google.rpc.Status``, ollama 0.6.3 ``_types.ResponseError``; read on 2026-11-25.
+So a client's SDK shows the sentence, and understands the status. Sources: Anthropic's and OpenAI's error pages,
+Google's ``google.rpc.Status``, ollama 0.6.3 ``_types.ResponseError``; read on 2026-11-25.
 """
 
 from __future__ import annotations

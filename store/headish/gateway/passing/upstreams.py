@@ -58,7 +58,7 @@ class CallTarget(Struct, frozen=True):
 
 
 def read_target(raw_path: str) -> CallTarget | None:
-    """What the target of a request asks for, as it was sent; None for what nobody answers."""
+    """What the target of a request asks for, as it was sent; None for a path that nobody answers."""
     path, _, query = raw_path.partition("?")
     token = None
     if path.startswith("/t/"):

@@ -1,1 +1,1 @@
-"""What is written down of a call: its bytes decompressed and without keys, in a thread that no call waits for."""
+"""Write a call down: its bytes decompressed and without keys, in a thread that no call waits for."""

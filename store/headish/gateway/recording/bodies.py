@@ -9,12 +9,12 @@ from headish.gateway.recording.decoding import Decoder, Undecodable, find_decode
 from headish.gateway.recording.redacting import KeyFilter
 
 BODY_LIMIT_BYTES = 64 * 1024 * 1024
-"""The most bytes of a body that are written down, decompressed. What is larger passes all the same."""
+"""The most bytes of a body that are written down, decompressed. A larger body still passes."""
 REFUSAL_BYTES = 64 * 1024
-"""So much of an answer that refuses is looked at as a whole."""
+"""How many bytes of a refusal are searched for keys as a whole."""
 _UNREAD = ("multipart/", "image/", "audio/", "video/", "application/octet-stream", "application/zip", "application/pdf")
-"""Types of what is passed on and holds no conversation: files, mostly. Others are read whatever they are called: curl
-calls JSON a form."""
+"""Types of bodies without a conversation: files, mostly. All others are read, whatever their type: curl calls JSON a
+form."""
 
 
 class RecordedBody:
@@ -22,7 +22,7 @@ class RecordedBody:
 
     ``is_cut`` where it was longer than what may be written: the call is then not recorded whole.
 
-    ``is_refusal`` is for an answer with an error status: what looks like a key is taken out of it, too.
+    ``is_refusal`` is for an answer with an error status: headish also removes what looks like a key from it.
     """
 
     def __init__(self, secrets: Iterable[str], content_type: str, encoding: str, *, is_refusal: bool = False) -> None:
@@ -42,7 +42,7 @@ class RecordedBody:
             self.left_out = str(error)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What is to be written down of a further chunk."""
+        """What to write down of a further chunk."""
         if self._decoder is None or self.left_out is not None:
             return
         try:

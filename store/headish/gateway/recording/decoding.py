@@ -1,6 +1,6 @@
-"""Bodies are compressed as they pass, and decompressed where they are written down: a key cannot be found in gzip.
+"""Decompress bodies to write them down, because nobody can find a key in gzip. They pass compressed.
 
-A decoder takes chunks however they were cut. Whatever is broken or unknown ends the record of that body and says why;
+A decoder takes chunks however they were cut. A broken or unknown encoding ends the record of that body with a reason;
 what came before stays.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 PIECE_BYTES = 256
-"""zstd has no bound of its own: so many bytes become 8 MB at most."""
+"""zstd has no bound of its own: this many bytes become 8 MB at most."""
 OUTPUT_BYTES = 1024 * 1024
 """The most that one step of a decoder gives."""
 

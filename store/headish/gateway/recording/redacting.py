@@ -1,8 +1,8 @@
-"""Keys are taken out of what is written down: the call's own from every byte, what looks like one from errors.
+"""Remove keys from what is written down: the call's own from every byte, what looks like one from errors.
 
 A key may be cut anywhere by the chunks that it came in, so the end of a chunk that may begin one waits for the next.
-What looks like a key is replaced in the answers that refuse, in headers and addresses, and not in what people and
-models say: they talk about keys, and a sentence must be the same bytes when it is sent again.
+headish replaces what looks like a key in refusals, headers and addresses, but not in what people and models say: they
+talk about keys, and a sentence must be the same bytes when it is sent again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class KeyFilter:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be written of the chunks so far."""
+        """The part of the chunks so far that can be written."""
         data = self._replace(self._held + data)
         held = self._count_held(data)
         self._held = data[len(data) - held :]

@@ -1,8 +1,8 @@
-"""Takes what passes off the event loop's hands: a call hands over its chunks, and a thread writes them down.
+"""Write down what passes without the event loop: a call hands over its chunks, and a thread writes them.
 
 Nothing here waits for the disk. Chunks are gathered for a moment and written together by one thread, which also
-decompresses and takes keys out. Where the thread does not keep up, because a disk hangs, calls are dropped and counted;
-what passes does not notice.
+decompresses and takes keys out. If the thread does not keep up, because a disk hangs, headish drops the records of
+calls and counts them; the calls still pass.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from headish.gateway.spool import (
 )
 
 GATHERED_SECONDS = 0.01
-"""So long chunks are gathered: what a killed gateway loses at most."""
+"""How long chunks are gathered: at most this much is lost with a killed gateway."""
 SEALED_SECONDS = 1.0
-"""After so long without a call the segment is sealed, so that the reader can remove it."""
+"""After this time without a call the segment is sealed, so that the reader can remove it."""
 WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 """The most bytes that wait for the thread."""
 CONFIRMED_SECONDS = 2.0
-"""How long a call that has to be recorded waits for its beginning to be written."""
+"""How long a call that must be recorded waits until its beginning is written."""
 
 _Job = Callable[[], Iterable[SpoolFrame]]
 
@@ -58,16 +58,16 @@ class Spooler:
 
     @property
     def reason(self) -> str | None:
-        """Why something was not written to the spool, if it ever was so."""
+        """The last reason why something was not written to the spool, if there ever was one."""
         return self._writer.last_failure or self._reason
 
     @property
     def failure(self) -> str | None:
-        """Why the last attempt to write failed; None where it went well."""
+        """Why the last attempt to write failed; None if it succeeded."""
         return self._writer.failure
 
     def put(self, job: _Job, size: int = 0) -> bool:
-        """Hand over what makes frames, in the thread; False where too much waits already. Never waits."""
+        """Hand over what makes frames, in the thread. False if too much waits already. Never waits."""
         if size and self._bytes + size > WAITING_LIMIT_BYTES:
             return False
         self._jobs.append(job)
@@ -87,7 +87,7 @@ class Spooler:
         self._reason = reason
 
     async def confirm(self, frame: SpoolFrame) -> bool:
-        """Write the beginning of a call now; whether it is in the spool."""
+        """Write the beginning of a call now. Returns whether it is in the spool."""
         written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, frame)
         try:
             return await asyncio.wait_for(asyncio.shield(written), CONFIRMED_SECONDS)
@@ -95,7 +95,7 @@ class Spooler:
             return False
 
     async def close(self, seconds: float) -> None:
-        """Write what waits and seal the segment, within a time: a disk may hang."""
+        """Write what waits and seal the segment, within a time limit: a disk may hang."""
         for timer in filter(None, (self._timer, self._sealing)):
             timer.cancel()
         jobs, self._jobs = self._jobs, []
@@ -147,7 +147,7 @@ def _frames(jobs: list[_Job]) -> Iterator[SpoolFrame]:
 
 
 class Recording:
-    """What is written down of one call. Each method returns at once."""
+    """The record of one call. Each method returns at once."""
 
     def __init__(self, spooler: Spooler, call: str, secrets: Iterable[str]) -> None:
         self.call = call

@@ -5,7 +5,7 @@
     segment = "headish-spool-1" LF, *frame
     frame   = kind u8, call 25 bytes, length u32 (big-endian), sum 8 bytes, body     sum: BLAKE3 of all but itself
 
-A segment is only ever appended to. Where a frame ends early or its sum disagrees, the readable part ends: whoever wrote
+A segment is only ever appended to. Where a frame ends early or its sum disagrees, the readable part ends: the writer
 was stopped there, or has not finished. That is never an error.
 """
 
@@ -21,7 +21,7 @@ from blake3 import blake3
 
 MAGIC = b"headish-spool-1\n"
 NO_CALL = "0" * 25
-"""The call of a frame that belongs to none."""
+"""The ``call`` of a frame that belongs to no call."""
 _HEAD = Layout(">B25sI")
 _SUM_BYTES = 8
 _FRONT_BYTES = _HEAD.size + _SUM_BYTES
@@ -55,7 +55,7 @@ class SpoolFrame(NamedTuple):
 
 
 def write_frame(frame: SpoolFrame) -> bytes:
-    """A frame as it stands in a segment."""
+    """A frame as a segment holds it."""
     front = _HEAD.pack(frame.kind, frame.call.encode(), len(frame.body))
     return b"".join((front, _sum_of(front, frame.body), frame.body))
 

@@ -1,4 +1,4 @@
-"""Follows the segments of a spool, puts the frames of each call together, and removes what is stored.
+"""Follow the segments of a spool, put the frames of each call together, and remove what is stored.
 
 A reader keeps no file of its own: after a restart it reads what is there again, so whoever stores calls must know which
 it has. A segment that grows is read from where the last look ended. A call that began before the gateway was killed is
@@ -17,7 +17,7 @@ from headish.gateway.spool.records import CallBegin, CallEnd, ResponseHead
 from headish.gateway.spool.writer import SUFFIX
 
 READ_BYTES = 4 * 1024 * 1024
-"""So much of a segment is read at once; a frame that is larger, as a whole."""
+"""How many bytes of a segment are read at once; a larger frame is read whole."""
 
 
 class SpooledCall:
@@ -92,10 +92,10 @@ class SpoolReader:
         return len(self._calls)
 
     def read(self, *, is_over: bool = False) -> Iterator[SpooledCall]:
-        """Each call of which something new stands in the spool, once, in the order in which they began.
+        """Each call of which the spool holds something new, once, in the order in which they began.
 
-        A call is given again whenever it grew. Call it again and again: it does not wait. At the end of each look,
-        segments go of which every call is forgotten and nothing can follow. ``is_over`` says that no gateway writes any
+        A call is given again whenever it grew. Call it again and again: it does not wait. Each look ends by removing
+        the segments of which every call is forgotten and nothing can follow. With ``is_over``, no gateway writes any
         more: calls without an end are abandoned.
         Raises: OSError where a segment cannot be read.
         """
@@ -138,7 +138,7 @@ class SpoolReader:
 
 
 def calls_in(folder: Path) -> dict[str, CallBegin]:
-    """The calls that stand in a spool now, by their ids, stored or not, as far as it can be read. Whoever empties it is
+    """The calls that a spool holds now, by their ids, stored or not, as far as it can be read. Whoever empties it is
     not disturbed."""
     found: dict[str, CallBegin] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):

@@ -1,4 +1,4 @@
-"""What the frames of a call say: how it began, how its answer began, how it ended. No key stands in any of them."""
+"""What the frames of a call say: how it began, how its answer began, how it ended. None of them holds a key."""
 
 from __future__ import annotations
 

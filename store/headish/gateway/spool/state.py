@@ -1,5 +1,5 @@
-"""How far whoever empties a spool is: a file beside the spool, which it keeps and others read, and a lock that it holds
-as long as it lives."""
+"""How far the recorder of a spool is: a file beside the spool, which it writes and others read, and a lock that it
+holds as long as it lives."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ SPOOL_FOLDER = "spool"
 """Where the spool is in the folder of a server."""
 STATE_FILE = "recorder.json"
 BEHIND_MILLISECONDS = 30_000
-"""A recorder is behind when a call has waited so long."""
+"""A recorder is behind when a call has waited this long."""
 SILENT_MILLISECONDS = 60_000
-"""A recorder that lives says each second how far it is; one that says nothing for so long hangs."""
+"""A living recorder reports each second how far it is; one that reports nothing for this long hangs."""
 _LOCK = "recorder.lock"
 
 
 class RecorderState(Struct, frozen=True):
-    """How far the recorder is.
-
-    It has ``stored`` so many calls since it began and could not store ``failed``. So many that have ended are
-    ``waiting``, the first of them for ``lag_milliseconds``. ``aside`` are the spaces that take no calls now, each with
+    """How far the recorder is: it has ``stored`` calls since it began and could not store ``failed``; ``waiting`` ended
+    calls wait, the first of them for ``lag_milliseconds``. ``aside`` are the spaces that take no calls now, each with
     the reason; ``refused`` counts the waiting calls that the database refuses while it takes others. ``problem`` is the
-    last reason, None while nothing waits for one. ``space`` is that of calls without a token. ``at`` is when it said
-    so, in milliseconds since 1970. No path, address or statement stands in it.
+    last reason, None while nothing waits for one. ``space`` is that of calls without a token. ``at`` is the time of
+    this report, in milliseconds since 1970. It holds no path, address or statement.
     """
 
     at: int
@@ -44,7 +42,7 @@ class RecorderState(Struct, frozen=True):
     space: str = "default"
 
     def problems(self, now: int, *, are_strangers: bool = False) -> list[str]:
-        """What is wrong with a recorder that lives, in sentences. Strangers learn no space's name."""
+        """What is wrong with a living recorder, in sentences that name no space."""
         told = [f"the space {space!r} takes no calls: {reason}" for space, reason in self.aside.items()]
         if told and are_strangers:
             told = [f"spaces that take no calls: {len(told):,} ({'; '.join(sorted({*self.aside.values()}))})"]
@@ -68,7 +66,7 @@ def read_state(folder: Path) -> RecorderState | None:
 
 
 def write_state(folder: Path, state: RecorderState) -> None:
-    """Put the file there in one step, for its owner alone: it names spaces. Raises: OSError."""
+    """Write the file in one step, for its owner only: it names spaces. Raises: OSError."""
     part = folder / f"{STATE_FILE}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(part, flags, 0o600), "wb") as file:
@@ -84,8 +82,8 @@ def living(folder: Path) -> Iterator[None]:
 
 
 def find_problems(folder: Path, now: int, *, are_strangers: bool = False) -> list[str]:
-    """What keeps the calls of a folder from being stored, in sentences; none where all goes well. Strangers learn no
-    space's name. ``now`` is in milliseconds since 1970."""
+    """What keeps the calls of a folder from being stored, in sentences that name no space; none if all goes well.
+    ``now`` is in milliseconds since 1970."""
     state = read_state(folder)
     try:
         lives = state is not None and _lives(folder)

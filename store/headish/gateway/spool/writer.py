@@ -1,7 +1,7 @@
-"""Appends frames to the segments of a spool.
+"""Append frames to the segments of a spool.
 
-Nothing is flushed to the platter: what was written survives ``kill -9``, and a power cut may take the last seconds. A
-call that finds no room is dropped whole from there on: its end says so, and a counter.
+Nothing is flushed to the platter: what was written survives ``kill -9``, and a power cut may take the last seconds.
+From the first frame without room on, a call is dropped; its end says so, and a counter counts it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headish.gateway.spool.records import CallEnd, end
 from headish.values.forking import fcntl
 
 SEGMENT_BYTES = 64 * 1024 * 1024
-"""A segment that has so many bytes gets no further frame."""
+"""A segment with this many bytes gets no further frame."""
 SPOOL_LIMIT_BYTES = 1024 * 1024 * 1024
 """The most bytes of all segments together; beyond, calls are not recorded."""
 SUFFIX = ".spool"
 _LOCK = "writer.lock"
 WRITTEN_BYTES = 4 * 1024 * 1024
-"""So many bytes of frames are written at once: of a body that unpacks to much, no more is in memory."""
+"""How many bytes of frames are written at once, and held in memory of a body that unpacks to more."""
 _COUNTED_SECONDS = 1.0
-"""How long a count of the folder's bytes is believed: the reader removes segments."""
+"""How long a count of the folder's bytes is trusted: the reader removes segments."""
 
 
 class SpoolWriter:
@@ -71,7 +71,7 @@ class SpoolWriter:
         return True
 
     def write(self, frames: Iterable[SpoolFrame]) -> None:
-        """Append frames. Never raises for want of room: the calls that are hit are dropped, counted, and ended
+        """Append frames. Without room, it does not raise: it drops and counts the affected calls, and ends them as
         ``unrecorded`` as soon as something can be written again.
 
         Cost: one ``write`` of the system for each 4 MB of them. No more than these are taken from ``frames`` at a time.
@@ -135,7 +135,7 @@ class SpoolWriter:
         self._dropped.discard(call)
 
     def _take(self, frames: list[SpoolFrame]) -> list[SpoolFrame]:
-        """As many frames as the segment takes: at least one."""
+        """Take as many frames as the segment has room for: at least one."""
         room = self._segment_bytes - self._written
         for index, frame in enumerate(frames):
             room -= len(frame.body)

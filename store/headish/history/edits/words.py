@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 
 class Piece(Struct, frozen=True):
-    """A piece of a text: in both texts (``same``), or in one alone. What was removed stands before what was added."""
+    """A piece of a text: in both texts (``same``), or in one alone. What was removed comes before what was added."""
 
     kind: Literal["same", "removed", "added"]
     text: str

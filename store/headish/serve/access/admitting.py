@@ -1,7 +1,7 @@
-"""Admit callers: a session of a browser, a token of a program, a user whom the proxy names. Nobody else passes.
+"""Admit callers: a session of a browser, a token of a program, a user whom the proxy names, and nobody else.
 
 What a browser adds by itself, a cookie or the proxy's login, proves who it is but not who wanted the request: an unsafe
-method then has to come from a page of this server. A token is shown on purpose, so it needs no such proof.
+method then must come from a page of this server. A program sends a token on purpose, so it needs no such proof.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headish.values.access.tokens import Token
 from headish.values.access.trying import WrongTries
 
 LOGIN_PATH, ASSETS = "/login", "/assets/"
-"""What is there for everybody: to log in, and what the page is drawn with."""
+"""The paths that are open to everybody: the login, and the assets of the page."""
 BEARER = "bearer "
 
 FindToken: TypeAlias = Callable[[str], Awaitable[Token | None]]
@@ -55,7 +55,7 @@ class Admission:
         await WatchedStream(scope, send, is_admitted).run(self._app, receive)
 
     async def _caller(self, scope: Scope) -> Caller | None:
-        """A token goes before the rest: whoever shows one means it, wrong or right."""
+        """A token comes first: whoever shows one means it, wrong or right."""
         shown = values_of(scope["headers"], b"authorization")
         read_only = self._settings.read_only
         if shown:
@@ -69,7 +69,7 @@ class Admission:
         return by_proxy(user, space, read_only=read_only) if space else None
 
     def _user(self, scope: Scope) -> str:
-        """Whom the proxy has logged in; nobody where anybody else says so."""
+        """The user whom the proxy has logged in; None if anybody else names one."""
         header = self._settings.user_header
         if header is None or not is_from(scope["client"][0], self._settings.behind_proxy):
             return ""
@@ -99,7 +99,8 @@ class Admission:
 
 
 def _session_of(scope: Scope, cookie: str) -> str:
-    """The session that a cookie holds; empty without one. Two cookies of that name are none: one was planted."""
+    """The session that a cookie holds; empty without one. Two cookies of that name count as none: somebody planted
+    one."""
     sent = ";".join(values_of(scope["headers"], b"cookie"))
     if sum(each.strip().startswith(f"{cookie}=") for each in sent.split(";")) != 1:
         return ""

@@ -1,4 +1,4 @@
-"""A caller: whoever a request was admitted for, and what that allows."""
+"""A caller: who sent an admitted request, and what he may do."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHANGING: frozenset[Right] = frozenset(("write", "gateway", "sync", "erase"))
 
 
 class Caller(Struct, frozen=True):
-    """Whoever a request is from. ``name`` is the label of a token or a user of the proxy; ``space`` is the one space
-    that it may enter, None for every space."""
+    """Who sent a request. ``name`` is the label of a token or a user of the proxy; ``space`` is the one space that it
+    may enter, None for every space."""
 
     how: Literal["login", "token", "proxy"]
     rights: frozenset[Right]
@@ -25,7 +25,7 @@ class Caller(Struct, frozen=True):
     space: str | None = None
 
     def may(self, right: Right) -> bool:
-        """Whether it has a right in the spaces that it may enter."""
+        """Whether the caller has a right in the spaces that it may enter."""
         return right in self.rights
 
     def check(self, target: str, space: str, right: Right) -> None:
@@ -41,7 +41,7 @@ class Caller(Struct, frozen=True):
 
 
 def within_reach(erasure: Erasure, caller: Caller) -> Erasure:
-    """What a caller may read of an erasure: whoever may enter one space alone learns no other space's name, and no path
+    """What a caller may read of an erasure: one who may enter a single space learns no other space's name, and no path
     of the server. The receipt says that copies stay."""
     if caller.space is None:
         return erasure
@@ -49,7 +49,7 @@ def within_reach(erasure: Erasure, caller: Caller) -> Erasure:
 
 
 def by_login(*, read_only: bool) -> Caller:
-    """Whoever opened the printed address: the person who runs the server."""
+    """The caller who opened the printed address: the person who runs the server."""
     return Caller("login", rights_left(RIGHTS, read_only=read_only))
 
 
@@ -65,5 +65,5 @@ def by_proxy(user: str, space: str, *, read_only: bool) -> Caller:
 
 
 def rights_left(rights: tuple[Right, ...], *, read_only: bool) -> frozenset[Right]:
-    """What is left of rights on a server that is perhaps read-only."""
+    """The rights that a server grants: fewer if it is read-only."""
     return frozenset(rights) - (CHANGING if read_only else frozenset())

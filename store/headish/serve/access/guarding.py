@@ -1,4 +1,4 @@
-"""What holds for every request before anybody looks at it: its host, its target, its peer; and for every answer."""
+"""Checks of every request before anything else: its host, its target, its peer; and headers of every answer."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ SECURITY_HEADERS = {
     # What was erased must not stay in a browser's cache; it asks each time, and an ETag answers.
     "Cache-Control": "private, no-cache",
 }
-"""Every answer has them; a route that sets one itself keeps its own."""
+"""Headers of every answer; a route may set its own instead."""
 
 
 class Guard:
-    """The outermost layer: refuses what is not for this server, and dresses every answer.
+    """The outermost layer: refuses what is not for this server, and adds the headers of every answer.
 
     The request's origin is then in ``scope["state"]["origin"]``.
     """
@@ -79,7 +79,7 @@ class Guard:
 
 
 async def _refuse_socket(receive: Receive, send: Send) -> None:
-    """Close a WebSocket before it is one; the client sees status 403."""
+    """Refuse a WebSocket before it opens; the client sees status 403."""
     await receive()
     await send({"type": "websocket.close", "code": 1008})
 
@@ -96,7 +96,7 @@ def _dressed(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses a body that is too large: by its length before any of it is read, else where it becomes so."""
+    """Refuses a body that is too large: by its length before reading any of it, else as soon as it is."""
 
     def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
         """``limit_of`` gives the limit of a path, in bytes."""

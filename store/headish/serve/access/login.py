@@ -26,7 +26,7 @@ def login_url(origin: str, code: str) -> str:
 
 
 async def log_in(request: Request) -> Response:
-    """Redeem a code: a right one is taken, however many wrong ones came from the same address."""
+    """Redeem a code. A right one works, however many wrong ones came from the same address."""
     web = state_of(request)
     session = web.logins.redeem(request.query_params.get("code", ""))
     if session is None:
@@ -64,7 +64,7 @@ async def log_out(request: Request) -> Response:
 
 
 def login_routes(settings: WebSettings) -> list[BaseRoute]:
-    """``GET /login?code=…`` and ``POST /logout``. A HEAD, as previews of links send it, uses no code up."""
+    """``GET /login?code=…`` and ``POST /logout``. A HEAD, which previews of links send, uses up no code."""
     get = Route(LOGIN_PATH, log_in, methods=["GET"])
     assert get.methods is not None
     get.methods.discard("HEAD")

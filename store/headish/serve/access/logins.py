@@ -1,7 +1,7 @@
-"""Logins of people: a code that opens the page once, and the sessions that came of such codes.
+"""Logins of people: a code that opens the page once, and the sessions that such codes began.
 
-They stand in a file of the server's folder, hashed, so that a web process that was started anew still knows them, and
-the process that prints the address need not be the one that redeems the code. The file is nobody else's (0600).
+A file in the server's folder holds them, hashed, so that a restarted web process still knows them, and one process can
+print the address and another redeem the code. Only its owner can read the file (0600).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Logins:
     """The codes and sessions of one server. Safe to share between threads and processes: a file lock orders changes."""
 
     def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
-        """``folder`` is made where it is missing. ``clock`` gives Unix seconds: ``time.time``."""
+        """``folder`` is made if it is missing. ``clock`` gives Unix seconds: ``time.time``."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder, self._clock = folder, clock
         self._read: tuple[tuple[int, int, int], _Known] | None = None
@@ -46,7 +46,7 @@ class Logins:
         return code
 
     def redeem(self, code: str) -> str | None:
-        """A new session for a code, which is used up; None for one that is not known, any more."""
+        """A new session for a code, which is then used up; None for an unknown or used code."""
         session = secrets.token_urlsafe(32)
 
         def use(known: _Known) -> bool:
@@ -59,7 +59,7 @@ class Logins:
         return session if self._change(use) else None
 
     def is_session(self, session: str) -> bool:
-        """Whether a session goes on. Cost: a look at the file's date; it is read where it has changed."""
+        """Whether a session is valid. Cost: a look at the file's date, and a read if it has changed."""
         return self._now().sessions.get(_hash(session), 0.0) > self._clock()
 
     def end(self, session: str) -> None:
@@ -83,7 +83,7 @@ class Logins:
             return _Known()  # a damaged file logs everybody out
 
     def _change(self, change: Callable[[_Known], object]) -> bool:
-        """Change what is known, without what has expired; what ``change`` returns, as a yes or no."""
+        """Change what is known and drop what has expired. Returns what ``change`` returns."""
         with self._locked():
             loaded, now = self._load(), self._clock()
             known = _Known(

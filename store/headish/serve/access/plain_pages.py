@@ -1,4 +1,4 @@
-"""The pages that need no login and no template: what is wrong, and that somebody is logged in or out."""
+"""The pages that need no login and no template: errors, logged in, logged out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Errors as answers: RFC 9457 problem details, or a plain page for a browser.
 
-``code`` is the class of the error, ``facts`` are its attributes. What an error of the database says can name a path or
-a server of this machine: it goes to the log, and the caller learns the class.
+``code`` is the class of the error, ``facts`` are its attributes. The message of a database error can name a path or a
+server of this machine: it goes to the log, and the caller gets the class.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 
 def facts_of(error: HeadishError) -> dict[str, Any]:
-    """What a program need not read out of the sentence, such as where a bookmark is by now: the attributes of the
-    error, where the caller can do something about it."""
+    """The attributes of an error that the caller can do something about, such as where a bookmark is now, so that a
+    program need not parse the sentence."""
     if status_of(error) >= 500 or isinstance(error, DatabaseError):
         return {}
     return {name: as_plain(value) for name, value in vars(error).items() if name[0] != "_"}
@@ -93,7 +93,7 @@ _PHRASES = {
     422: "Unprocessable Content",
 }
 _OUTSIDE = (401, 421)
-"""Where a link to the list would lead to the same answer."""
+"""The errors that a link to the list would meet again."""
 _TITLES = {
     400: "This does not work",
     401: "Log in first",
@@ -110,7 +110,7 @@ _TITLES = {
     502: "The model's server failed",
     503: "The database does not answer",
 }
-"""What a page is called that says what is wrong."""
+"""The titles of error pages."""
 
 _STATUSES: dict[type, int] = {
     errors.InputError: 400,

@@ -1,4 +1,4 @@
-"""What the web process is told by whoever starts it. It is plain data, so that it passes from process to process."""
+"""The settings of the web process: plain data, so that they pass between processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headish.values.access.hosts import check_networks, in_url, known_hosts
 from headish.values.checks.addresses import parse_address
 
 USER_SPACE = "user/{user}"
-"""The space of a user of the proxy, if nothing else is said: no user's name makes it that of anybody else."""
+"""The default space of a user of the proxy: no user's name can make it anybody else's."""
 
 
 class WebSettings(Struct, frozen=True):
@@ -17,9 +17,9 @@ class WebSettings(Struct, frozen=True):
 
     target: str
     folder: str
-    """Where the server keeps its logins: a folder that is its own, made where it is missing."""
+    """Where the server keeps its logins: a folder of its own, made if it is missing."""
     space: str = "default"
-    """The space that is shown to whoever names none."""
+    """The space of requests that name none."""
     host: str = "127.0.0.1"
     port: int = 8321
     public_urls: tuple[str, ...] = ()
@@ -28,14 +28,14 @@ class WebSettings(Struct, frozen=True):
     behind_proxy: tuple[str, ...] = ()
     """The networks (CIDR) of the proxies in front. Others than they and this machine are refused."""
     user_header: str | None = None
-    """The header in which the proxy names the user; believed from ``behind_proxy`` alone."""
+    """The header in which the proxy names the user; trusted from ``behind_proxy`` only."""
     user_space: str = USER_SPACE
     """The space of a user."""
     gateway: str | None = None
-    """Where the gateway beside it answers, from this machine; None without one."""
+    """The address of the gateway beside it, on this machine; None without one."""
 
     def check(self) -> WebSettings:
-        """Itself, if it may be served so.
+        """Return these settings if they are valid.
 
         Raises: InvalidArgument for an address outside of this machine without ``behind_proxy``, and for what does not
         go together; InvalidAddress.

@@ -44,7 +44,7 @@ def space_of(request: Request) -> str:
 async def enter(request: Request, right: Right) -> AsyncStore:
     """The store of the space that a request names, for a caller with a right in it. Cheap; it needs no closing.
 
-    The space of a user of the proxy is made when he first comes.
+    The space of a user of the proxy is made at the first visit.
     Raises: UnknownSpace, RightMissing; InvalidName, SpaceRestoring.
     """
     web, caller, space = state_of(request), caller_of(request), space_of(request)

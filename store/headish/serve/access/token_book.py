@@ -9,7 +9,7 @@ from headish.aio import AsyncDatabase
 from headish.values.access.tokens import Token, find_token, is_token
 
 FRESH_SECONDS = 1.0
-"""How old what is known may be: a removed token is good for so long."""
+"""How old this knowledge may be: a removed token works this long."""
 
 
 class TokenBook:
@@ -22,8 +22,8 @@ class TokenBook:
         self._reading = asyncio.Lock()
 
     async def find(self, text: str) -> Token | None:
-        """What is known of a token, or None; one that was made just now is looked for again. Text that is no token
-        asks no database. Raises: DatabaseError."""
+        """What is known of a token, or None. Looks again for one that was made just now. Text that is not a token
+        reaches no database. Raises: DatabaseError."""
         if not is_token(text):
             return None
         now = time.time_ns() // 1_000_000

@@ -19,7 +19,7 @@ from headish.errors import DatabaseError, HeadishError
 WATCHED_SECONDS = 1.0
 """How often a stream is looked at."""
 FAILED_LOOKS = 3
-"""So many looks in a row that fail count as a no: whether somebody is admitted is not known any more."""
+"""This many failed looks in a row count as a no."""
 SLOW_SECONDS = 60.0
 """How long a client may leave an event unread."""
 EVENTS = b"text/event-stream"

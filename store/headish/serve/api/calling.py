@@ -20,7 +20,7 @@ from headish.errors import InvalidArgument, InvalidContent
 from headish.serve.access.callers import within_reach
 from headish.serve.access.state import caller_of, enter
 from headish.serve.api.fields import Moment
-from headish.serve.api.table import ApiVerb, BodyForm
+from headish.serve.api.table import KEYED, ApiVerb, BodyForm
 from headish.values.blocks import Block, Erased, Other, to_mapping
 from headish.values.names import ABSENT
 from headish.values.results.conversations import Conversation
@@ -51,7 +51,7 @@ async def call(request: Request, verb: ApiVerb) -> Response:
 
 
 def part_of(store: AsyncStore, verb: ApiVerb) -> Any:
-    """What has the verb."""
+    """The object that has the verb."""
     return getattr(store, verb.part) if verb.part else store
 
 
@@ -112,7 +112,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _without_nulls(body: Any, verb: ApiVerb) -> Any:
-    """``null`` is what is left out, as None is for the verb; but where it says something itself, it stays."""
+    """Drop ``null``, as None means for the verb, except where null has a meaning of its own."""
     if not isinstance(body, dict):
         return body
     optional = {field.name: field.type for field in msgspec.structs.fields(verb.arguments) if field.default is UNSET}
@@ -140,16 +140,49 @@ def _with_moment(item: Any) -> Any:
 
 
 def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dict[str, Any]:
-    """``If-Match`` is ``expect``, ``If-None-Match: *`` that there is nothing yet, ``Idempotency-Key`` the key."""
-    names = set(verb.arguments.__struct_fields__)
-    if "expect" in names and (match := request.headers.get("if-match")) is not None:
-        tag = match.strip().strip('"')
-        given["expect"] = int(tag) if tag.isdecimal() and len(tag) < 19 else tag
-    elif "expect" in names and request.headers.get("if-none-match") == "*":
-        given["expect"] = ABSENT
-    if "key" in names and verb.right == "write" and (key := request.headers.get("idempotency-key")) is not None:
-        given.setdefault("key", key)
+    """With what the headers of a writing request say: ``If-Match`` is ``expect``, ``If-None-Match: *`` that there is
+    nothing yet, ``Idempotency-Key`` is the turn's key.
+
+    A verb refuses what it cannot promise: whoever sends such a header counts on it.
+    """
+    if verb.right == "read":
+        return given
+    if (match := _header(request, "If-Match")) is not None:
+        _say(verb, given, "expect", _expected(match), "If-Match")
+    if (absent := _header(request, "If-None-Match")) is not None:
+        if absent != "*":
+            raise InvalidArgument("If-None-Match of what is written takes *: there is nothing yet")
+        _say(verb, given, "expect", ABSENT, "If-None-Match")
+    if (key := _header(request, "Idempotency-Key")) is not None:
+        if not key.isascii():
+            raise InvalidArgument("Idempotency-Key takes ASCII; the argument key takes any text")
+        _say(verb, given, "key", _unquoted(key), "Idempotency-Key")
     return given
+
+
+def _header(request: Request, name: str) -> str | None:
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise InvalidArgument(f"{name} is given {len(values)} times")
+    return values[0].strip() if values else None
+
+
+def _say(verb: ApiVerb, given: dict[str, Any], name: str, value: Any, header: str) -> None:
+    if name not in verb.arguments.__struct_fields__ or (name == "key" and verb.name not in KEYED):
+        raise InvalidArgument(f"{verb.name} takes no {header}")
+    if given.setdefault(name, value) != value:
+        raise InvalidArgument(f"{header} and {name} do not say the same")
+
+
+def _expected(match: str) -> str | int:
+    """What ``expect`` takes, from an ETag: that of a record begins with its revision."""
+    tag = _unquoted(match)
+    revision = tag.partition("-")[0]
+    return int(revision) if revision.isdecimal() and len(revision) < 19 else tag
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
@@ -164,7 +197,7 @@ async def _first(stream: Any, request: Request) -> AsyncIterator[Any]:
 
 
 def answer(request: Request, verb: ApiVerb, result: Any) -> Response:
-    """What a verb gave, with its ETag; status 304 for whoever has that already."""
+    """The result of a verb, with its ETag; status 304 for a caller that has it already."""
     if verb.form is BodyForm.RAW:
         sandboxed = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return _tagged(request, Response(result, media_type="application/octet-stream", headers=sandboxed), result)
@@ -187,21 +220,19 @@ def plain(result: Any) -> Any:
 
 
 def _tagged(request: Request, made: Response, result: Any) -> Response:
-    if request.method != "GET":
+    if request.method not in ("GET", "HEAD"):
         return made
     tag = f'"{etag_of(result, made.body)}"'
     made.headers["ETag"] = tag
-    asked = request.headers.get("if-none-match", "")
-    if tag in {each.strip().removeprefix("W/") for each in asked.split(",")}:
-        return Response(status_code=304, headers={"ETag": tag})
-    return made
+    asked = {each.strip().removeprefix("W/") for each in ",".join(request.headers.getlist("if-none-match")).split(",")}
+    return made if asked.isdisjoint((tag, "*")) else Response(status_code=304, headers={"ETag": tag})
 
 
 def etag_of(result: Any, body: bytes | memoryview) -> str:
-    """What changes when a result does: a turn's seal, with its erasure; the revision of a record; else a hash of the
-    answer, since an erasure or an overlay changes a thread and not the digest of its last turn."""
+    """What changes when a result does: a turn's seal, with its erasure; else a hash of the answer, since an erasure or
+    an overlay changes a thread and not the digest of its last turn. That of a record begins with its revision, which
+    ``If-Match`` takes; the last turn of a conversation changes without it."""
     if isinstance(result, Turn):
         return result.seal if result.erased is None else f"{result.seal}-e{result.erased}"
-    if isinstance(result, Object | Conversation):
-        return str(result.revision)
-    return blake3(bytes(body)).hexdigest()
+    digest = blake3(bytes(body)).hexdigest()
+    return f"{result.revision}-{digest}" if isinstance(result, Object | Conversation) else digest

@@ -1,4 +1,4 @@
-"""Which errors a verb answers with, by status: told by the right that it takes, its arguments and its name."""
+"""Which errors a verb answers with, by status: derived from its right, its arguments and its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headish.serve.api.table import ApiVerb
 
 EVERY = {400: ("InvalidArgument",), 401: ("NotAdmitted", "WrongToken"), 403: ("CrossSite",), 421: ("UnknownHost",),
          429: ("TooManyTries",)}  # fmt: skip
-"""What every request can meet; a space is looked for by each verb, and a database can fail each."""
+"""Errors of every request: each verb looks for a space, and a database can fail each."""
 _NAMING = ("UnknownTurn", "Ambiguous", "InvalidHeadish")
 _RIGHTS: dict[str, tuple[str, ...]] = {
     "read": ("CorruptTurn", "RemovedSpace", "TooLarge"),

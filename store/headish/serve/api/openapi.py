@@ -26,7 +26,8 @@ from headish.serve.access.problems import phrase
 from headish.serve.api.examples import examples
 from headish.serve.api.failures import failures
 from headish.serve.api.shapes import ANSWERS
-from headish.serve.api.table import VERBS, ApiVerb, BodyForm
+from headish.serve.api.table import KEYED, VERBS, ApiVerb, BodyForm
+from headish.values.limits import KEY_LIMIT_BYTES
 from headish.version import __version__
 
 _REF = "#/components/schemas/{name}"
@@ -65,7 +66,7 @@ def describe() -> dict[str, Any]:
         "components": {
             "schemas": {name: _told(each) for name, each in sorted((components | _answer_components()).items())},
             "responses": dict(sorted(_problems().items())),
-            "parameters": {"space": _SPACE},
+            "parameters": {"space": _SPACE} | _HEADERS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }  # fmt: skip
@@ -90,7 +91,8 @@ def _operation(verb: ApiVerb) -> dict[str, Any]:
         "tags": [_tag(verb)],
         "summary": summary_of(verb),
         "description": f"Takes the right {verb.right!r}.",
-        "parameters": [{"$ref": "#/components/parameters/space"}, *([] if _has_body(verb) else _parameters(verb))],
+        "parameters": [{"$ref": f"#/components/parameters/{each}"} for each in ("space", *_headers(verb))]
+        + ([] if _has_body(verb) else _parameters(verb)),
         "responses": {"200": _answer(verb)},
     }
     if verb.method == "GET" and verb.form is not BodyForm.EVENTS:
@@ -119,6 +121,25 @@ _SPACE = {
     "name": "space", "in": "query", "required": False, "schema": {"type": "string"},
     "description": "The space; without it that of the token, else the server's.",
 }  # fmt: skip
+
+
+_HEADERS: dict[str, dict[str, Any]] = {
+    each: {"name": header, "in": "header", "required": False, "schema": {"type": "string"} | more, "description": told}
+    for each, header, more, told in (
+        ("IfNoneMatch", "If-None-Match", {}, "ETags that you have; where one is still true, the answer is status 304."),
+        ("IfMatch", "If-Match", {}, "The argument `expect`, or the ETag of the record to be changed."),
+        ("IfAbsent", "If-None-Match", {"const": "*"}, "There must be nothing yet."),
+        ("IdempotencyKey", "Idempotency-Key", {"minLength": 1, "maxLength": KEY_LIMIT_BYTES}, "The argument `key`."),
+    )
+}
+
+
+def _headers(verb: ApiVerb) -> list[str]:
+    """The headers that a verb minds, besides those of all requests."""
+    if verb.method == "GET":
+        return [] if verb.form is BodyForm.EVENTS else ["IfNoneMatch"]
+    expects = verb.right != "read" and "expect" in verb.arguments.__struct_fields__
+    return [*(["IfMatch", "IfAbsent"] if expects else []), *(["IdempotencyKey"] if verb.name in KEYED else [])]
 
 
 def _parameters(verb: ApiVerb) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from headish.values.access.wording import words_for_callers
 from headish.values.results.changes import Live, Pulse
 
 PULSE_SECONDS = 15.0
-"""After how long a silent stream gets a comment, so that nothing between takes it for dead."""
+"""After how many seconds a silent stream gets a comment, so that no proxy takes it for dead."""
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 EVENTS = "text/event-stream"
 
@@ -62,8 +62,8 @@ async def _changes(stream: Any) -> AsyncIterator[bytes]:
 
 
 async def ask(request: Request, verb: ApiVerb) -> Response:
-    """Ask a model. Who accepts events gets ``delta`` with each piece of text, then ``turn`` or ``problem``; who does
-    not, the turn. Whoever goes away ends the call; what arrived is stored."""
+    """Ask a model. A caller that accepts events gets ``delta`` with each piece of text, then ``turn`` or ``problem``;
+    any other gets the turn. A caller that goes away ends the call; what arrived is stored."""
     store = await enter(request, verb.right)
     given = await read_arguments(request, verb)
     function = getattr(store, verb.function)

@@ -198,6 +198,10 @@ VERBS: tuple[ApiVerb, ...] = (
     _erases("bookmarks.erase", name=of.NEEDED, **_ERASED),
 )  # fmt: skip
 
+KEYED = frozenset(("add_turn", "add_document"))
+"""The verbs whose ``key`` is a turn's, so that a request that is sent again stores nothing twice. That of other verbs
+names an object or a conversation."""
+
 _FILES = "names a file of the server"
 _HERE = "takes a function of the program"
 _KEYS = "names an address, a header or the variable of a key"
@@ -230,6 +234,7 @@ NOT_SERVED: dict[str, str] = {
     "batches.get": "belongs to who made the batch",
     "batches.list": "belongs to who made the batch",
     "remotes.add": _SYNC,
+    "remotes.answer": _SYNC,
     "remotes.bookmarks": _SYNC,
     "remotes.clone": _SYNC,
     "remotes.devices": _SYNC,

@@ -1,4 +1,4 @@
-"""Where each page lies among the files, and how one leads to another: by relative paths, so the folder can be moved.
+"""Where each page lies among the files, and the relative links between them, so that the folder can be moved.
 
 ::
 
@@ -65,5 +65,5 @@ class FileLinks:
         return f"{turn}.html"
 
     def raw(self, turn: str, number: int) -> str:
-        """The file of a picture; nothing for another document, which could do on a disk what it may not do here."""
+        """The file of a picture; nothing for another document, which could run on a disk."""
         return self._pictures.get((turn, number), "")

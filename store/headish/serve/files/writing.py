@@ -30,7 +30,7 @@ LISTED = 50
 _UP = "../../"
 """From the folder of a conversation to that of all files."""
 _OURS = re.compile(r"(?:index|[1-9][0-9]*|[0-9a-z]{25})\.html|[0-9a-z]{25}-[0-9]+\.[a-z0-9]+")
-"""Names that these files have (``links``). What else lies in a folder is somebody else's."""
+"""Names that these files have (``links``). All other files in a folder are somebody else's."""
 
 
 class WrittenPages(Struct, frozen=True):
@@ -50,14 +50,14 @@ async def write_pages(
 ) -> WrittenPages:  # fmt: skip
     """Write all conversations of a space, archived ones too, as pages that a browser reads from the disk.
 
-    The pages are those of ``headish serve``: system prompts, reasoning, calls and hidden turns stand in them. Each
-    thread stands alone, without the branches beside it (rule R26, one thread). Of documents
-    there are the pictures that a browser shows. No script runs, nothing is loaded from elsewhere. A conversation that
-    is damaged is listed without a page, ``told`` hears why, and the others follow.
+    The pages are those of ``headish serve``, with system prompts, reasoning, calls and hidden turns. Each thread stands
+    alone, without the branches beside it (rule R26, one thread). Of documents, only pictures that a browser shows are
+    written. No script runs, nothing is loaded from elsewhere. A damaged conversation is listed without a page, ``told``
+    gets the reason, and the others follow.
     Order: of the list; conversations that move meanwhile come last, each once.
-    Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation.
-    ``overwrite`` writes into a folder that holds something: what an earlier run wrote is replaced, or removed where
-    this one has no such page, so that it shows nothing that was erased meanwhile. Files of other names stay.
+    Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation. ``overwrite``
+    writes into a folder that is not empty: it replaces what an earlier run wrote, and removes pages that this run does
+    not have, so that none shows what was erased meanwhile. Files of other names stay.
     Raises: FileTaken where the folder holds something, without ``overwrite``. DatabaseUnavailable where it cannot be
     written.
     """
@@ -75,7 +75,7 @@ async def write_pages(
 
 
 class _Writing:
-    """One run: where to, and what was written so far."""
+    """One run: its target, and what was written so far."""
 
     def __init__(
         self, store: AsyncStore, base: Path, overwrite: bool, told: Callable[[str, HeadishError], None]
@@ -119,7 +119,7 @@ class _Writing:
         return WrittenPages(str(self._base), self._files, self._unchanged, len(seen), self._refused)
 
     def _remove_older(self, lists: int, folders: Collection[str]) -> None:
-        """Remove what an earlier run wrote of conversations that are not there any more."""
+        """Remove the pages of conversations that are gone since an earlier run."""
         self._remove_others(self._base, {list_file(number + 1) for number in range(lists)})
         for each in (self._base / "c").glob("*"):
             if f"c/{each.name}" not in folders and each.is_dir() and not each.is_symlink():
@@ -183,7 +183,7 @@ class _Writing:
                   shown=show_turns(stretch, handles, whole=True), link=FileLinks(_UP, at=at))  # fmt: skip
 
     async def _write_pictures(self, folder: str, shown: list[ShownTurn]) -> dict[tuple[str, int], str]:
-        """The files of the pictures of some turns. What only claims to be one is none."""
+        """Write the pictures of some turns. Bytes that only claim to be a picture are left out."""
         written: dict[tuple[str, int], str] = {}
         for turn in shown:
             for document in turn.documents:

@@ -1,4 +1,4 @@
-"""Keep a result within what clients take: ≤ 24,000 characters as sent, and a cursor for the rest, never a silent cut.
+"""Keep a result within what clients take: at most 24,000 characters as sent, and a cursor for the rest.
 
 Claude Code refuses a result of 25,000 tokens as a whole. The text of a result is a JSON string inside the answer, so
 its quotes and backslashes count twice: it is measured as it is sent.
@@ -21,11 +21,11 @@ BUDGET = 24_000
 """Characters of a result, as sent."""
 _CURSOR_ROOM = 200
 _LEAST = 200
-"""A text is not begun where less than this many characters of it would fit."""
+"""A text begins only if at least this many of its characters fit."""
 
 
 class ResultCursor(Struct, frozen=True, array_like=True):
-    """Where a result goes on: the number of an item, and of a character in its text."""
+    """Where a result continues: the number of an item, and of a character in its text."""
 
     item: int = 0
     character: int = 0
@@ -52,9 +52,8 @@ def write_cursor(cursor: ResultCursor) -> str:
 def fit(
     items: Sequence[dict[str, Any]], start: ResultCursor, *, more: bool = False, name: str = "items", **further: Any
 ) -> str:
-    """The JSON text of a result with as many items as fit, from ``start`` on. ``more``: there are others behind them.
-
-    A text that does not fit whole is cut at its end and says so; the cursor then leads into it.
+    """The JSON text of a result with as many items as fit, from ``start`` on. ``more``: others follow. A text that does
+    not fit is cut at its end and says so; the cursor then leads into it.
     """
     kept: list[dict[str, Any]] = []
     left = BUDGET - _sent({"note": NOTE, name: [], **further}) - _CURSOR_ROOM

@@ -1,4 +1,4 @@
-"""The tools: functions of a space, a scope and what a client asks. Each gives the text of its result."""
+"""The tools: functions of a space, a scope and a client's arguments. Each returns the text of its result."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NOTE_LIMIT_BYTES = 16 * 1024
 """The longest note. Error: ``TooLarge``."""
 HITS_LIMIT = 50
 LOOKED_AT = 200
-"""How many hits are looked at for those that may be shown."""
+"""How many hits are checked for those that may be shown."""
 AROUND = 5
-"""How many messages before the one that is asked for are shown with it."""
+"""How many messages are shown before the one that is asked for."""
 
 
 class Lookups:
@@ -34,7 +34,7 @@ class Lookups:
     def __init__(
         self, store: AsyncStore, scope: Scope, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]
     ) -> None:
-        """``remembered`` may be shared by all who look."""
+        """All lookups may share ``remembered``."""
         self._store, self._scope, self._eyes = store, scope, Eyes(store, remembered)
 
     async def search_history(
@@ -107,7 +107,7 @@ class Lookups:
         return fit([quote(seen, with_results=True)], read_cursor(cursor), name="messages")
 
     async def compare(self, a: str, b: str, *, cursor: str | None = None) -> str:
-        """What two threads say behind the last turn that they share."""
+        """What two threads say after the last turn that they share."""
         first, second = await self._thread(a), await self._thread(b)
         shared = sum(
             1 for _ in takewhile(lambda pair: pair[0].turn.id == pair[1].turn.id, zip(first, second, strict=False))
@@ -134,7 +134,7 @@ class Lookups:
         return fit([{"turn": turn.id, "name": name}], read_cursor(None), name="saved")
 
     async def fork(self, headish: str, name: str) -> str:
-        """Give a turn a new name; what is continued there leaves all else where it is."""
+        """Give a turn a new name, so that continuing it moves no other name."""
         seen, place = await self._eyes.turn(headish)
         await self._check(seen, place, headish)
         made = await self._store.bookmarks.set(name, seen.turn.id, expect=ABSENT)
@@ -166,12 +166,13 @@ class Lookups:
 
 
 def _quote_hit(hit: Hit) -> dict[str, Any]:
-    """A hit with its snippet. The words of a call stand apart from their names there, so a key would not be known."""
+    """Quote a hit with its snippet. The words of a call appear without their names, so a key among them would pass; a
+    hit in a call has no snippet."""
     named = {"names": list(hit.names[:5])} if hit.names else {}
     text = mask(hit.snippet) if hit.field == "text" else "[a call matches: read_turn shows it]"
     return {**about(hit.turn), **named, "role": hit.turn.meta.role, "text": text}
 
 
 def _limited(found: Sequence[object]) -> dict[str, int]:
-    """Says that no more than the first were looked at, where there may be others."""
+    """Say that only the first were checked, if there may be others."""
     return {"looked_at_the_first": LOOKED_AT} if len(found) == LOOKED_AT else {}

@@ -1,4 +1,4 @@
-"""What of a space a server of MCP may show. A call can narrow it and never widen it."""
+"""What an MCP server may show of a space. A call can narrow it and never widen it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from headish.values.turns import Turn
 class Scope(Struct, frozen=True):
     """The conversations whose bookmark matches one of ``names`` and has ``tag``; turns that were said ``since``.
 
-    ``exclude_session`` leaves out the conversations whose bookmark holds that text: what an agent said a minute ago
-    would come back to it as if it were news.
+    ``exclude_session`` leaves out the conversations whose bookmark contains that text, such as the agent's own.
     """
 
     names: tuple[str, ...] = ()
@@ -30,7 +29,7 @@ class Scope(Struct, frozen=True):
         return self == Scope()
 
     def without(self, session: str | None) -> tuple[str, ...]:
-        """What names of conversations may not hold, with what a call adds."""
+        """What names of conversations may not contain, with what a call adds."""
         return tuple(each for each in (self.exclude_session, session) if each)
 
     def takes_time(self, turn: Turn) -> bool:

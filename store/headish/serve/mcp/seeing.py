@@ -1,6 +1,6 @@
-"""Which turns may be seen: those that nobody hid, from the model or from people, on any branch that goes on from them.
+"""Which turns may be seen: those that nobody hid, from the model or from people, on any branch that continues them.
 
-System prompts are instructions, reasoning is nobody's words, and what was erased is gone: none of them is seen.
+System prompts, reasoning and erased turns are never seen.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from headish.values.turns import TreeTurn, Turn
 
 SEEN_ROLES = frozenset(("user", "assistant", "tool"))
 REMEMBERED = 64
-"""Of how many threads what is seen is remembered. A thread never changes; an erasure is looked at each time."""
+"""For how many threads headish remembers what is seen. A thread never changes; erasures are checked each time."""
 HEADS = 16
-"""At so many ends of branches it is looked whether a turn is hidden there; one that leads to more is not shown."""
+"""At how many ends of branches headish checks whether a turn is hidden; a turn that leads to more is not shown."""
 
 
 class LeadsTo(NamedTuple):
-    """Where a turn stands: what it leads to."""
+    """What a turn leads to."""
 
     heads: tuple[TurnId, ...]
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 
 
 class Eyes:
-    """What may be seen of one space. It remembers what threads hide."""
+    """Decides what may be seen of one space, and remembers what threads hide."""
 
     def __init__(self, store: AsyncStore, remembered: OrderedDict[tuple[str, TurnId], frozenset[TurnId]]) -> None:
         self.store, self._remembered = store, remembered

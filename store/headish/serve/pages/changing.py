@@ -1,4 +1,4 @@
-"""``POST /do/ACTION``: what the forms of the page do. Each goes back to where its result is seen."""
+"""``POST /do/ACTION``: what the forms of the page do. Each redirects to a page that shows the result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Action = Callable[[AsyncStore, Sent], Awaitable[str]]
 
 
 async def do_action(request: Request) -> Response:
-    """Do what a form asks for, and go to the page that shows it."""
+    """Run the action of a form, and redirect to the page that shows its result."""
     right, action = ACTIONS.get(request.path_params["action"], (None, None))
     if right is None or action is None:
         raise InvalidArgument(f"the page has no action {request.path_params['action']}")
@@ -61,7 +61,7 @@ async def do_action(request: Request) -> Response:
 
 
 async def say(store: AsyncStore, sent: Sent) -> str:
-    """Say something behind a turn or a bookmark; with ``ask`` the model answers."""
+    """Continue a turn or a bookmark; with ``ask`` the model answers."""
     content, name = sent.need("content"), sent.name
     continues = name or sent("turn") or None
     if not sent("ask"):
@@ -84,7 +84,7 @@ async def answer(store: AsyncStore, sent: Sent) -> str:
 
 
 async def retry(store: AsyncStore, sent: Sent) -> str:
-    """Ask for another answer in the place of one."""
+    """Ask for another answer in place of one."""
     turn = await store.get(sent.need("turn"))
     asked = turn.meta.continues[0] if turn.meta.continues else turn.id
     where = await _from_name(store, sent, turn.id)
@@ -105,7 +105,7 @@ async def edit(store: AsyncStore, sent: Sent) -> str:
 
 
 async def fork(store: AsyncStore, sent: Sent) -> str:
-    """Give a turn a new name, to go on from there."""
+    """Give a turn a new name, to continue from there."""
     turn, name = await store.get(sent.need("turn")), sent.need("new")
     await store.bookmarks.set(name, turn.id, expect=ABSENT)
     return sent.at(turn.id, name)
@@ -126,7 +126,7 @@ async def hide(store: AsyncStore, sent: Sent) -> str:
 
 
 async def show(store: AsyncStore, sent: Sent) -> str:
-    """Show a turn as it was said."""
+    """Undo what hides a turn."""
     turn = (await store.get(sent.need("turn"))).id
     await store.original(turn, continues=_end(sent))
     return sent.at(turn)
@@ -150,7 +150,7 @@ async def undo(store: AsyncStore, sent: Sent) -> str:
 
 
 async def stop(store: AsyncStore, sent: Sent) -> str:
-    """End an answer that arrives; what came of it is stored."""
+    """End an arriving answer; what arrived is stored."""
     arriving = sent.hub.find(store.space, sent.need("answer"))
     if arriving is not None:
         arriving.stop()

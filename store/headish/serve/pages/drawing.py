@@ -1,4 +1,4 @@
-"""Fill a template: what every page knows of the request, and nothing that is not escaped."""
+"""Fill a template with what every page knows of the request, all of it escaped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Links:
         self._space = space
 
     def __call__(self, path: str, **query: object) -> str:
-        """The address of a path with a query; what is None is left out."""
+        """The address of a path with a query, without the values that are None."""
         given = {name: str(value) for name, value in query.items() if value not in (None, "")}
         given |= {"space": self._space} if self._space else {}
         return quote(path, safe="/:~^@.-_") + (f"?{urlencode(given)}" if given else "")
@@ -66,7 +66,7 @@ class Links:
 
 
 async def draw(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """A page. It is drawn beside the loop: a long message takes its time, and others do not wait for it."""
+    """Draw a page, outside the event loop: a long message takes its time, and others do not wait for it."""
     known = {
         "may": may_of(request), "link": links_of(request), "space": request.query_params.get("space", ""),
         "theme": theme_of(request.scope), "here": str(request.url.replace(scheme="", netloc="")),
@@ -85,7 +85,7 @@ def links_of(request: Request) -> Links:
 
 
 def may_of(request: Request) -> dict[str, bool]:
-    """What the page offers to whoever asks."""
+    """What the page offers to the caller."""
     caller = caller_of(request)
     return {"write": caller.may("write"), "erase": caller.may("erase")}
 
@@ -112,7 +112,7 @@ def plain(text: str, limit: int | None = None) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Words without the signs of Markdown that stand most often in the first of them."""
+    """Words without the Markdown signs that most often begin a text."""
     return text.replace("**", "").replace("`", "").lstrip("# ")
 
 

@@ -22,7 +22,7 @@ from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId, as_turn_id
 
 SHOWN_CHARACTERS = 20_000
-"""How much of a text the page shows; the rest is in the file."""
+"""How many characters of a text the page shows; the file has the rest."""
 
 
 class Copy(NamedTuple):
@@ -86,7 +86,7 @@ async def _ask(request: Request, store: AsyncStore, turn: TurnId) -> Asked:
 
 
 async def _text(store: AsyncStore, turn: TurnId, asked: Asked | None, kind: str) -> str | None:
-    """One of ``COPIES``; None for one that needs a request where there is none."""
+    """One of ``COPIES``; None if it needs a request and there is none."""
     if kind == "markdown":
         return await store.render(turn, "markdown")
     if asked is None:
@@ -112,7 +112,7 @@ async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list
 
 
 def _value(values: Mapping[str, Any], path: str) -> Any:
-    """What an option is set to; a key that holds dots is not looked for."""
+    """The value of an option; a key that contains dots is not looked up."""
     found: Any = values
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None

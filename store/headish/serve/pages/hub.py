@@ -1,4 +1,4 @@
-"""The hub: who looks at a space hears at once of what was written here, and reads answers while they arrive."""
+"""The hub: tells the readers of a space at once what was written here, and passes answers on while they arrive."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId
 
 PAUSE_SECONDS = 0.05
-"""How often what arrived of an answer is told, at the most."""
+"""The shortest time between two reports of what arrived of an answer."""
 WAITING_LIMIT = 1000
-"""So many events wait for a reader; one who falls further behind is told to fetch the page anew."""
+"""How many events wait for a reader; one that falls further behind must fetch the page anew."""
 LOST = {"event": "lost"}
 KEPT_SECONDS = 60.0
-"""How long a page can learn that an answer failed."""
+"""How long a failed answer stays known."""
 Told = dict[str, Any]
 
 
@@ -47,7 +47,7 @@ class Arriving:
 
 
 class Hub:
-    """The answers of a web process that arrive now, and the queues of those who listen to a space."""
+    """The arriving answers of a web process, and the queues of the listeners of a space."""
 
     def __init__(self) -> None:
         self._answers: dict[str, Arriving] = {}
@@ -65,12 +65,12 @@ class Hub:
         return found if found is not None and found.space == space else None
 
     def changed(self, space: str) -> None:
-        """Say that something of a space was written."""
+        """Report that something was written to a space."""
         self._tell(space, {"event": "change"})
 
     @contextmanager
     def listening(self, space: str) -> Iterator[asyncio.Queue[Told]]:
-        """What is told of a space while the block runs."""
+        """The events of a space while the block runs."""
         queue: asyncio.Queue[Told] = asyncio.Queue(WAITING_LIMIT)
         self._listeners.setdefault(space, set()).add(queue)
         try:

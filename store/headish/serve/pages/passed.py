@@ -1,4 +1,5 @@
-"""``/calls``: what passed the gateway, whose, what it used, where its prefix broke; and what was not recorded."""
+"""``/calls``: the calls that passed the gateway, by whom, what they used, where their prefixes broke; and what was not
+recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from headish.values.results.calls import PassedCall, PrefixBreak
 
 LISTED = 50
 HEALTH_SECONDS = 1.0
-"""How long the page waits for the gateway to say how it is."""
+"""How long the page waits for the gateway's health."""
 
 
 class ShownCall(Struct, frozen=True):
@@ -69,7 +70,7 @@ def _show(call: PassedCall, names: dict[str, str | None]) -> ShownCall:
 
 
 def _say_ending(call: PassedCall) -> str:
-    """How a call ended that did not just succeed."""
+    """How a call ended that did not succeed."""
     facts = call.facts
     if facts.outcome != "ok":
         return _ENDINGS.get(facts.outcome, facts.outcome)
@@ -95,7 +96,7 @@ async def _name_of(store: AsyncStore, lane: str) -> str | None:
 
 
 async def _find_problems(gateway: str | None) -> list[str]:
-    """What the gateway says is wrong; nothing where none runs."""
+    """The problems that the gateway reports; nothing if none runs."""
     if gateway is None:
         return []
     try:

@@ -1,6 +1,6 @@
 """The rail: a tree beside its thread, one row for each run of turns without a fork, as lines and as links.
 
-A run stands below the one that it continues. What continues a turn first stays on its line; every other run gets a
+A run is below the one that it continues. The first continuation of a turn stays on its line; every other run gets a
 line of its own to the right of all that grew from the ones before it, so no two lines cross. The second parents of a
 merge are drawn as dashes.
 """

@@ -23,7 +23,7 @@ _BEGINNINGS = {
     "image/gif": (b"GIF87a", b"GIF89a"),
     "image/webp": (b"RIFF",),
 }
-"""How the bytes of each picture begin: the type that a message claims proves nothing."""
+"""How the bytes of each kind of picture begin: the type that a message claims proves nothing."""
 
 
 async def send_raw(request: Request) -> Response:

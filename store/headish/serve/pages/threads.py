@@ -77,7 +77,7 @@ async def show_whole(request: Request) -> Response:
 
 
 async def show_change(request: Request) -> Response:
-    """All that can be done to a turn of the thread of a bookmark (``name``) or of another turn (``head``)."""
+    """The actions on a turn in the thread of a bookmark (``name``) or of another turn (``head``)."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     stretch = await store.stretch(turn.id, limit=1, faces=True)
@@ -131,7 +131,7 @@ async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> d
 
 
 async def read_window(store: AsyncStore, stretch: Stretch) -> dict[str, Any]:
-    """What it shows of a stretch."""
+    """What the template shows of a stretch."""
     handles = await store.abbreviate([turn.id for turn in stretch.turns])
     return {
         "shown": await run_in_threadpool(show_turns, stretch, handles),
@@ -140,7 +140,7 @@ async def read_window(store: AsyncStore, stretch: Stretch) -> dict[str, Any]:
 
 
 def _first_words(stretch: Stretch) -> str:
-    """What a thread without a title is called: the words of the user."""
+    """The title of a thread that has none: the user's first words."""
     return unmarked(next((turn.text for turn in stretch.turns if turn.role == "user" and turn.text), "")[:500])
 
 

@@ -19,12 +19,12 @@ from headish.values.turns import TreeTurn
 
 WINDOW_TURNS = 50
 PAGE_CHARACTERS = 160_000
-"""How much text a page shows; what lies behind it is cut short."""
+"""How many characters of text a page shows; the rest is cut."""
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
-"""How much of one text, of a folded one, and of one on a page that is full."""
+"""How many characters of one text, of a folded one, and of one on a full page."""
 PROMPTS = ("system", "developer")
 SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-"""What a browser draws without running anything of it, and how the names of such files end."""
+"""What a browser draws without running it, and how the names of such files end."""
 
 
 class ShownDocument(Struct, frozen=True):

@@ -1,9 +1,9 @@
-"""A child process: what it is told on its standard input, and what it runs.
+"""A child process: the settings on its standard input, and what it runs.
 
     python -m headish.serve.processes.children
 
-The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives: where it
-ends, the child ends as after SIGTERM, so nobody has to find the children of a parent that was killed.
+The first line of the input is JSON of ``ChildTold``. The input then stays open as long as the parent lives. When it
+ends, the child ends as after SIGTERM, so a killed parent leaves no children.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from msgspec import Struct
 from headish.errors import HeadishError
 
 UNFIT = 3
-"""The exit code of a child that cannot do what it was told: what it says on stderr is for people."""
+"""The exit code of a child that cannot run with its settings; it says why on stderr, for people."""
 PARENT_GONE_SECONDS = 45.0
 """How long a child whose parent is gone may take to end."""
 
 
 class ChildTold(Struct, frozen=True):
-    """What a child is told: its name, its settings, and the number of the listening socket that it was given."""
+    """The settings of a child: its name, its own settings, and the number of its listening socket."""
 
     name: str
     settings: msgspec.Raw

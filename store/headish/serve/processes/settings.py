@@ -1,4 +1,4 @@
-"""What ``headish serve`` was told, and what each of its processes is told of that."""
+"""The settings of ``headish serve``, and those of each of its processes."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def has_gateway(self) -> bool:
-        """Whether calls are passed: not where nothing may be stored."""
+        """Whether a gateway runs: not if nothing may be stored."""
         return not (self.no_gateway or self.read_only)
 
     def check(self) -> ServeSettings:
-        """Itself, if it may be served so. Raises: InvalidArgument, InvalidAddress."""
+        """Return these settings if they are valid. Raises: InvalidArgument, InvalidAddress."""
         self.web.check()
         if self.require_record and not self.has_gateway:
             raise InvalidArgument("--require-record goes with a gateway")
@@ -59,12 +59,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """Where the server keeps its spool, its logins and what it tells the gateway."""
+        """Where the server keeps its spool, its logins and the file for the gateway."""
         return str(find_folder(self.target))
 
     @property
     def web(self) -> WebSettings:
-        """What the web process is told."""
+        """The settings of the web process."""
         return WebSettings(
             target=self.target,
             folder=self.folder,
@@ -81,7 +81,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def gateway(self) -> GatewaySettings:
-        """What the gateway is told: nothing of the database."""
+        """The settings of the gateway: nothing about the database."""
         return GatewaySettings(
             folder=self.folder,
             host=self.host,
@@ -96,7 +96,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def recorder(self) -> RecorderSettings:
-        """What the recorder is told."""
+        """The settings of the recorder."""
         return RecorderSettings(target=self.target, folder=self.folder, space=self.space)
 
 

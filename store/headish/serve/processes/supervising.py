@@ -1,7 +1,7 @@
 """The parent: takes the ports, starts the children, starts them again when they die, and ends them in order.
 
-The ports are taken here and handed down. So a client that connects while a child is started again waits a moment, and
-is not refused.
+The parent takes the ports and hands them down. So a client that connects while a child restarts waits a moment, and is
+not refused.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from headish.values.forking import fcntl
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
 """A child that died is started again after the first delay; each further death in a row doubles it."""
 LIVED_SECONDS = 60.0
-"""A child that lived so long has not died in a row."""
+"""A child that lived this long has not died in a row."""
 ENDING_SECONDS = {"gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
-"""In this order children are told to end, and how long each may take before it is killed."""
+"""The order in which children end, and how long each may take before it is killed."""
 
 DRAINING = ("recorder",)
-"""What is started at the end even if it has just died: it stores what passed."""
+"""The child that is started at the end even if it has just died: it stores what passed."""
 NAME_VARIABLE = "HEADISH_PROCESS"
-"""Says in a child's environment which one it is: whoever looks at processes sees it there."""
+"""Names the child in its environment, for people who look at processes."""
 
 Say = Callable[[str], None]
 
 
 class Addresses(Struct, frozen=True):
-    """Where a server is: what a second one is told, and what other commands find it by."""
+    """Where a server is, for a second server and for other commands."""
 
     pid: int
     web: str
@@ -64,8 +64,8 @@ class Child:
         self._has_lived = False
 
     async def keep(self) -> bool:
-        """Start it, and again whenever it has died, until it is told to end. False where it cannot do what it was told
-        from the first."""
+        """Start it, and again whenever it has died, until it is told to end. False if it cannot run with its settings
+        at all."""
         delay = FIRST_DELAY_SECONDS
         while (process := await self._begin()) is not None:
             begun = time.monotonic()
@@ -83,8 +83,8 @@ class Child:
         return True
 
     async def end(self) -> None:
-        """Tell it to end, wait, and kill it if it does not. One that has something to do at its end, and has just died,
-        is started for that."""
+        """Tell it to end, wait, and kill it if it does not. If it has work to do at its end and has just died, start it
+        for that."""
         self._is_ending.set()
         async with self._starting:
             process = self._process
@@ -129,7 +129,7 @@ class Child:
 def run_server(settings: ServeSettings, *, say: Say, opened: Callable[[str], None] | None = None) -> bool:
     """Serve until SIGTERM or SIGINT; a second one ends at once. ``opened`` is called with the address that logs in.
 
-    Returns: whether every child could do what it was told.
+    Returns: whether every child could run.
     Raises: InvalidArgument for settings that do not go together, for a port that is taken, and where another server
     has the database; InvalidAddress; OSError.
     """
@@ -235,7 +235,7 @@ _LOCK = "serve.lock"
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[int]:
-    """Hold the lock of a folder; the file says where the server is. The system frees it however the server ends."""
+    """Hold the lock of a folder, whose file says where the server is. The system frees it however the server ends."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -1,6 +1,6 @@
-"""Who sent a call, and in which session: tables of what clients say of themselves.
+"""Who sent a call, and in which session: tables of how clients identify themselves.
 
-A client that nobody knows is called by the first word of its ``user-agent``, and has a session only where it sends
+An unknown client is named by the first word of its ``user-agent``, and has a session only if it sends
 ``x-headish-conversation``.
 """
 
@@ -23,9 +23,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[
 class KnownClient(NamedTuple):
     """A client, by the beginning of its ``user-agent``.
 
-    ``is_agent``: it works with tools, and what it asks without them (titles, probes) stands beside its conversation.
+    ``is_agent``: it works with tools, and its requests without tools (titles, probes) are apart from its conversation.
     ``sessions`` are tried in order: what they give of headers and body. ``preambles`` begin texts that it puts before
-    what a person says; ``compactions`` begin the first text of a lane that sums up the one before it.
+    what a person says; ``compactions`` begin the first text of a lane that summarizes the lane before it.
     """
 
     name: str
@@ -88,14 +88,15 @@ CLIENTS = (
     # opencode's provider code, read on 2026-11-22.
     KnownClient("opencode", ("opencode/",), True, (_header("x-opencode-session"), _header("x-session-affinity"))),
 )
-"""The clients whose sessions are known, each with the version that says so and the date."""
+"""The clients whose sessions are known, each with the version that was read and the date."""
 VOLATILE = ("x-anthropic-billing-header:",)
 """What begins a block of a system prompt that changes with every request. Claude Code 2.1.x puts it first:
 ``x-anthropic-billing-header: cc_version=…; cc_entrypoint=…; cch=…`` (seen on 2026-11-25)."""
 
 
 class Session(NamedTuple):
-    """Whose call it is. ``id`` is None where nobody says which session; ``shorts`` are shorter names for it."""
+    """The client and session of a call. ``id`` is None if the client names no session; ``shorts`` are shorter names for
+    it."""
 
     client: str
     id: str | None
@@ -125,7 +126,7 @@ def find_session(headers: Mapping[str, str], body: Mapping[str, Any]) -> Session
 
 
 def bounded(session: str) -> str:
-    """What a client calls a session or a conversation, if it can be printed and is short; else a digest of it."""
+    """A client's name for a session or a conversation, if it is printable and short; else a digest of it."""
     plain = session.isprintable() and len(session) <= _SESSION_LIMIT
     return session if plain else blake3(session.encode(errors="replace")).hexdigest(length=16)
 

@@ -1,8 +1,8 @@
-"""The process that empties the spool: it stores each call that has ended, and forgets it then.
+"""The process that empties the spool: it stores each call that has ended, and then removes it there.
 
-It may be killed at any moment: what is not stored stands in the spool still, and what is stored is not stored again.
-While the database cannot be reached, calls wait in the spool, and a space that takes no calls keeps no other waiting. A
-call that cannot be stored at all is told on stderr and counted; nobody waits for it.
+It may be killed at any moment: the spool keeps what is not stored yet, and what is stored is not stored again. While
+the database cannot be reached, calls wait in the spool, and a space that takes no calls keeps no other waiting. A call
+that cannot be stored at all is reported on stderr and counted; no other call waits for it.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from headish.store.database import Database
 from headish.values.access.wording import words_for_callers
 
 LOOK_SECONDS = 0.1
-"""How often the spool is looked at."""
+"""How often the recorder reads the spool."""
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
 """How long a space or a call that fails is left alone; each failure in a row doubles it."""
 TIDY_SECONDS = 3600.0
 TOLD_MILLISECONDS = 1000
-"""How often the recorder says at least how far it is."""
+"""The longest time between two reports of how far the recorder is."""
 _NEVER = (NotEntered, NotIsolated, RoleMissing, UnknownSpace)
-"""What no waiting mends: the space of that call is not open to the recorder."""
+"""Errors that waiting does not mend: the space of that call is not open to the recorder."""
 _OF_THE_SPACE = (
     DatabaseLocked, DatabaseReadOnly, DatabaseFull, DatabaseUnavailable, DatabaseTooNew, DatabaseTooOld,
     DatabaseReplaced, NotADatabase, NotReplicated, SpaceRestoring, UnknownDatabase,
 )  # fmt: skip
-"""What every call of a space meets, whatever it says. Of any other failure the call itself may be the reason."""
+"""Errors that every call of a space meets. The call itself may cause any other failure."""
 
 
 class _Rest(Struct):
-    """How often a space or a call was tried in vain, and until when it is left alone."""
+    """How often a space or a call failed, and until when it is left alone."""
 
     seconds: float
     until: float
@@ -69,11 +69,10 @@ class _Rest(Struct):
 
 
 class SpoolFollower:
-    """Stores what stands in a spool. ``say`` is told what goes wrong.
-
-    What cannot be stored now waits in the spool and is tried again, each time after a longer while. A space that takes
-    no calls rests as a whole, so that its calls keep their order; of one that takes others, a call rests alone. Where
-    two calls fail in one look, the space may be the reason: it rests, and after that one more of its calls is tried.
+    """Stores what stands in a spool. ``say`` gets what goes wrong. What cannot be stored now waits in the spool, and
+    the recorder tries again, each time after a longer pause. A space that takes no calls rests as a whole, so that its
+    calls keep their order; in a space that takes others, a call rests alone. Where two calls fail in one look, the
+    space may be the reason: it rests, and after that one more of its calls is tried.
     """
 
     def __init__(self, recorder: CallRecorder, folder: Path, say: Callable[[str], None]) -> None:
@@ -86,8 +85,8 @@ class SpoolFollower:
         self._told: RecorderState | None = None
 
     def look(self, *, is_over: bool = False) -> bool:
-        """Store every call that has ended; whether the database took them. ``is_over``: no gateway writes any more, and
-        what rests is tried once more.
+        """Store every call that has ended. Returns whether the database took them. ``is_over``: no gateway writes any
+        more, and what rests is tried once more.
 
         Raises: OSError where the spool cannot be read.
         """
@@ -109,8 +108,8 @@ class SpoolFollower:
         return not (self._spaces or self._calls)
 
     def _try(self, call: SpooledCall, space: str, failed: Counter[str]) -> bool:
-        """Store a call, or note why it waits; whether its space takes further ones. ``failed`` counts those of each
-        space that failed in this look."""
+        """Store a call, or note why it waits. Returns whether its space takes further calls. ``failed`` counts those of
+        each space that failed in this look."""
         try:
             self._store(call)
         except DatabaseError as error:
@@ -130,7 +129,7 @@ class SpoolFollower:
         return True
 
     def _rest(self, rests: dict[str, _Rest], key: str, error: DatabaseError, told: str) -> None:
-        """Leave a space or a call alone for twice as long as the last time, and say so the first time."""
+        """Leave a space or a call alone for twice as long as the last time, and report it the first time."""
         last, words = rests.get(key), words_for_callers(error)
         seconds = FIRST_WAIT_SECONDS if last is None else min(2 * last.seconds, LONGEST_WAIT_SECONDS)
         rests[key] = _Rest(seconds, time.monotonic() + seconds, words)
@@ -193,7 +192,7 @@ def _is_same(told: RecorderState, state: RecorderState) -> bool:
 
 
 def follow_spool(database: Database, folder: Path, space: str, ended: threading.Event) -> None:
-    """Store what passes until ``ended`` is set; then what the spool holds still, if the database takes it."""
+    """Store what passes until ``ended`` is set, then what the spool still holds, if the database takes it."""
     recorder = CallRecorder(lambda name: database.store(name, create=True), space)
     follower = SpoolFollower(recorder, folder, _say)
     tidied = time.monotonic()

@@ -1,4 +1,4 @@
-"""Store a call: which lane it belongs to, what it sent, what came back."""
+"""Store a call: its lane, what it sent, what came back."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from headish.store.store import Store
 from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
-"""So many messages of lanes are remembered; of others the oldest lanes are read again when they go on."""
+"""How many messages of lanes are remembered; older lanes are read again when they continue."""
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What JSON raises that is none, or is nested too deep."""
+"""The errors of decoding text that is not JSON, or is nested too deep."""
 TITLE_CHARACTERS = 80
 RESPONSE_CHARACTERS = 512
-"""An id that a provider gives an answer is kept to find it by, unless it is longer."""
+"""The longest id of an answer that is kept to find it by."""
 LATE_MILLISECONDS = 10_000
-"""What is stored so much later says when it was said."""
+"""A turn that is stored this much later says when it was said."""
 
 
 class CallRecorder:
@@ -140,7 +140,7 @@ class CallRecorder:
         )
 
     def _record_unread(self, store: Store, call: SpooledCall, problem: HeadishError | None) -> RecordedCall | None:
-        """Count a call that holds no conversation, or whose body nobody could read. That is kept for a week."""
+        """Count a call that holds no conversation, or whose body nobody could read; keep such a body for a week."""
         facts = msgspec.structs.replace(_facts_of(call), error=None if problem is None else str(problem)[:500])
         keeps = problem is not None and not isinstance(problem, BarredContent) and 0 < len(call.request) <= UNREAD_BYTES
         puts = (Put(UNREAD, call.id.encode(), _hidden(call.request)),) if keeps else ()
@@ -153,7 +153,7 @@ class CallRecorder:
         return recorded
 
     def forget_unread(self) -> int:
-        """Remove the bodies that nobody could read and that are older than a week; how many there were."""
+        """Remove the unreadable bodies that are older than a week. Returns how many there were."""
         return self._unread.forget(time.time() - UNREAD_SECONDS)
 
     def _store_of(self, space: str) -> Store:
@@ -196,20 +196,20 @@ def _unread_because(error: Exception) -> InvalidContent:
 
 
 def _hidden(body: bytes) -> bytes:
-    """A body that nobody could read, in which nothing looks like a key."""
+    """An unreadable body, with what looks like a key removed."""
     text: str = hide_shapes(body.decode(errors="surrogateescape"))
     return text.encode(errors="surrogateescape")
 
 
 def _kept_conversation(request: SentRequest) -> str | None:
-    """The conversation that the provider keeps, where the request names one (Responses)."""
+    """The conversation that the provider keeps, if the request names one (Responses)."""
     given = request.rest.get("conversation")
     named = given.get("id") if isinstance(given, Mapping) else given
     return named if isinstance(named, str) and named else None
 
 
 def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, str]:
-    """The lane of a request, and what it is remembered by. None without a session, unless the client is known."""
+    """The lane of a request, and its key in memory. None without a session, unless the client is known."""
     known, kept = session.known, _kept_conversation(request)
     digest, words = beginning_of(request.entries[request.lead :], known.preambles if known else ())
     if session.id is None and known is None and kept is None:

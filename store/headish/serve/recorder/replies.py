@@ -1,4 +1,4 @@
-"""What came back of a call: the draft of an answer, or the reason why there is none."""
+"""What came back from a call: the draft of an answer, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ReadAnswer(NamedTuple):
 def read_answer(
     surface: Surface, call: SpooledCall, model: str | None, limit_bytes: int, said_at: int | None
 ) -> ReadAnswer:
-    """The answer of a call. One that broke off is incomplete, and says why."""
+    """Read the answer of a call. If it broke off, it is incomplete and says why."""
     broken = None if call.end is not None and call.end.outcome == "ok" else _why(call)
     status = None if call.head is None else call.head.status
     if status is None or not 200 <= status < 300:
@@ -92,7 +92,7 @@ def _told_error(said: Any) -> str:
 
 
 def _without_keys(reply: Reply) -> Reply:
-    """The reply, in which nothing looks like a key."""
+    """The reply, with what looks like a key removed."""
     said = strictjson.decode(encode_payload(reply.content), "an answer")
     hidden = hide_shapes(said)
     content = reply.content if hidden is said else read_content(hidden)

@@ -20,15 +20,16 @@ from headish.serve.recorder.surfaces import Surface
 from headish.values.results.calls import ENVELOPE
 
 PART_BYTES = 256
-"""A value of an envelope that is as large stands apart, so that it is stored once however often the others change."""
+"""A value of an envelope of at least this size is stored apart, so that it is stored once however often the others
+change."""
 _SYSTEM_NAMES = {"systemInstruction": ("systemInstruction", "system_instruction")}
 KEPT = frozenset(("previous_response_id", "conversation"))
-"""What says that the provider keeps the messages before those that a request sends (Responses)."""
+"""The keys that say that the provider keeps the messages before those of a request (Responses)."""
 _read_body = msgspec.json.Decoder(dict[str, Raw])
 
 
 class Envelope(NamedTuple):
-    """What a request says beside its messages, as the objects that keep it. ``key`` is that of the whole."""
+    """What a request says beside its messages, as the objects that keep it. ``key`` is the key of the whole."""
 
     key: str
     tools: str | None
@@ -54,9 +55,7 @@ class SentRequest(NamedTuple):
 
 
 def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> SentRequest:
-    """Take a body apart. ``options`` are those of its turns.
-
-    Cost: reads the body once, and decodes what is no message.
+    """Take a body apart. ``options`` are those of its turns. Cost: reads the body once, and decodes all but messages.
     Raises: InvalidContent for a body that is none of the API.
     """
     form = surface.form
@@ -121,9 +120,8 @@ class Envelopes:
         self._parts: dict[bytes, Put] = {}
 
     def make(self, request: SentRequest) -> Envelope:
-        """The objects of an envelope, in which nothing looks like a key.
-
-        Cost: a hash of each value; only one that was not seen lately is looked through.
+        """The objects of an envelope, with what looks like a key removed. Cost: a hash of each value; only a value that
+        was not seen lately is searched for keys.
         """
         inline: dict[str, Any] = {}
         parts: dict[str, str] = {}
@@ -161,8 +159,8 @@ def _put(value: Any) -> Put:
 
 
 def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tuple[str, str]:
-    """What tells the conversations of a session apart: a hash of the first message that a person or program said, and
-    the first words of it. Texts that a client puts before that are passed over, where anything is left."""
+    """What distinguishes the conversations of a session: a hash of the first message that a person or program said, and
+    its first words. Texts that a client puts before it do not count, if anything is left."""
     for entry in entries:
         if any(_is_set_up(native) for native in entry.bare):
             continue
@@ -173,7 +171,7 @@ def beginning_of(entries: Sequence[SentEntry], preambles: tuple[str, ...]) -> tu
 
 
 def _is_set_up(native: Any) -> bool:
-    """Whether an entry says how to go about it: it stands before the conversation."""
+    """Whether an entry is an instruction, before the conversation."""
     return isinstance(native, Mapping) and (native.get("role") in SYSTEM or native.get("type") == "additional_tools")
 
 

@@ -1,4 +1,4 @@
-"""Which API a call speaks, by its method and path. Whatever is not in the table passes, and is counted."""
+"""Which API a call speaks, by its method and path. A call that is not in the table passes, and is counted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The bodies that nobody could read: kept for a week, and of each space no more than so many bytes.
+"""The bodies that nobody could read: kept for a week, within a limit for each space.
 
-Whoever may send calls may send what nobody can read, as fast as he likes: what he sends must not fill the disk.
+A client may send unreadable bodies as fast as it likes, and must not fill the disk with them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from headish.values.results.calls import UNREAD
 UNREAD_BYTES = 1024 * 1024
 """A larger body is not kept."""
 UNREAD_TOTAL_BYTES = 64 * UNREAD_BYTES
-"""So many bytes of them a space keeps; the oldest go first."""
+"""How many bytes of them a space keeps; the oldest go first."""
 UNREAD_SECONDS = 7 * 24 * 60 * 60
 COUNTED_BYTES = 1024
-"""A smaller body counts as so many: its row takes room, too."""
+"""A smaller body counts as this many bytes: its row takes room, too."""
 _READ_AT_ONCE = 16
 
 

@@ -24,7 +24,7 @@ from headish.serve.web.app import build_app
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
 END_SECONDS = 5
-"""How long answers that have begun may go on once the process was told to end."""
+"""How long begun answers may continue after the process gets the signal to end."""
 HEAD_LIMIT_BYTES = 32 * 1024
 
 

@@ -1,4 +1,4 @@
-"""Tell the gateway who may send calls: it opens no database, and reads a file that stands here anew within a second.
+"""Tell the gateway who may send calls. It opens no database, and reads a file that is rewritten here within a second.
 
 The file holds hashes of tokens and the names of variables, never a token or a key.
 """
@@ -18,7 +18,7 @@ from headish.values.access.tokens import Token
 
 LOG = logging.getLogger("headish.serve")
 TELL_SECONDS = 1.0
-"""How often it is looked at whether something has changed."""
+"""How often to check whether something has changed."""
 
 
 async def keep_telling(web: WebState) -> None:
@@ -36,7 +36,7 @@ async def keep_telling(web: WebState) -> None:
 
 
 async def read_access(web: WebState) -> Access:
-    """What the gateway needs to know now; of a space that cannot be read, no pointers. Raises: DatabaseError."""
+    """What the gateway needs to know now; for a space that cannot be read, no pointers. Raises: DatabaseError."""
     tokens = tuple(each for each in await web.tokens.list(fresh=True) if RIGHT in each.rights)
     space = web.settings.space
     pointers = {name: await _pointers(web, name) for name in sorted({space, *_spaces(tokens)})}

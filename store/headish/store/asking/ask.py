@@ -59,11 +59,11 @@ def ask(
     """Say something, ask the provider, and store its reply as the turn that comes next.
 
     ``content`` becomes a turn of the user's, as ``add_turn`` would store it (``ptr``, ``servers`` and ``inherited``
-    hold from it on); without it the thread is asked from as it stands. ``system`` begins a thread: a system message
-    before what is said. ``on_delta`` gets each piece of the answer as it arrives. ``options`` are those of
-    ``open_answer``. ``compact="auto"``: where the thread fills most of its pointer's context window, its oldest part is
-    summed up first, as ``compact`` does it; what is still over is cut.
-    An answer that is cut off is stored as far as it came: see ``turn.meta.reply["incomplete"]``.
+    apply from it on); without it, the model is asked from the thread as it is. ``system`` begins a thread: a system
+    message before what is said. ``on_delta`` gets each piece of the answer as it arrives. ``options`` are those of
+    ``open_answer``. ``compact="auto"``: if the thread fills most of its pointer's context window, its oldest part is
+    summarized first, as ``compact`` does; what is still over is cut. An answer that is cut off is stored as far as it
+    came: see ``turn.meta.reply["incomplete"]``.
     Raises: as ``add_turn`` and ``request``; CallError where nothing of an answer came; the user's turn stays.
     """
     if compact is not None:
@@ -151,11 +151,11 @@ def open_answer(
 
 @door(request, CallOptions, attempts=POSITIVE)
 def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, **options: Any) -> Turn:
-    """Ask for another reply in place of a turn: the new one stands beside it, and its bookmark moves over.
+    """Ask for another reply in place of a turn: the new one is stored beside it, and its bookmark moves to it.
 
-    The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere
-    (a bundle, a remote) does not say who is asked: its server might be anybody's, and would be given a key of here.
-    ``options`` are those of ``open_answer``.
+    The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere (a
+    bundle, a remote) does not decide: its server might be anybody's, and would get a key of yours. ``options`` are
+    those of ``open_answer``.
     Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)

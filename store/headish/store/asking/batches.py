@@ -147,11 +147,11 @@ class Batches:
     def collect(self, name: str, *, timeouts: Timeouts | float | None = None) -> CollectedBatch:
         """Store the answers of a batch; each continues the turn it was asked about, as ``reply`` would.
 
-        Its bookmark moves along if it still points there. An answer is stored once, whoever collects and however often.
-        What failed or expired is kept with the batch. If the batch has not ended, nothing is stored. Results that
-        cannot be read or belong to no request are ``problems``: the others are stored.
+        Its bookmark moves along if it still points there. An answer is stored once, however often and by whomever it is
+        collected. What failed or expired is kept with the batch. If the batch has not ended, nothing is stored. Results
+        that cannot be read or belong to no request are ``problems``: the others are stored.
         Cost: a transaction for each answer; memory for one of them.
-        Raises: UnknownBatch; CallError, also in the middle: what was stored stays, and collecting again goes on.
+        Raises: UnknownBatch; CallError, even in the middle: what was stored stays, and collecting again continues.
         """
         self._space._check_writable()
         job, looked = self._look(name, timeouts)

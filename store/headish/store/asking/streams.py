@@ -49,7 +49,7 @@ class Streams:
     def recover(self, *, force: bool = False) -> builtins.list[Turn]:
         """Make turns of the answers that dead processes left behind, incomplete if their end never arrived.
 
-        A stream whose writer may live (its lease has not run out) is left alone, unless ``force``. Of a damaged journal
+        A stream whose writer may live (its lease has not run out) is skipped, unless ``force``. Of a damaged journal
         the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
         passed over; ``drop`` forgets it.
         Raises: CorruptRecord or QuotaExceeded if there was something to recover, and nothing could be.
@@ -68,7 +68,7 @@ class Streams:
         An answer that is still being made is asked for again until ``wait_seconds`` have passed. Only this verb, and
         ``headish recover --remote``, asks: opening a store never does.
         Cost: the heads of the space are read, and one request is sent for each incomplete answer.
-        Raises: InvalidArgument; DatabaseError. What a provider refuses stands in ``Fetched.failed``.
+        Raises: InvalidArgument; DatabaseError. ``Fetched.failed`` has what a provider refuses.
         """
         from headish.store.asking.unfinished import fetch_all  # late: rarely needed, and it brings the client
 

@@ -17,7 +17,7 @@ from headish.values.names import check_name, stored_name
 
 
 class AccessTokens:
-    """The tokens of a database: each opens one space to whoever shows it, for some rights. No backup has them."""
+    """The tokens of a database: each opens one space to its bearer, with some rights. No backup has them."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections, self._backend = connections, connections.backend
@@ -26,7 +26,7 @@ class AccessTokens:
     def add(
         self, label: str, *, space: str = "default", rights: Sequence[Right], expires_seconds: float | None = None
     ) -> str:
-        """A new token for a space that is there. This is the only time that it is seen: its hash alone is stored.
+        """A new token for a space that is there. This is the only time that it is shown: headish stores its hash only.
 
         ``rights`` are some of read, write, gateway, sync and erase; none implies another. It ends after
         ``expires_seconds``, or when it is removed. ``label`` is what it is called in its space.
@@ -65,7 +65,7 @@ class AccessTokens:
 
     @door(label=TEXT)
     def remove(self, label: str, *, space: str = "default") -> None:
-        """Shut out whoever has the token. Servers notice within seconds.
+        """Remove a token. Servers notice within seconds.
 
         Raises: UnknownToken; InvalidName; UnknownSpace; RoleMissing.
         """

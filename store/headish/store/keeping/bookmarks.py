@@ -79,7 +79,7 @@ class Bookmarks(Mapping[str, TurnId]):
 
         ``by="recency"`` lists the last moved first, of one millisecond the last name.
 
-        ``limit`` of them, behind the name ``after``: the last of the page before. By name it need not exist any more.
+        ``limit`` of them, after the name ``after``: the last of the page before. By name it need not exist any more.
         Cost: one statement for a page, two by recency; a page costs the same however many names there are, but with a
         prefix and by recency every name is looked at.
         Raises: InvalidArgument for a ``limit`` below 1 or another order; UnknownBookmark for an ``after`` by recency
@@ -122,7 +122,7 @@ class Bookmarks(Mapping[str, TurnId]):
 
     @door()
     def rename(self, old: str, new: str, *, expect: str | Absent | None = None) -> Bookmark:
-        """Give a name another one: its history goes with it, and so does what is said of its conversation.
+        """Rename a bookmark: its history and its conversation's record go with it.
 
         The new name must never have been one. ``expect`` is the id that the old one must have pointed at.
         Raises: UnknownBookmark, InvalidName, BookmarkMoved also where the new name exists, InvalidArgument where it
@@ -162,10 +162,10 @@ class Bookmarks(Mapping[str, TurnId]):
     ) -> Erasure:
         """Erase a name, also one that was removed, with those that the bookmark had before: it becomes ``erased-N``.
 
-        Its moves stay under that name, and so does what is said of its conversation. Turns that moved it go on saying
-        it under their seal, and are counted: ``Store.erase(…, meta=True)`` takes it from those. ``reason``, ``by``,
-        ``dry_run`` and ``scrub`` are those of ``Store.erase``. A restore that is given the receipt erases it again.
-        Cost: reads the space once for each name that it had; then SQLite writes the file anew.
+        Its moves and its conversation's record stay under that name. Turns that moved it go on saying it under their
+        seal, and are counted: ``Store.erase(…, meta=True)`` takes it from those. ``reason``, ``by``, ``dry_run`` and
+        ``scrub`` are those of ``Store.erase``. A restore that is given the receipt erases it again.
+        Cost: reads the space once for each name that it had; then SQLite rewrites the file.
         Raises: UnknownBookmark if it never was one, InvalidName, InvalidArgument.
         """
         from headish.store.keeping.erase import erase_bookmark

@@ -45,7 +45,7 @@ _CURSOR = re.compile(r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})", re.ASCI
 
 
 class Conversations:
-    """The conversations of a space: each bookmark, and what grew from each first turn where no bookmark lies.
+    """The conversations of a space: each bookmark, and everything without one that grew from a first turn.
 
     A first turn is the first one of a thread that is neither system nor developer. What is said of a conversation
     (title, tags and so on) is no turn: an append does not touch it. It goes with a bookmark that is renamed, and

@@ -74,8 +74,8 @@ def erase(
     - ``dry_run``: find what would go and what would stay, and change nothing.
 
     ``reason`` (and ``by``) are kept in the receipt and shown to readers. Equal bytes of other turns stay, and are
-    counted. On SQLite the file is written anew, so that nothing of it stays on the disk; ``scrub=False`` leaves that to
-    ``Database.gc``, as whoever erases many times in a row wants.
+    counted. On SQLite the file is rewritten, so that nothing of it stays on the disk; ``scrub=False`` leaves that to
+    ``Database.gc``, for many erasures in a row.
     Cost: reads the space a few times, and writes a row for each turn; then the whole file, on SQLite.
     Raises: UnknownTurn, Ambiguous, InvalidArgument, CorruptTurn. Nothing is erased then.
     """

@@ -79,10 +79,10 @@ def export_each(
     """Export conversations one by one: those of the headishes, or all of the space, each as the thread of its tip.
 
     ``format`` and ``settings`` are those of ``export``, or of ``render`` for ``html``, ``markdown`` and ``text``. JSON
-    comes as one line each, so that the texts behind one another are JSON Lines. Bookmarks come first, by name, then
-    the conversations that have none, the newest first. One that the format cannot carry, or that is damaged, comes
-    with ``refused`` and without ``text``, and the others follow. One in which a trainer may see no answer has neither.
-    ``branches``, of JSON: behind each conversation come the other branches of its tree, each once, under the ids of
+    comes as one line each, so that the texts together are JSON Lines. Bookmarks come first, by name, then conversations
+    without one, the newest first. A conversation that the format cannot carry, or that is damaged, comes with
+    ``refused`` and without ``text``, and the others follow. One in which a trainer may see no answer has neither.
+    ``branches``, for JSON: after each conversation come the other branches of its tree, each once, under the ids of
     their last turns.
     Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.

@@ -43,22 +43,23 @@ def talking(space: Space, target: SyncTarget, remote: OpenRemote) -> Iterator[Li
     arguments = command_of(remote.url, space.space, trust=remote.settings.trust)
     with Command(remote.url, arguments) as command:
         try:
-            wire = Wire(command.pipes, remote.url)
-            yield LiveSync(target, wire, remote, space.space)
-            wire.bye()
+            with Wire(command.pipes, remote.url) as wire:
+                yield LiveSync(target, wire, remote, space.space)
+                wire.bye()
         except RemoteUnavailable as error:
             if not command.pipes.ended and not command.has_ended:
                 raise
             raise RemoteUnavailable(remote.url, command.why(error.reason)) from None
 
 
-def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> tuple[int, int]:
-    """Answer a store that calls, until it says goodbye; how many turns came, and how many were erased."""
-    answering = Answering(target, Wire(pipes, CALLER), door)
-    try:
-        answering.run()
-    finally:
-        space._database.count_written(answering.stored)
-        if answering.erased:
-            scrub_now(space._database)
-    return answering.stored, answering.erased
+def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> int:
+    """Answer a store that calls, until it says goodbye; how many turns came."""
+    with Wire(pipes, CALLER) as wire:
+        answering = Answering(target, wire, door)
+        try:
+            answering.run()
+        finally:
+            space._database.count_written(answering.stored)
+            if answering.erased:
+                scrub_now(space._database)
+    return answering.stored

@@ -44,8 +44,8 @@ class Objects:
     def list(
         self, kind: str, *, prefix: str = "", after: str | None = None, limit: int = PAGE
     ) -> builtins.list[Object]:
-        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those behind
-        the key ``after``, ``limit`` at the most.
+        """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; of those after the
+        key ``after``, ``limit`` at the most.
 
         Cost: one statement.
         Raises: InvalidArgument.

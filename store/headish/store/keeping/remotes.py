@@ -6,11 +6,9 @@ import builtins
 import os
 import re
 import socket
-from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from headish.database.query import Connection
 from headish.errors import (
     HeadishError,
     InvalidArgument,
@@ -28,11 +26,8 @@ from headish.remotes.keys import (
     save_keys,
 )
 from headish.remotes.objects import ObjectPlace, check_url
-from headish.rows.bookmarks import find_bookmark
 from headish.rows.counters import read_counter
-from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
-from headish.rows.turns import turn_at, turn_by_id
 from headish.store.keeping.erase import scrub_now
 from headish.store.keeping.live import CALLER, answer, settings_of_live, talking
 from headish.store.space import Space
@@ -45,14 +40,12 @@ from headish.syncing.live.moves import NameWishes
 from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
 from headish.syncing.logs import Logs, folder_of, machine_of
-from headish.syncing.naming import compare
 from headish.syncing.pulling import Pull, pull
 from headish.syncing.pushing import Push, check_keys, push
 from headish.syncing.remotes import (
     OpenRemote,
     RemoteSettings,
     RemoteState,
-    SeenLog,
     describe,
     key_of,
     keys_of,
@@ -61,11 +54,11 @@ from headish.syncing.remotes import (
     save_remote,
     store_remote,
 )
+from headish.syncing.standing import count_unsent, describe_device, find_diverged, tell_unreached
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.results.erasures import Receipt
 from headish.values.results.sharing import (
-    DIVERGED,
     Cloned,
     Pulled,
     Pushed,
@@ -282,7 +275,7 @@ class Remotes:
         wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
         invited = set(map(machine_of, remote.state.invited))
         return [
-            _device_of(device, each, wanted, own=index == 0 and not remote.is_live, invited=device in invited)
+            describe_device(device, each, wanted, own=index == 0 and not remote.is_live, invited=device in invited)
             for index, (device, each) in enumerate(remote.logs)
         ]
 
@@ -294,8 +287,8 @@ class Remotes:
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        unsent = space._read(lambda connection: _count_unsent(connection, space._number, remote))
-        diverged = space._read(lambda connection: _diverged(connection, space._number, remote.name))
+        unsent = space._read(lambda connection: count_unsent(connection, space._number, remote))
+        diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
         return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
 
     @door(accept_rollback=FLAG, delete=FLAG)
@@ -381,7 +374,7 @@ class Remotes:
         """
         space, target = self._space, self._target()
         door = Doorkeeper(space.space, target.backend.read_only, names, trust)
-        return answer(space, target, Pipes(CALLER, reads, writes), door)[0]
+        return answer(space, target, Pipes(CALLER, reads, writes), door)
 
     @door()
     def bookmarks(self) -> builtins.list[Bookmark]:
@@ -401,7 +394,7 @@ class Remotes:
         remotes = space._read(lambda connection: read_remotes(connection, space._number))
         told: dict[str, tuple[str, ...]] = {}
         for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
-            lines = tuple(line for each in remotes if (line := _missing(each, receipt)))
+            lines = tuple(line for each in remotes if (line := tell_unreached(each, receipt)))
             if lines:
                 told[receipt] = lines
         return told
@@ -457,40 +450,6 @@ def _device() -> str:
     return given if new_refusal(given) is None and "/" not in given else "device"
 
 
-def _device_of(device: str, seen: SeenLog, wanted: set[str], *, own: bool, invited: bool) -> RemoteDevice:
-    time = datetime.fromtimestamp(seen.made_at / 1000, UTC) if seen.made_at else None
-    erased = wanted <= set(seen.erased)
-    return RemoteDevice(seen.label, device, seen.number, time, own=own, invited=invited, erased=erased)
-
-
 def _check_fingerprint(key: str | None) -> None:
     if key is not None and not _FINGERPRINT.fullmatch(key):
         raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
-
-
-def _missing(remote: OpenRemote, receipt: str) -> str:
-    """How many devices of a remote an erasure has not reached; empty where it has reached all."""
-    logs = remote.logs
-    missing = sum(receipt not in each.erased for _, each in logs)
-    return f"{missing} of {len(logs)} devices on {stored_name(remote.name)}" if missing else ""
-
-
-def _count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
-    """How many turns came here since the last push, and not from there."""
-    low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
-    high = read_counter(connection, space).seq
-    among, held = arrivals_among(connection, space, low + 1, high), remote.held
-    arrived = (each for each in among if each.first > held.get((each.remote, each.device), each.first))
-    return high - low - sum(min(each.last, high) - max(each.first, low + 1) + 1 for each in arrived)
-
-
-def _diverged(connection: Connection, space: int, remote: bytes) -> tuple[str, ...]:
-    """The bookmarks that go apart from where a device has them, as ``DEVICE/NAME``."""
-    found: builtins.list[str] = []
-    for each in list_remote_bookmarks(connection, space):
-        place = find_bookmark(connection, space, each.name) if each.remote == remote and each.turn else None
-        here = None if place is None else turn_at(connection, space, place)
-        there = None if each.turn is None else turn_by_id(connection, space, each.turn)
-        if here is not None and there is not None and compare(connection, space, here, there) == DIVERGED:
-            found.append(f"{stored_name(each.device)}/{stored_name(each.name)}")
-    return tuple(found)

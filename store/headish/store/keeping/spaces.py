@@ -53,7 +53,7 @@ class Spaces:
 
     @door()
     def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:
-        """The names, in the order of their bytes; ``limit`` of them, behind the name ``after``, which need not exist.
+        """The names, in the order of their bytes; ``limit`` of them, after the name ``after``, which need not exist.
 
         Cost: one statement over the names of the page. Raises: InvalidArgument for a ``limit`` below 1.
         """
@@ -136,12 +136,12 @@ class Spaces:
     def erase(
         self, space: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
-        """Erase a space with all that it holds: turns, names, pointers, tools, objects, what is said of conversations.
+        """Erase a space with all that it holds: turns, names, pointers, tools, objects, records of conversations.
 
         Its line stays, called ``erased-N``, with the receipts of its erasures; the names that it had go. Its number is
-        never given out again, a store that has it open can store nothing, and what follows it is told that it is gone.
+        never given out again, a store that has it open can store nothing, and followers learn that it is gone.
         ``reason``, ``by``, ``dry_run`` and ``scrub`` are those of ``Store.erase``.
-        Cost: deletes every row of the space in one transaction; then SQLite writes the file anew.
+        Cost: deletes every row of the space in one transaction; then SQLite rewrites the file.
         Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
         """
         from headish.store.keeping.erase import erase_whole  # late: a program that lists spaces erases none

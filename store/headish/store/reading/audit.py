@@ -39,7 +39,7 @@ def audit(
     ``author``: only what this one wrote. ``kinds`` are those of ``follow``.
     The author is what ``Store.open(author=…)`` said, under the turn's seal: a claim. A turn that nobody put a name to
     has none, and so have replies, imports, moves that no turn made, and definitions.
-    Cost: the whole feed behind ``after`` is read, in pages, each when it is reached.
+    Cost: reads the whole feed after ``after``, in pages, each when it is reached.
     Raises: as ``follow``.
     """
     if since is not None and until is not None and since > until:

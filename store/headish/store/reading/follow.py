@@ -63,19 +63,18 @@ def follow(
     kinds: Collection[str] | None = None,
     bookmark: str | None = None,
 ) -> Iterator[Change]:
-    """Every change of the space behind a cursor, once and in the order of the commits.
+    """Every change of the space after a cursor, once and in the order of the commits.
 
     A change is one of the structs of ``headish.values.results.changes``. Its ``kind`` is ``turn``, ``move`` (of a
-    bookmark), ``record`` (what is said of a conversation), ``definition`` (a pointer or tools) or ``erasure``, and its
-    ``cursor`` is what ``after`` takes to go on behind it. ``live`` comes once, when everything that is stored by now
-    was read.
-    With ``wait`` the reader then waits for what comes, else it ends there. ``pulse``: after so many seconds without a
-    change, a ``pulse`` comes.
+    bookmark), ``record`` (title, tags and key of a conversation), ``definition`` (a pointer or tools) or ``erasure``,
+    and its ``cursor`` is what ``after`` takes to continue after it. ``live`` comes once, when everything that is stored
+    by now was read. With ``wait`` the reader then waits for what comes, else it ends there. ``pulse``: after this many
+    seconds without a change, a ``pulse`` comes.
 
     ``kinds``: only these; ``live`` and ``pulse`` come all the same, so that a reader of rare things gets on. A name
     that moves along with a turn stands in the turn (``turn.meta.bookmark``); where turns are not wanted and moves are,
-    it is a move of its own. ``bookmark``: the moves of this name, each behind the turns that it brought, older ones of
-    another branch included; what is said of its conversation; and all erasures.
+    it is a move of its own. ``bookmark``: the moves of this name, each after the turns that it brought, older ones of
+    another branch included; the records of its conversation; and all erasures.
 
     A reader that stores each cursor with its own work sees every change exactly once; one that does so afterwards may
     see the last one again. An answer that is still arriving is not there yet, and objects are not among the changes.
@@ -130,11 +129,11 @@ def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
 
 @door()
 def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
-    """The same space for reads that must see what a cursor has seen: each waits until the database is as far.
+    """The same space for reads that must see what a cursor has seen: each waits until the database is that far.
 
-    For a reader behind a replica, or behind several, one of which answers: the writer hands over ``store.position()``,
-    and what was stored up to there is seen. Each read looks at the space's counter in its own transaction, and reads
-    again where it is not as far, for ``timeout`` seconds. What is written here is written at once.
+    For a reader of one or several replicas: the writer passes ``store.position()``, and the reader sees what was stored
+    up to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if it
+    is not that far. Writes here happen at once.
     Cost: four statements more for each read, at the most. The store that this one came from stays as it is; it shares
     the connections.
     Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was put back.

@@ -58,10 +58,10 @@ def stretch(
 ) -> Stretch:
     """``limit`` turns of a thread that follow one another: the last ones, those from ``start`` on, or those around one.
 
-    ``around`` is a turn of the thread, which then stands in the middle; near an end of the thread, the stretch ends
-    there and is as long. ``start`` counts from 0. ``onward``: the thread goes on behind the headish, to the end of the
-    branch that was begun last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also
-    reads what overlays make of them.
+    ``around`` is a turn of the thread, which is then in the middle; near an end of the thread, the stretch ends there
+    and is as long. ``start`` counts from 0. ``onward``: the thread continues after the headish, to the end of the
+    branch that began last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also reads
+    what overlays make of them.
     Cost: a statement or two for the links and about ten for each 1,024 turns, however long the thread is; two more for
     ``onward``. ``faces`` looks at every turn of the thread from the stretch on, and walks the thread where there are
     overlays among them. Every payload and digest is compared with what was stored.
@@ -100,7 +100,7 @@ def render(
     debug: bool = False,
     title: str | None = None,
 ) -> str:
-    """A thread for people, as ``html`` (one page that stands alone), ``markdown`` or ``text``.
+    """A thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``.
 
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
     other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,

@@ -45,7 +45,7 @@ def get(space: Space, headish: str) -> Turn:
 
 
 def find(space: Space, key: str) -> Turn | None:
-    """The turn with a key, None if there is none; of one that ``KEY;2``, ``KEY;3`` … supersede, the newest of them.
+    """The turn with a key, None if there is none. If ``KEY;2``, ``KEY;3`` … supersede it, the newest of them.
 
     Cost: two statements, and one more for each version. Raises: InvalidArgument for what cannot be a key.
     """
@@ -81,11 +81,11 @@ def text(space: Space, headish: str) -> str:
 
 @door()
 def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The handle of each turn: the shortest that names it alone, at this moment; for lists that a person reads.
+    """The handle of each turn, for lists that a person reads: the shortest that is unique at this moment.
 
-    A handle is the beginning of the turn's digest in the letters k to z, at least 6 of them; of turns with equal
-    digests it has the last digits of the id behind a colon. Every headish may begin with one. An id that is not stored
-    stands for itself.
+    A handle is the beginning of the turn's digest in the letters k to z, at least 6 of them; for turns with equal
+    digests, a colon and the last digits of the id follow. Every headish may begin with one. An id that is not stored is
+    its own handle.
     Cost: two statements for each 64 turns, and one for each digest that several turns share.
     Raises: InvalidArgument for what is no id.
     """
@@ -97,7 +97,7 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
 def children(
     space: Space, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
 ) -> list[Turn]:
-    """The turns that continue this one, in commit order; ``limit`` of them, behind the turn ``after``.
+    """The turns that continue this one, in commit order; ``limit`` of them, after the turn ``after``.
 
     An answer that an import met again when it had grown is left out unless something else continues it; ``versions``
     shows it, too.
@@ -132,7 +132,7 @@ def heads(
     versions: bool = False,
     twins: bool = False,
 ) -> list[Turn]:
-    """The turns that nothing continues: those of the branch that began last first; ``limit`` of them, behind ``after``.
+    """The turns that nothing continues, the branch that began last first; ``limit`` of them, after ``after``.
     ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
@@ -229,13 +229,13 @@ def messages(
     form: str | None = None,
     drop: Collection[str] = (),
 ) -> Any:
-    """The stored turns of a thread in walk order, each with its message; with ``limit`` the last so many.
+    """The stored turns of a thread in walk order, each with its message; with ``limit``, the last ones.
 
-    Nothing is left out or merged: what was cut off stands there as it was stored. Only what is given is read.
-    With ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of
-    that API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks,
-    and ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with
-    overlays is given as a model sees it, so that ``record`` recognises the list when it is sent back.
+    Nothing is left out or merged: what was cut off is there as it was stored. Only the returned turns are read. With
+    ``form`` (``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``): the messages alone, as a client of that
+    API holds them. What was recorded in the form is equal to what was given; all else is written from the blocks, and
+    ``drop`` names what may be lost. Instructions that stood before the list stand at its head. A thread with overlays
+    is given as a model sees it, so that ``record`` recognises the list when it is sent back.
     Cost: a statement or two for the links, and two for each chain that the turns lie in, however long the thread. With
     ``form`` one more, that looks at every turn; with overlays a walk.
     Raises: CorruptTurn where stored bytes do not decode; InvalidArgument for a limit below 0; UnknownFormat;
@@ -271,7 +271,7 @@ def messages(
 
 @door()
 def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
-    """All turns of the space in commit order, behind ``after``; read in pages, each when it is reached."""
+    """All turns of the space in commit order, after ``after``; read in pages, each when it is reached."""
     seq = 0 if after is None else space._read_at(after, lambda _, stored: stored.seq)
     while page := space._read(partial(_page, space=space, seq=seq, limit=PAGE_TURNS)):
         yield from (turn for _, turn in page)
@@ -301,10 +301,10 @@ def thread(space: Space, headish: Headishes = "@") -> Thread:
 def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
-    ``limit`` cuts a part out of a tree that has more turns: half of so many lead to the turn, the last of its thread
-    (or all of it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns
-    that continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above.
-    Of an answer that an import met again when it had grown, the last version is shown; with ``versions`` all are.
+    ``limit`` takes a part of a larger tree: half of these turns lead to the turn, the last of its thread (or all of it
+    if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that continue
+    one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an answer
+    that an import met again when it had grown, the last version is shown; with ``versions`` all are.
     Cost: three statements for a whole tree; of a part, about ten, and a few more for each 1,024 turns; with a
     ``limit``, one more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.

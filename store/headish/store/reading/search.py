@@ -51,12 +51,12 @@ def search(
     twins: bool = False,
     progress: Progress | None = None,
 ) -> list[Hit]:
-    """The turns of the space that hold what is asked for; the best first, or with ``order="time"`` the newest.
+    """The turns of the space that match a query; the best first, or with ``order="time"`` the newest.
 
-    ``query``: words, each of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
-    Case, accents and punctuation do not count. What cannot be read so is taken as words. Without words a filter alone
-    chooses, and the newest come first. ``fields`` are those of
-    ``text``, ``reasoning``, ``calls``, ``results`` and ``documents`` to look in; all but reasoning unless it is said.
+    ``query``: words, all of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
+    Case, accents and punctuation do not count. A query with a syntax error is taken as words. Without words, the
+    filters alone choose, newest first. ``fields`` are those of ``text``, ``reasoning``, ``calls``, ``results`` and
+    ``documents`` to search; all but reasoning by default.
 
     ``role``; ``model`` by its name, with or without the path before it, or a pattern; ``since`` and ``until`` (left
     out) by when a turn was said; ``name``: it leads to a bookmark of such a name (``project-*``); ``tag``: it is in a
@@ -122,7 +122,7 @@ def search(
 
 @door()
 def reindex(space: Space, progress: Progress | None = None) -> None:
-    """Build the search index of the space anew, from its first turn on; ``progress`` is called with turns.
+    """Rebuild the search index of the space, from its first turn on; ``progress`` is called with turns.
 
     On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search goes
     on. Nothing happens where the database keeps no index. Cost: some 30 µs for each turn, in portions between which

@@ -86,10 +86,11 @@ class WriteTransaction(ReadTransaction):
     def extend(
         self, name: str, turns: Turns, *, key: str | None = None, app: Mapping[str, Any] | None = None
     ) -> list[TurnId]:
-        """Store turns one behind the other at the end of a conversation, and move its name there, once; their ids.
+        """Store turns one after the other at the end of a conversation, and move its name there, once. Returns their
+        ids.
 
-        The conversation is the one that ``conversation(name, key)`` finds. Where there is none it is made under
-        ``name``, and gets the key and ``app``, unless something is said of it already, or another one has the key.
+        The conversation is the one that ``conversation(name, key)`` finds. If there is none, it is made under ``name``,
+        and gets the key and ``app``, unless it has a record already, or another one has the key.
         Cost: three statements and one for each turn, if this comes first, this store moved the name last, and the turns
         are small; otherwise those of ``add_turns`` and four more.
         Raises: as ``add_turns``.
@@ -197,7 +198,7 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def erase_conversation(self, name: str, reason: str) -> None:
-        """Erase what a name ever led to and nothing else leads to, and what is said of the conversation: title, tags,
+        """Erase what a name ever led to and nothing else leads to, and the record of the conversation: title, tags,
         key, ``app``. The name goes from everything but turns that stay, as by ``erase_bookmark``.
         Cost: reads the space a few times; a row for each turn."""
         encoded, number = check_name(name), self._number
@@ -214,8 +215,8 @@ class WriteTransaction(ReadTransaction):
 
     @step
     def erase_bookmark(self, name: str, reason: str) -> bool:
-        """Remove a name, also one that was removed before, with what is said of its conversation: its history stays
-        under another name, as by ``store.bookmarks.erase``. Whether there ever was such a name.
+        """Remove a name, even one that was removed before, with its conversation's record: its history stays under
+        another name, as by ``store.bookmarks.erase``. Whether there ever was such a name.
 
         Cost: reads the space once for each name that it had.
         """

@@ -49,13 +49,13 @@ def add_turn(
 ) -> Turn:
     """Store one turn; it is durable when this returns.
 
-    ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks.
-    It may also be what an API's client holds: with ``form``, or told by its shape (docs/how-to/api-messages.md).
+    ``content`` is a string (one text block), a list of strings and blocks, or with ``json`` the JSON text of blocks. It
+    may also be a message of an API's client: with ``form``, or detected by its shape (docs/how-to/api-messages.md).
 
     - ``role``: system, developer, user (the default), assistant or tool.
     - ``continues``: a headish or several, in order. ``respond``: continue the newest turn of the space.
     - ``bookmark``: set this name, or move it forward. Without it, a turn that continues a bookmark moves it along.
-      A name that is elsewhere is refused; ``force`` takes it. ``moves=False``: no name is carried along.
+      A name that is elsewhere is refused; ``force`` moves it. ``moves=False``: no name moves along.
     - ``expect``: the id that the moving name must have pointed at, or ``ABSENT`` if there must be no such name yet.
     - ``inherited``: options for this turn and all that follow it, deep-merged with the shortcuts ``provider_ptr``,
       ``servers``, ``search`` and ``tool_mode``; ``None`` inside switches a value off.
@@ -114,9 +114,9 @@ def add_turns(
     """Store a stream of turns of any length, in bounded memory.
 
     An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
-    the index of an earlier item. The stream is drained in batches of at most 1,000 turns; a batch is one transaction,
-    all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no name is carried
-    along, whatever an item says.
+    the index of an earlier item. headish takes the stream in batches of at most 1,000 turns; a batch is one
+    transaction, all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no
+    name moves along, whatever an item says.
 
     ``objects`` are mappings of the arguments of ``store.objects.put``. With them the whole stream is drained first, and
     all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
@@ -197,9 +197,8 @@ def record(
 ) -> Recorded:
     """Store a whole message list that a client sends again and again: only its new tail becomes turns.
 
-    The longest part that is stored already is recognised by its digests: below ``continues``, or in the tree of
-    ``bookmark``; without either, among threads that set no options, the oldest of equals. ``bookmark`` alone is moved,
-    to the returned tip.
+    The longest stored part is recognised by its digests: below ``continues``, or in the tree of ``bookmark``; without
+    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip.
 
     A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
     ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.

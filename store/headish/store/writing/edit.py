@@ -28,15 +28,16 @@ def edit(
 
     - ``NAME`` and ``NAME~n`` edit a turn of the bookmark's branch and move the bookmark: to the new turn, or with
       ``keep`` to the end of what is kept. ``bookmarks.set(NAME, "NAME@{1}")`` takes that back. An id moves nothing.
-    - ``keep``: lay the rest of the branch behind the new turn, as copies that say ``copy_of``. They keep when they were
+    - ``keep``: repeat the rest of the branch after the new turn, as copies that say ``copy_of``. They keep when they
+    were
       said, their model and stop reason, but neither key nor usage. Where a turn of the branch also continues turns that
-      do not follow the edited one, its copy continues those turns themselves. With an id, one branch alone may follow.
+      do not follow the edited one, its copy continues those turns themselves. With an id, only one branch may follow.
     - ``expect``: the id that the bookmark must point at, as in ``add_turn``.
 
     All of it is one transaction. Cost: about fifteen statements, and two or three for each turn that is kept.
     Raises: UnknownTurn, Ambiguous; InvalidArgument where the turn says this already, where a text is not enough to say
     which blocks are meant, and where several branches follow; InvalidContent, TooLarge; BookmarkMoved; CorruptTurn;
-    TurnErased where the turn, or one that is kept behind it, was erased. Nothing is stored then.
+    TurnErased if the turn, or one that would be kept, was erased. Nothing is stored then.
     """
     asked = PlannedEdit(
         headish=parse_headish(headish),

@@ -138,10 +138,9 @@ def import_changed(
     """Import what has changed since the last call: the file, or the sessions of coding agents in a folder (of
     ``format``: ``claude-code``, ``codex``, ``gemini-cli``).
 
-    Called again and again, it keeps a folder imported while it is written. A file that was cut off or replaced, or is
-    new, is read whole; what is in the space stays as it is. Of a session of Claude Code that only grew, the same store
-    reads what was added, whatever the length of the file. A file that cannot be read is told, counted as
-    broken, and tried again by the next call.
+    Repeated calls keep a folder imported while it is written. A new file, or one that was cut off or replaced, is read
+    whole; what is in the space stays as it is. From a session of Claude Code that only grew, the same store reads only
+    what was added. A file that cannot be read is reported, counted as broken, and tried again by the next call.
     Cost: a look at each file, one statement for what was seen before, then as ``import_file``.
     Raises: UnknownFormat; InvalidArgument for a folder of another format, and for a database on a server.
     """

@@ -65,9 +65,9 @@ def summarize(
     for ``ask``.
 
     The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the branch that ``last`` begins
-    with (``main~3`` is of ``main``), or else the only branch that the turn lies on. It counts from there on, for no
-    other branch. Where the same words stand for the same turns already, nothing is stored, and the overlay that has
-    them comes back. ``expect`` is as in ``add_turn``.
+    with (``main~3`` is of ``main``), or else the only branch that the turn lies on. It applies from there on, to no
+    other branch. If the same words already replace the same turns, nothing is stored, and the overlay that has them
+    comes back. ``expect`` is as in ``add_turn``.
     Cost: that of resolving the branch, and of an append.
     Raises: as ``add_turn``; InvalidArgument if a turn is not of the branch, or nothing is left to cover; as ``ask`` and
     SummaryFailed where a model is asked. Nothing is stored then.
@@ -99,7 +99,7 @@ def hide(
 
 @door()
 def replace(space: Space, headish: str, content: Content, *, continues: str | None = None, expect: Any = None) -> Turn:
-    """Let other words stand in the place of a turn's, for the model and for people: an overlay.
+    """Show other words in place of a turn's, to the model and to people: an overlay.
 
     A text takes the place of the turn's text and documents, or of what its only result says; reasoning, calls and
     results stay. A list of blocks takes the place of all of it, and must hold the same calls and results. The role and

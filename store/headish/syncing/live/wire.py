@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
 
@@ -17,17 +19,29 @@ from headish.remotes.commands import Pipes
 
 S = TypeVar("S", bound=Struct)
 _REASON_LENGTH = 1000
+BEAT_SECONDS = 15.0
+"""A store that is at work for longer says so: silence means that nobody is there."""
 _IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKind.END))
 """What a bundle on its way holds. Names are moved by messages of their own, which somebody may forbid."""
 
 
 class Wire:
-    """Both directions of a conversation. ``name`` is the other store in errors."""
+    """Both directions of a conversation, while it is entered. ``name`` is the other store in errors."""
 
     def __init__(self, pipes: Pipes, name: str) -> None:
         self.name, self._pipes = name, pipes
         self._writer = FrameWriter(pipes, LIVE)  # type: ignore[arg-type]
         self._frames = read_frames(pipes, name, LIVE)  # type: ignore[arg-type]
+        self._writing, self._ended = threading.Lock(), threading.Event()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        with self._writing:  # whoever closes the pipes now writes to nothing else
+            pass
 
     def send(self, message: Struct) -> None:
         """Say something. Raises: RemoteUnavailable; RemoteRefused where the other store has said why it went."""
@@ -65,12 +79,13 @@ class Wire:
     def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[Sequence[TurnRecord]]) -> int:
         """Send turns and receipts; how many turns that were."""
         try:
-            writer = BundleWriter(self._writer, BundleHeader())
-            for receipt in receipts:
-                writer.receipt(receipt)
-            for page in pages:
-                writer.page(page)
-            writer.end()
+            with self._writing:
+                writer = BundleWriter(self._writer, BundleHeader())
+                for receipt in receipts:
+                    writer.receipt(receipt)
+                for page in pages:
+                    writer.page(page)
+                writer.end()
         except RemoteUnavailable as error:
             self._explain(error)
         return writer.turns
@@ -90,9 +105,17 @@ class Wire:
 
     def _write(self, kind: LiveKind, message: Struct) -> None:
         try:
-            self._writer.write(kind, message)
+            with self._writing:
+                self._writer.write(kind, message)
         except RemoteUnavailable as error:
             self._explain(error)
+
+    def _beat(self) -> None:
+        """Say from time to time that somebody is there."""
+        while not self._ended.wait(BEAT_SECONDS):
+            with self._writing, suppress(RemoteUnavailable):  # whoever asks or answers meets that, too
+                if not self._ended.is_set():
+                    self._writer.write(LiveKind.WAIT, Nothing())
 
     def _explain(self, error: RemoteUnavailable) -> NoReturn:
         """Raise why the other store takes nothing any more, if it has said so; else the error."""

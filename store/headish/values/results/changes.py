@@ -68,7 +68,7 @@ class DefinitionChange(PlainResult, frozen=True):
 
 
 class ErasureChange(PlainResult, frozen=True):
-    """Something was erased. ``receipt`` says what: whoever keeps copies erases them, too."""
+    """Something was erased. ``receipt`` says what: a program that keeps copies must erase them, too."""
 
     kind: ClassVar[Literal["erasure"]] = "erasure"
     cursor: str

@@ -38,7 +38,7 @@ def read_record(data: bytes) -> Record:
 
 
 class Conversation(Struct, frozen=True):
-    """A conversation: a bookmark, or, where no name lies there, what grew from a first turn.
+    """A conversation: a bookmark or, without one, everything that grew from a first turn.
 
     ``first`` is the id of that turn, None for a bookmark. ``turn`` is what was said last: the turn that the bookmark
     names, or the end of the newest branch. ``revision`` is None where nothing was said of it yet.
@@ -123,7 +123,7 @@ def _is_model(model: str, pattern: str) -> bool:
 
 
 class Page(Struct, frozen=True):
-    """Entries of a list, and what ``after=`` takes to go on behind them; None at the end."""
+    """Entries of a list, and what ``after=`` takes to continue after them; None at the end."""
 
     entries: tuple[Entry, ...]
     after: str | None

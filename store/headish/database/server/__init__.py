@@ -1,0 +1,1 @@
+"""Modules for servers alone: the connection, what their errors mean, and the care of their tables."""

@@ -1,0 +1,74 @@
+"""A connection to a server, and the settings that each of its transactions begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from headish.database.isolation.confined import SentSettings
+from headish.database.query import Connection, Query, Spelling, Statement
+
+# Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
+# of a session, and would hand those that were made later to the next client.
+SETTINGS = (
+    # Every statement of the append path has its index. A plan made for a small table would go without, and is kept.
+    "SELECT pg_catalog.set_config('enable_seqscan', 'off', true)"
+    # A join begins with a few rows and looks the others up. Made for a small table, a plan would hash all of the space.
+    ", pg_catalog.set_config('enable_hashjoin', 'off', true), pg_catalog.set_config('enable_mergejoin', 'off', true)"
+    # No transaction of ours is ever idle for longer than it takes to send the next statement. One that is was left
+    # behind by a call that was interrupted twice, and its locks must not outlive it.
+    ", pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true)"
+)
+
+
+class ServerConnection(Connection):
+    """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement.
+
+    ``space`` is the one that every statement of it works in, where policies keep them apart.
+    """
+
+    __slots__ = ("_driver", "_sent", "_space")
+
+    def __init__(self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None) -> None:
+        super().__init__(driver.cursor(), words)
+        self._driver, self._sent, self._space = driver, sent, space
+
+    def within(self, space: int) -> Connection:
+        if not self._sent.is_confined:
+            return self
+        return ServerConnection(self._driver, self._sent, self._words, space)
+
+    def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
+        with self._first(query):
+            super().run_rows(query, rows)
+
+    def run_proven(self, proof: Statement, *others: Statement) -> bool:
+        # The proof goes alone: a statement that fails among others is prepared for the driver, and not for the server.
+        self.run_rows(proof.query, [proof.values])
+        if self._cursor.rowcount != 1:
+            return False
+        self.statements += len(others)
+        with self._piped():
+            for query, values in others:
+                self._driver.cursor().execute(self._words[query].sql, values)
+        return True
+
+    def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
+        with self._first(query):
+            super()._execute(query, parameters)
+
+    def _first(self, query: Query) -> AbstractContextManager[Any]:
+        """Sends the settings that were not sent yet in one message with what follows inside."""
+        settings = self._sent.before(query, self._space)
+        return self._together(settings) if settings else nullcontext()
+
+    @contextmanager
+    def _together(self, settings: str) -> Iterator[None]:
+        with self._piped():
+            self._driver.execute(settings, prepare=False)
+            yield
+
+    def _piped(self) -> AbstractContextManager[Any]:
+        """What is sent inside goes out as one message."""
+        return self._driver.pipeline()  # type: ignore[no-any-return]
