@@ -99,7 +99,7 @@ class AskTurns(Struct, frozen=True):
     until: Number
 
 
-class ListedTurn(Struct, frozen=True, array_like=True):
+class TurnMark(Struct, frozen=True, array_like=True):
     """A turn: its commit number there, its id, and the beginning of its seal."""
 
     seq: Number
@@ -107,13 +107,13 @@ class ListedTurn(Struct, frozen=True, array_like=True):
     mark: Annotated[bytes, Meta(min_length=MARK_BYTES, max_length=MARK_BYTES)]
 
 
-ListedTurns = Annotated[tuple[ListedTurn, ...], Meta(max_length=LISTED_AT_ONCE)]
+MarkedTurns = Annotated[tuple[TurnMark, ...], Meta(max_length=LISTED_AT_ONCE)]
 
 
-class Turns(Struct, frozen=True):
+class TurnMarks(Struct, frozen=True):
     """The turns that were asked for, in commit order, as far as ``reached``; that is what was asked for if all came."""
 
-    turns: ListedTurns
+    turns: MarkedTurns
     reached: Number
 
 
@@ -142,7 +142,7 @@ class RangeAnswer(Struct, frozen=True, omit_defaults=True):
 
     same: bool = False
     cut: Annotated[tuple[IdRange, ...], Meta(max_length=CUT_IN)] = ()
-    turns: ListedTurns = ()
+    turns: MarkedTurns = ()
 
 
 class RangeAnswers(Struct, frozen=True):
@@ -200,7 +200,7 @@ class LiveHead(Struct, frozen=True):
     erased: tuple[str, ...]
 
 
-class Move(Struct, frozen=True, array_like=True):
+class NameLease(Struct, frozen=True, array_like=True):
     """A name is to be at a turn, or gone, where it is now as it was ``seen``; None: where it is not there."""
 
     name: Annotated[bytes, Meta(max_length=TEXT_LIMIT)]
@@ -215,14 +215,14 @@ class Say(Struct, frozen=True, array_like=True):
     seen: bytes
 
 
-class Moves(Struct, frozen=True):
+class NameLeases(Struct, frozen=True):
     """Names to be moved, and what is to be said of conversations."""
 
-    moves: Annotated[tuple[Move, ...], Meta(max_length=MOVES_AT_ONCE)]
+    moves: Annotated[tuple[NameLease, ...], Meta(max_length=MOVES_AT_ONCE)]
     says: Annotated[tuple[Say, ...], Meta(max_length=MOVES_AT_ONCE)] = ()
 
 
-class MovedThere(Struct, frozen=True, array_like=True):
+class LeaseAnswer(Struct, frozen=True, array_like=True):
     """What became of a name there (``values/results/sharing``), and how many turns only each side has."""
 
     outcome: Text
@@ -230,17 +230,17 @@ class MovedThere(Struct, frozen=True, array_like=True):
     there: Number = 0
 
 
-class Moved(Struct, frozen=True):
+class LeaseAnswers(Struct, frozen=True):
     """What became of each name, whether something was said of each conversation, and how far that store was before and
     is now."""
 
-    names: Annotated[tuple[MovedThere, ...], Meta(max_length=MOVES_AT_ONCE)]
+    names: Annotated[tuple[LeaseAnswer, ...], Meta(max_length=MOVES_AT_ONCE)]
     said: Annotated[tuple[bool, ...], Meta(max_length=MOVES_AT_ONCE)]
     before: Text
     after: Text
 
 
-class Refused(Struct, frozen=True):
+class LiveRefusal(Struct, frozen=True):
     """The name of an error, and what it says. Nothing comes behind it."""
 
     error: Text
@@ -256,7 +256,7 @@ BODIES: dict[LiveKind, type[Struct]] = {
     LiveKind.WELCOME: Welcome,
     LiveKind.ASK_RECEIPTS: AskReceipts,
     LiveKind.ASK_TURNS: AskTurns,
-    LiveKind.TURNS: Turns,
+    LiveKind.TURNS: TurnMarks,
     LiveKind.ASK_RANGES: AskRanges,
     LiveKind.RANGES: RangeAnswers,
     LiveKind.ASK_PAGES: AskPages,
@@ -265,9 +265,9 @@ BODIES: dict[LiveKind, type[Struct]] = {
     LiveKind.STORED: Stored,
     LiveKind.ASK_HEAD: AskHead,
     LiveKind.HEAD: LiveHead,
-    LiveKind.MOVES: Moves,
-    LiveKind.MOVED: Moved,
-    LiveKind.REFUSED: Refused,
+    LiveKind.MOVES: NameLeases,
+    LiveKind.MOVED: LeaseAnswers,
+    LiveKind.REFUSED: LiveRefusal,
     LiveKind.WAIT: Nothing,
     LiveKind.BYE: Nothing,
 }

@@ -36,6 +36,11 @@ macOS a pipe that polls writable has room for a page)."""
 _END_SECONDS = 5.0
 
 
+def printable(text: str) -> str:
+    """What another machine says, without what would steer a terminal."""
+    return "".join(each if each.isprintable() else "�" for each in text)
+
+
 class SshAddress(NamedTuple):
     """An ``ssh://`` URL, taken apart. ``path`` is that of the database there, empty for the usual one."""
 
@@ -135,7 +140,7 @@ class Pipes:
         self._drain()
         lines = self._told.decode(errors="replace").splitlines()
         last = next((each for each in reversed(lines) if each.strip()), "")
-        return "".join(each if each.isprintable() else "�" for each in last)[:300]
+        return printable(last)[:300]
 
     def _fill(self) -> bool:
         """Read what has come; whether anything has."""

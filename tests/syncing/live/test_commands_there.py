@@ -196,6 +196,7 @@ class TestSsh:
             store.remotes.push("box")
         assert desk.sync().pushed.turns == 0
 
+    @pytest.mark.slow
     def test_without_a_forced_command_the_url_says_the_database(
         self, sshd: Server, machine: Callable[..., Machine], tmp_path: Path
     ) -> None:

@@ -19,17 +19,17 @@ from headish.bundles.live import (
     AskReceipts,
     AskTurns,
     Hello,
+    LeaseAnswer,
+    LeaseAnswers,
     LiveHead,
     LiveKind,
-    Move,
-    Moved,
-    MovedThere,
-    Moves,
+    NameLease,
+    NameLeases,
     Offer,
     RangeAnswers,
     Say,
     Stored,
-    Turns,
+    TurnMarks,
     Wanted,
     Welcome,
 )
@@ -127,7 +127,7 @@ class Answering:
             lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
         )
         reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
-        self._wire.send(Turns(tuple(map(list_turn, turns)), reached))
+        self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
 
     def _compare(self, asked: AskRanges) -> None:
         check_ranges(asked.ranges, self._wire.name)
@@ -170,7 +170,7 @@ class Answering:
     def _send_head(self, _: Any) -> None:
         self._wire.send(self._target.backend.read(partial(_read_head, space=self._target.space)))
 
-    def _move(self, asked: Moves) -> None:
+    def _move(self, asked: NameLeases) -> None:
         self._check_writes()
         work = partial(_move_all, space=self._target.space, asked=asked, pattern=self._door.names)
         self._wire.send(write_locked(self._target, work))
@@ -212,36 +212,36 @@ def _read_head(connection: Connection, space: int) -> LiveHead:
     return LiveHead(cursor, tuple(all_names(connection, space)), tuple(all_records(connection, space)), erased)
 
 
-def _move_all(connection: Connection, space: int, asked: Moves, pattern: str) -> Moved:
+def _move_all(connection: Connection, space: int, asked: NameLeases, pattern: str) -> LeaseAnswers:
     before = str(find_end(connection, space).cursor)
     names = tuple(_move_name(connection, space, each, pattern) for each in asked.moves)
     said = tuple(_say(connection, space, each, pattern) for each in asked.says)
-    return Moved(names, said, before, str(find_end(connection, space).cursor))
+    return LeaseAnswers(names, said, before, str(find_end(connection, space).cursor))
 
 
-def _move_name(connection: Connection, space: int, move: Move, pattern: str) -> MovedThere:
+def _move_name(connection: Connection, space: int, move: NameLease, pattern: str) -> LeaseAnswer:
     """Move a name where it is as the caller saw it, or forward; else it stays."""
     if not _may_move(move.name, pattern):
-        return MovedThere(REFUSED)
+        return LeaseAnswer(REFUSED)
     place = find_bookmark(connection, space, move.name)
     here = None if place is None else turn_at(connection, space, place)
     is_seen = (None if here is None else here.id) == move.seen
     if move.turn is None:
         if here is not None and is_seen:
             remove_bookmark(connection, space, move.name)
-        return MovedThere(REMOVED if here is None or is_seen else DIVERGED)
+        return LeaseAnswer(REMOVED if here is None or is_seen else DIVERGED)
     if here is None and not is_seen:
-        return MovedThere(REMOVED)
+        return LeaseAnswer(REMOVED)
     turn = as_turn_id(move.turn)
     there = None if turn is None else turn_by_id(connection, space, turn)
     if there is None:
-        return MovedThere(UNKNOWN)
+        return LeaseAnswer(UNKNOWN)
     if here is not None and is_seen:
         if here.id != there.id:
             set_bookmark(connection, space, move.name, there)
-        return MovedThere(SAME if here.id == there.id else MOVED)
+        return LeaseAnswer(SAME if here.id == there.id else MOVED)
     settled = settle_name(connection, space, SentName(move.name, there.id, there.digest))
-    return MovedThere(settled.outcome, settled.here, settled.there)
+    return LeaseAnswer(settled.outcome, settled.here, settled.there)
 
 
 def _may_move(name: bytes, pattern: str) -> bool:

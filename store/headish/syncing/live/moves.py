@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from headish.bundles.live import MOVES_AT_ONCE, LiveHead, Move, Moved, Moves, Say
+from headish.bundles.live import MOVES_AT_ONCE, LeaseAnswers, LiveHead, NameLease, NameLeases, Say
 from headish.bundles.records import SentName, SentRecord
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
@@ -38,22 +38,22 @@ class NameWishes(NamedTuple):
         return self.delete or bool(self.leases)
 
 
-class Chosen(NamedTuple):
+class ChosenMoves(NamedTuple):
     """What is to be said there, and the names that stay because both sides moved them."""
 
-    moves: list[Move]
+    moves: list[NameLease]
     says: list[Say]
     apart: list[ArrivedName]
 
 
 def choose_moves(
     connection: Connection, space: int, remote: OpenRemote, head: LiveHead, pattern: str, wishes: NameWishes
-) -> Chosen:
+) -> ChosenMoves:
     """What is to be said there. ``pattern`` is that of the names that may be moved there.
 
     Cost: about five statements for each name that is elsewhere there.
     """
-    chosen = Chosen([], [], [])
+    chosen = ChosenMoves([], [], [])
     there = {each.name: each for each in head.names}
     own = all_names(connection, space)
     for name in own:
@@ -63,7 +63,7 @@ def choose_moves(
         names = {each.name for each in own}
         seen = bookmarks_of_device(connection, space, remote.name, remote.name)
         chosen.moves.extend(
-            Move(name, None, each.turn)
+            NameLease(name, None, each.turn)
             for name, each in seen.items()
             if each.turn and name in there and name not in names and has_log(connection, space, name)
         )
@@ -77,11 +77,11 @@ def choose_moves(
 
 def _choose(
     connection: Connection, space: int, remote: OpenRemote, name: SentName, there: SentName | None,
-    leases: Collection[TurnId], chosen: Chosen,
+    leases: Collection[TurnId], chosen: ChosenMoves,
 ) -> None:  # fmt: skip
     if there is None:
         if remote.state.gone.get(stored_name(name.name)) != name.turn:
-            chosen.moves.append(Move(name.name, name.turn, None))
+            chosen.moves.append(NameLease(name.name, name.turn, None))
         return
     if there.turn == name.turn or there.digest == name.digest:
         return
@@ -92,27 +92,29 @@ def _choose(
         return
     outcome = compare(connection, space, other, here)
     if outcome == MOVED or other.id in leases or was_at(connection, space, name.name, other.place):
-        chosen.moves.append(Move(name.name, name.turn, there.turn))
+        chosen.moves.append(NameLease(name.name, name.turn, there.turn))
     elif outcome == DIVERGED:
         counts = count_apart(connection, space, here.place, other.place)
         chosen.apart.append(ArrivedName(stored_name(name.name), other.id, DIVERGED, *counts))
 
 
-def send_moves(wire: Wire, chosen: Chosen) -> Iterator[tuple[Moves, Moved]]:
+def send_moves(wire: Wire, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:
     """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names.
 
     Raises: InvalidBundle.
     """
     for start in range(0, max(len(chosen.moves), len(chosen.says)), MOVES_AT_ONCE):
         part = slice(start, start + MOVES_AT_ONCE)
-        asked = Moves(tuple(chosen.moves[part]), tuple(chosen.says[part]))
-        moved = wire.ask(asked, Moved)
+        asked = NameLeases(tuple(chosen.moves[part]), tuple(chosen.says[part]))
+        moved = wire.ask(asked, LeaseAnswers)
         if (len(moved.names), len(moved.said)) != (len(asked.moves), len(asked.says)):
             raise InvalidBundle(wire.name, "it tells of other names than it was told of")
         yield asked, moved
 
 
-def note_moved(connection: Connection, space: int, remote: OpenRemote, asked: Moves, moved: Moved) -> list[ArrivedName]:
+def note_moved(
+    connection: Connection, space: int, remote: OpenRemote, asked: NameLeases, moved: LeaseAnswers
+) -> list[ArrivedName]:
     """Keep where names are there now, and what is said of conversations; what became of each name that moved, or that
     could not."""
     seen = bookmarks_of_device(connection, space, remote.name, remote.name)
@@ -142,11 +144,11 @@ def note_moved(connection: Connection, space: int, remote: OpenRemote, asked: Mo
     return told
 
 
-def records_of(chosen: Chosen) -> list[SentRecord]:
+def records_of(chosen: ChosenMoves) -> list[SentRecord]:
     """What would be said of conversations."""
     return [each.record for each in chosen.says]
 
 
-def names_of(chosen: Chosen) -> list[SentName]:
+def names_of(chosen: ChosenMoves) -> list[SentName]:
     """The names that would be said."""
     return [SentName(each.name, each.turn, b"") for each in chosen.moves if each.turn]

@@ -23,8 +23,8 @@ from headish.bundles.live import (
     RANGES_AT_ONCE,
     SUM_BYTES,
     IdRange,
-    ListedTurn,
     RangeAnswer,
+    TurnMark,
 )
 from headish.database.backend import Backend
 from headish.database.query import Connection
@@ -80,9 +80,9 @@ def cut_range(connection: Connection, space: int, whole: IdRange) -> list[IdRang
     return [*parts, measure(inside, low, whole.high)]
 
 
-def list_turn(turn: SealedTurn) -> ListedTurn:
+def list_turn(turn: SealedTurn) -> TurnMark:
     """A turn as the other store is told of it."""
-    return ListedTurn(turn.seq, turn.id, bytes(turn.seal[:MARK_BYTES]))
+    return TurnMark(turn.seq, turn.id, bytes(turn.seal[:MARK_BYTES]))
 
 
 def answer_ranges(backend: Backend, space: int, asked: Sequence[IdRange]) -> list[RangeAnswer]:
@@ -154,7 +154,7 @@ def _check_cut(whole: IdRange, parts: Sequence[IdRange], name: str) -> None:
     check_ranges(parts, name)
 
 
-def _check_listed(range: IdRange, turns: Sequence[ListedTurn], name: str) -> None:
+def _check_listed(range: IdRange, turns: Sequence[TurnMark], name: str) -> None:
     if any(not range.low < each.id <= range.high or as_turn_id(each.id) != each.id for each in turns):
         raise InvalidBundle(name, "it lists turns that are not in the range")
 
@@ -175,7 +175,7 @@ def _go_on(connection: Connection, space: int, parts: Sequence[IdRange], found: 
     return asked
 
 
-def _compare(connection: Connection, space: int, range: IdRange, there: Sequence[ListedTurn], found: Different) -> None:
+def _compare(connection: Connection, space: int, range: IdRange, there: Sequence[TurnMark], found: Different) -> None:
     """Take note of the turns of a range that only one side has, as far as they are not too many."""
     listed = {each.id: each for each in there}
     for turn in sealed_among(connection, space, range.low, range.high):

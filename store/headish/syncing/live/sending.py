@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from headish.bundles.live import LISTED_AT_ONCE, MARK_BYTES, Moved, Moves, Offer, OfferedTurn, Stored, Wanted
+from headish.bundles.live import (
+    LISTED_AT_ONCE,
+    MARK_BYTES,
+    LeaseAnswers,
+    NameLeases,
+    Offer,
+    OfferedTurn,
+    Stored,
+    Wanted,
+)
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.errors import CursorLost, InvalidBundle, RemoteRefused, SecretsFound
@@ -152,7 +161,7 @@ def _publish(given: LivePush) -> list[ArrivedName]:
     return told
 
 
-def _note_moved(connection: Connection, live: LiveSync, asked: Moves, moved: Moved) -> list[ArrivedName]:
+def _note_moved(connection: Connection, live: LiveSync, asked: NameLeases, moved: LeaseAnswers) -> list[ArrivedName]:
     told = note_moved(connection, live.target.space, live.remote, asked, moved)
     live.keep(connection, live.moved_on(moved.before, moved.after, is_ours=True))
     return told

@@ -17,9 +17,9 @@ from headish.bundles.live import (
     AskPages,
     AskReceipts,
     AskTurns,
-    ListedTurn,
     LiveHead,
-    Turns,
+    TurnMark,
+    TurnMarks,
 )
 from headish.bundles.records import BundleKind
 from headish.database.query import Connection
@@ -70,7 +70,7 @@ def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int
     """How many turns behind a commit number there are new here, and how many were here."""
     stored = known = 0
     while low < live.there.seq:
-        listed = live.wire.ask(AskTurns(low, live.there.seq), Turns)
+        listed = live.wire.ask(AskTurns(low, live.there.seq), TurnMarks)
         if not low < listed.reached <= live.there.seq:
             raise InvalidBundle(live.wire.name, "it lists other turns than it was asked for")
         wanted = _missing_here(live, listed.turns)
@@ -80,7 +80,7 @@ def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int
     return stored, known
 
 
-def _missing_here(live: LiveSync, listed: Sequence[ListedTurn]) -> list[int]:
+def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
     """The commit numbers of those listed turns that are not here. Raises: ForeignConflict, InvalidBundle."""
     space = live.target.space
     ids = [each.id for each in listed]

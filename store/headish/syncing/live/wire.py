@@ -10,12 +10,12 @@ from typing import Any, NoReturn, TypeVar
 
 from msgspec import Struct
 
-from headish.bundles.live import BODIES, KINDS, LIVE, LiveKind, Nothing, Refused
+from headish.bundles.live import BODIES, KINDS, LIVE, LiveKind, LiveRefusal, Nothing
 from headish.bundles.records import BundleHeader, BundleKind, TurnRecord
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import HeadishError, InvalidBundle, RemoteRefused, RemoteUnavailable
-from headish.remotes.commands import Pipes
+from headish.remotes.commands import Pipes, printable
 
 S = TypeVar("S", bound=Struct)
 _REASON_LENGTH = 1000
@@ -53,7 +53,7 @@ class Wire:
 
     def refuse(self, error: HeadishError) -> None:
         """Say why nothing else comes."""
-        self.send(Refused(type(error).__name__, str(error)[:_REASON_LENGTH]))
+        self.send(LiveRefusal(type(error).__name__, str(error)[:_REASON_LENGTH]))
 
     def next(self) -> tuple[LiveKind, Any]:
         """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
@@ -61,7 +61,7 @@ class Wire:
         while kind is LiveKind.WAIT:
             kind, value = self._read()
         if kind is LiveKind.REFUSED:
-            raise RemoteRefused(self.name, value.error, value.reason)
+            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
         return kind, value
 
     def receive(self, wanted: type[S]) -> S:
@@ -118,13 +118,11 @@ class Wire:
                     self._writer.write(LiveKind.WAIT, Nothing())
 
     def _explain(self, error: RemoteUnavailable) -> NoReturn:
-        """Raise why the other store takes nothing any more, if it has said so; else the error."""
+        """Raise why the other store takes nothing any more, if it has said so, or is no store; else the error."""
         try:
             while True:
                 self.next()
-        except RemoteRefused as refusal:
-            raise refusal from None
-        except HeadishError:
+        except RemoteUnavailable:
             raise error from None
 
     def _read(self) -> tuple[LiveKind, Any]:
