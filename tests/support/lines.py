@@ -42,6 +42,7 @@ class CountedPipes(Pipes):
         super().write(wanted)
         self.out += len(data)
         if len(wanted) < len(data):
+            os.close(self._writes)  # as if this side had been cut off there
             raise RemoteUnavailable(self.name, "it was cut off")
 
 
@@ -79,7 +80,8 @@ class Line:
 
     def __exit__(self, *_: object) -> None:
         for each in self._ends:
-            os.close(each)
+            with suppress(OSError):
+                os.close(each)
         self._thread.join()
 
     def why(self, reason: str) -> str:

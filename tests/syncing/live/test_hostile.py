@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,7 +56,7 @@ from headish.syncing.live.answering import read_pages
 from headish.syncing.live.ranges import FIRST, LAST, cut_range, measure_range
 from headish.syncing.live.wire import Wire
 from support.lines import line_to
-from support.machines import Machine, state
+from support.machines import Machine, machines, state
 
 EMPTY = f"{'0' * 32}.0.0.{'0' * 8}"
 ID = "03hazt1vox15wqwz6ee310b73"
@@ -359,27 +361,37 @@ class TestCutOff:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("direction", ["cut_out", "cut_back"])
-    def test_at_every_byte(self, machine: Callable[..., Machine], direction: str) -> None:
-        desk, box = machine("desk"), machine("box").store
-        desk.add("cmd:x")
-        ends = (desk.store, "main"), (box, "other")
-        for store, name in ends:
-            store.add_turn("first", bookmark=name)
-        for at in count():
-            for store, name in ends:  # something is new on both sides, each time
-                store.add_turn(f"{at}", continues=name)
-            try:
-                with line_to(box, **{direction: at}):
-                    desk.sync()
-                break
-            except RemoteUnavailable:
-                pass
-            if at % 50 == 0:
+    def test_all_along_a_stream(self, tmp_path: Path, direction: str) -> None:
+        """At every thirteenth byte: frames have other lengths, so each part of one is met."""
+        prepared = tmp_path / "prepared"
+        prepared.mkdir()
+        with machines(prepared) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:x")
+            for store, name in ((desk.store, "main"), (box, "other")):
+                store.add_turn("first", bookmark=name)
+                store.add_turn("second", continues=name)
+                store.conversations.set(name, title=name)
+                store.erase(store.add_turn("gone").id, reason="r")
+        cuts = 0
+        for at in count(0, 13):
+            folder = tmp_path / str(at)
+            shutil.copytree(prepared, folder)
+            with machines(folder) as machine:
+                desk, box = machine("desk"), machine("box").store
+                try:
+                    with line_to(box, **{direction: at}):
+                        desk.sync()
+                    break
+                except RemoteUnavailable:
+                    cuts += 1
                 assert desk.store.verify().problems == box.verify().problems == ()
-        assert at > 500, "the cuts have reached names and titles"
-        with line_to(box):
-            desk.sync()
-        assert state(desk.store) == state(box)
+                with line_to(box):
+                    desk.sync()
+                assert state(desk.store) == state(box)
+                assert [each.conversations.get("main").record.title for each in (desk.store, box)] == ["main", "main"]
+            shutil.rmtree(folder)
+        assert cuts > 60, "the cuts have reached names and titles"
 
     def test_every_frame_that_is_altered_is_noticed(self, ends: Ends) -> None:
         desk, box = ends

@@ -35,7 +35,15 @@ from headish.bundles.live import (
 )
 from headish.bundles.records import SentName, TurnRecord
 from headish.database.query import Connection
-from headish.errors import CursorLost, ForeignConflict, HeadishError, InvalidArgument, InvalidBundle, ReadOnly
+from headish.errors import (
+    CursorLost,
+    ForeignConflict,
+    HeadishError,
+    InvalidArgument,
+    InvalidBundle,
+    ReadOnly,
+    RemoteUnavailable,
+)
 from headish.feeds.cursors import find_end, parse_cursor, resume
 from headish.history.conversations import write_arrived_record
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
@@ -86,6 +94,8 @@ class Answering:
             self._greet(self._wire.receive(Hello))
             while (message := self._wire.next())[0] is not LiveKind.BYE:
                 self._answer(*message)
+        except RemoteUnavailable:
+            raise  # nobody is there to be told
         except HeadishError as error:
             self._wire.refuse(error)
             raise
