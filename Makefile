@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-http test-mcp test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-http test-mcp test-typescript test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -34,6 +34,7 @@ help:
 	@echo "make test-peers  the adapters, each beside its framework in an environment of its own"
 	@echo "make test-http  the store's own tests on a store over HTTP (HTTP='tests/history')"
 	@echo "make test-mcp   the conformance suite of MCP against /mcp"
+	@echo "make test-typescript  a client of the HTTP API with types made of its OpenAPI document"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
 	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
 	@echo "make fuzz   feeds each parser what a fuzzer thinks of, for SECONDS=600 each"
@@ -44,7 +45,7 @@ help:
 	@echo "make examples  write the examples of the HTTP API anew"
 	@echo "make aio    write the verbs for asyncio from the sync ones"
 	@echo "make bench  the benchmarks, each against a limit measured in the same run"
-	@echo "make bench-serve  what the gateway adds to a call, interleaved with direct calls"
+	@echo "make bench-serve  what the gateway adds to a call, and what a page and the API take beside the store"
 	@echo "make bench-peers  the same beside the stores that others use, in an environment of their own"
 	@echo "make dist   the wheel, the sdist and the bill of materials in build/dist, built twice and compared"
 	@echo "make audit  known holes of the pinned dependencies"
@@ -122,11 +123,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
 
-# What others use has its packages in an environment of its own: nothing of headish needs them.
-# What the gateway adds to a call, beside direct calls in the same run.
+# What the gateway adds to a call, beside direct calls in the same run; what a page and the API take beside the store.
 bench-serve: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/gateway.py $(BENCH)
+	$(BIN)/python tests/benchmarks/pages.py $(BENCH)
 
+# What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/peers.py $(BENCH)
 	.venv-peers/bin/python tests/benchmarks/sessions.py
@@ -146,6 +148,10 @@ test-http: $(VENV)/.dev
 # The conformance suite of MCP, in each revision of the protocol.
 test-mcp: $(VENV)/.dev .node/.installed
 	cd tests && ../$(BIN)/python -m serve.mcp.conformance --suite ../.node
+
+# The page about TypeScript: its program, with types made of the OpenAPI document, compiled and run beside a server.
+test-typescript: $(VENV)/.dev .node/.installed
+	cd tests && ../$(BIN)/python -m serve.typescript.check --packages ../.node --work ../build/typescript
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

@@ -15,7 +15,8 @@ HEAD = """# The HTTP API
 
 `headish serve` offers the verbs of a store under `/api/v1`. A verb takes the arguments of its namesake in
 [the library](library.md) and gives what its `to_dict()` gives. [openapi.json](openapi.json) describes all of it in
-OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`.
+OpenAPI 3.1; a running server has it at `/api/v1/openapi.json`. A client
+[in TypeScript](../how-to/use-from-typescript.md) checks each request and answer against types made of it.
 
 ```sh
 headish token add laptop --right read --right write

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import click
 
-from headish_cli.commands.talking.configuration import config_path, read_config
+from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
@@ -86,6 +86,7 @@ COMMANDS = {
     "serve-stdio": "commands.sharing.answering",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
+    "sign": "commands.keeping.signing",
     "spaces": "commands.spaces",
     "stats": "commands.maintenance",
     "status": "commands.sharing.remotes",
@@ -225,8 +226,9 @@ def _configure(ctx: click.Context) -> dict[str, str]:
         raise ctx.obj
     said = dict(ctx.default_map or {})
     ctx.default_map = None  # it would hold for commands, too, and "db" is one
-    if "pager" in said:
-        os.environ.setdefault("HEADISH_PAGER", said["pager"])
+    for key in READ_FROM_ENVIRONMENT:
+        if key in said and ctx.invoked_subcommand != "config":  # which tells from where a value is
+            os.environ.setdefault(KEYS[key].variable, said[key])
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or said.get("color") == "never":
         ctx.color = False  # https://no-color.org; else click colours what goes to a terminal
     elif said.get("color") == "always":

@@ -179,6 +179,18 @@ twins_option = click.option("--twins", is_flag=True, help="Also show what came f
 force_option = click.option("--force", is_flag=True, help="Move the name of --bookmark, wherever it is.")
 
 
+def signers_options(command: F) -> F:
+    """Whose signatures are trusted."""
+    for option in (
+        click.option("--revoked", metavar="FILE", type=PLACE, envvar="HEADISH_REVOKED_KEYS",
+                     help="Keys that are trusted no more: a KRL, or public keys."),
+        click.option("--signers", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNERS",
+                     help="Who signs with which key: the allowed signers of ssh-keygen and git."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
     """A number of tokens, or ``auto``."""
 

@@ -49,6 +49,9 @@ _INDENTED = {
           HEADISH_TOKEN            the token that 'run' sends
           HEADISH_CONFIG           the configuration file
           HEADISH_PAGER, PAGER     what shows long lists
+          HEADISH_SIGNING_KEY      the SSH key that signs
+          HEADISH_SIGNERS          who signs with which key, for ssh-keygen
+          HEADISH_REVOKED_KEYS     keys that are trusted no more
           NO_COLOR                 print without colours
           HEADISH_DEVICE           what this machine is called at remotes
           HEADISH_KEYS             the folder with the keys of remotes

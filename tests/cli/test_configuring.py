@@ -128,6 +128,7 @@ class TestWhoWins:
         assert shown(bare("config", "show", "--json")) == {
             "db": (str(tmp_path / "file.db"), "file"), "space": ("file", "file"), "author": ("file", "file"),
             "ptr": ("file", "file"), "isolation": ("none", "default"), "prices": (None, "default"),
+            "signing_key": (None, "default"), "signers": (None, "default"), "revoked_keys": (None, "default"),
             "pager": (None, "default"),
             "color": ("auto", "default"),
         }  # fmt: skip

@@ -47,6 +47,8 @@ BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
     ("follow", "--cursor-file"): ("follow", "--no-wait", "--cursor-file", "@"),
     ("import", "files"): ("import", "@"),
     ("import", "--report"): ("import", "CHAT", "--report", "@"),
+    ("log", "--signers"): ("log", "main", "--signatures", "--signers", "@"),
+    ("log", "--revoked"): ("log", "main", "--signatures", "--revoked", "@"),
     ("lint-transcript", "file"): ("lint-transcript", "@"),
     ("record", "file"): ("record", "@"),
     ("reply", "file"): ("reply", "main", "--from", "openai", "@"),
@@ -54,6 +56,9 @@ BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
     ("restore", "target"): ("restore", "BACKUP", "@"),
     ("restore", "--erasures"): ("restore", "BACKUP", "NEW", "--erasures", "@"),
     ("serve", "--export"): ("serve", "--export", "@"),
+    ("sign", "--key"): ("sign", "main", "--key", "@"),
+    ("verify", "--signers"): ("verify", "--signatures", "--signers", "@"),
+    ("verify", "--revoked"): ("verify", "--signatures", "--revoked", "@"),
     ("tools set", "file"): ("tools", "set", "files", "@"),
 }
 """Each path of a command, and how the command is called with it (``@``)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,13 +33,15 @@ HOW_TO = (
     "use-any-compatible-server.md",
     "import-from-frameworks-and-services.md", "back-up-and-move.md",
     "cache-long-prompts.md", "sync-two-machines.md", "sync-through-a-bucket.md", "hand-over-a-conversation.md",
-    "take-out-a-lost-machine.md",
+    "take-out-a-lost-machine.md", "who-wrote-this.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
     *(ROOT / "docs/how-to" / name for name in HOW_TO),
 ]
+PROGRAMS = {"who-wrote-this.md": "ssh-keygen"}
+"""What a page runs that not every system has."""
 USUAL_KEY = "the-key-of-the-provider"
 """The key that every page has in its environment; a local model never gets it."""
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
@@ -115,6 +118,9 @@ def run_block(page: Page, block: Block, following: Block) -> Iterator[tuple[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_do_what_it_shows(page: Path, tmp_path: Path) -> None:
+    program = PROGRAMS.get(page.name)
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"the page runs {program}: install OpenSSH (openssh-client) and run this again")
     found = blocks(page)
     assert any(block.language in ("console", "python") for block in found)
     with local_model(page.name) as server:

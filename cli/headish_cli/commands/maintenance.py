@@ -2,50 +2,75 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from headish_cli.commands.keeping.securing import secure_command
 from headish_cli.commands.keeping.spreading import distribute_command, init_command
-from headish_cli.options import GlobalOptions, json_option, pass_settings, versions_option
+from headish_cli.options import GlobalOptions, json_option, pass_settings, signers_options, versions_option
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, say, write
 from headish_cli.printing.progress import counting_turns
+from headish_cli.printing.signatures import signature_line
 
 if TYPE_CHECKING:
-    from headish.values.results.reports import Report
+    from headish.values.results.reports import JudgedSignature, Report
 
 
 @click.command("verify")
 @click.option("--all", "whole", is_flag=True, help="Check every space, and the database's own indexes.")
+@click.option("--signatures", is_flag=True, help="Check signatures, too, and say who signed.")
+@signers_options
 @json_option
 @pass_settings
-def verify_command(settings: GlobalOptions, whole: bool, as_json: bool) -> None:
-    """Check every hash, digest, seal, link and bookmark. The exit code is 1 if something disagrees."""
+def verify_command(
+    settings: GlobalOptions, whole: bool, signatures: bool, signers: str | None, revoked: str | None, as_json: bool
+) -> None:
+    """Check every hash, digest, seal, link and bookmark.
+
+    The exit code is 1 if something disagrees, or if a signature is bad.
+    """
+    signed: dict[str, list[JudgedSignature]] = {}
     if whole:
         with settings.open_database() as database:
             reports = database.verify()
+            for space in filter(None, reports if signatures else ()):
+                signed[space] = database.store(space, create=False).signatures(signers=signers, revoked=revoked)
     else:
         with settings.open() as store, counting_turns("verifying", store.stats(versions=True).turns) as progress:
             reports = {settings.space: store.verify(progress)}
+            if signatures:
+                signed[settings.space] = store.signatures(signers=signers, revoked=revoked)
     for space, report in reports.items():
         if as_json:
             from msgspec import to_builtins
 
-            print_json({"space": space, **to_builtins(report)} if whole else report)
+            record = {"space": space, **to_builtins(report)} if whole else to_builtins(report)
+            print_json(
+                record | ({"signatures": [each.to_dict() for each in signed.get(space, ())]} if signatures else {})
+            )
         elif space or report.problems:
-            _tell_report(report, f"{one_line(space, None)}: " if whole and space else "")
-    if any(report.problems for report in reports.values()):
+            _tell_report(report, f"{one_line(space, None)}: " if whole and space else "", signed.get(space))
+    is_bad = any(each.verdict == "bad" for found in signed.values() for each in found)
+    if is_bad or any(report.problems for report in reports.values()):
         raise click.exceptions.Exit(1)
 
 
-def _tell_report(report: Report, where: str) -> None:
+def _tell_report(report: Report, where: str, signatures: Sequence[JudgedSignature] | None) -> None:
     for problem in report.problems:
         click.echo(one_line(f"{where}{problem.subject}: {problem.what}", None))
+    for each in signatures or ():
+        click.echo(f"{one_line(f'{where}{each.turn}', None)}: {signature_line(each)}")
     found = counted(len(report.problems), "problem") if report.problems else "all in order"
     checked = ((report.turns, "turn"), (report.bookmarks, "bookmark"))
     say(f"{where}{', '.join(counted(*each) for each in checked)}: {found}.")
+    if signatures is not None:
+        verdicts = Counter(each.verdict for each in signatures)
+        told = ", ".join(f"{verdicts[each]:,} {each}" for each in ("good", "unknown", "bad"))
+        say(f"{where}{counted(len(signatures), 'signature')}: {told}.")
 
 
 @click.command("stats")

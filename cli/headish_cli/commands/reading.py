@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from headish_cli.options import (
     pass_settings,
     read_time,
     selection_options,
+    signers_options,
 )
 from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import (
@@ -28,10 +30,11 @@ from headish_cli.printing.output import (
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.said import words
-from headish_cli.printing.telling import reply_record, timed_record, turn_record, version_record
+from headish_cli.printing.telling import reply_record, signature_record, timed_record, turn_record, version_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
+    from headish.values.results.reports import JudgedSignature
 
 
 @click.command("get")
@@ -82,17 +85,20 @@ def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
 @selection_options
 @click.option("-p", "--text", "whole", is_flag=True, help="Show all that each turn says.")
 @click.option("--graph", is_flag=True, help="Draw how the turns continue one another.")
+@click.option("--signatures", is_flag=True, help="Say of each turn who signed it.")
+@signers_options
 @json_option
 @pass_settings
 def log_command(
     settings: GlobalOptions, headish: str, limit: int | None, since: str | None, until: str | None, role: str | None,
-    grep: str | None, whole: bool, raw: bool, graph: bool, as_json: bool,
+    grep: str | None, whole: bool, raw: bool, graph: bool, signatures: bool, signers: str | None,
+    revoked: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """List the turns that lead to a HEADISH, newest first.
 
     A..B lists the turns that lead to B and not to A; A...B those that lead to one of the two and not to both. An
     overlay says what it does; a turn that it covers says how it is seen, and shows no words that are hidden from
-    people.
+    people. With --signatures the exit code is 1 if one is bad.
     """
     chosen: dict[str, Any] = {
         "since": read_time(since, "--since"),
@@ -104,13 +110,28 @@ def log_command(
         raise click.UsageError("--graph draws for people: with --json each turn says what it continues")
     with settings.open() as store:
         turns = store.log(headish, limit=limit, **chosen)
+        signed = _signatures_of(store, turns, signers, revoked) if signatures else None
         if as_json:
             versions = store.versions(turn.id for turn in turns)
-            print_json_lines(_log_record(store, turn, whole) | version_record(versions.get(turn.id)) for turn in turns)
-            return
-        rails = draw_graph(turns) if graph else ((turn, "") for turn in turns)
-        with paged(settings):
-            print_rows(store, rails, whole=whole, states={} if raw else seen_as(turns))
+            print_json_lines(
+                _log_record(store, turn, whole) | version_record(versions.get(turn.id)) | signature_record(turn, signed)
+                for turn in turns
+            )
+        else:
+            rails = draw_graph(turns) if graph else ((turn, "") for turn in turns)
+            with paged(settings):
+                print_rows(store, rails, whole=whole, states={} if raw else seen_as(turns), signatures=signed)
+    if any(each.verdict == "bad" for found in (signed or {}).values() for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def _signatures_of(
+    store: Store, turns: Sequence[Turn], signers: str | None, revoked: str | None
+) -> dict[str, list[JudgedSignature]]:
+    found: dict[str, list[JudgedSignature]] = {}
+    for each in store.signatures([turn.id for turn in turns], signers=signers, revoked=revoked):
+        found.setdefault(each.turn, []).append(each)
+    return found
 
 
 def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:

@@ -18,10 +18,12 @@ from headish_cli.printing.output import (
     version_mark,
 )
 from headish_cli.printing.said import who, words
+from headish_cli.printing.signatures import signature_lines
 
 if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.history.windows.states import State
+    from headish.values.results.reports import JudgedSignature
 
 PORTION = 64
 """So many rows are looked up at once: a pager that is left early costs no more."""
@@ -38,10 +40,11 @@ def print_rows(
     *,
     whole: bool = False,
     states: Mapping[str, State] | None = None,
+    signatures: Mapping[str, Sequence[JudgedSignature]] | None = None,
 ) -> None:
     """A row for each turn with the rail that stands before it; a rail alone where there is no turn.
 
-    ``states`` say how turns are seen, by digest: ``seen_as``.
+    ``states`` say how turns are seen, by digest: ``seen_as``. ``signatures``, by id, stand below each turn.
     """
     from headish_cli.printing.turns import print_content
 
@@ -56,6 +59,9 @@ def print_rows(
             behind = version_mark(versions.get(turn.id)) + marks(names.get(turn.id, ()))
             state = (states or {}).get(turn.digest)
             click.echo(_row(store, turn, rail, pad(handles[turn.id], columns), behind, state).rstrip())
+            if signatures is not None:
+                for line in signature_lines(turn, signatures.get(turn.id, ())):
+                    click.echo(rail.replace("*", "|") + "    " + line)
             if whole and (state is None or not state.people):
                 print_content(content_of(store, turn.id), rail.replace("*", "|") + "    ")
                 click.echo(rail.replace("*", "|").rstrip())

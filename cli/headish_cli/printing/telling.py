@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ from headish_cli.printing.output import content_of, one_line, print_json, say
 
 if TYPE_CHECKING:
     from headish import Store, Turn
+    from headish.values.results.reports import JudgedSignature
 
 
 def turn_record(turn: Turn) -> dict[str, Any]:
@@ -27,6 +28,11 @@ def timed_record(turn: Turn) -> dict[str, Any]:
 def version_record(version: tuple[int, int] | None) -> dict[str, int]:
     """Which of how many versions a turn is, where there are several."""
     return {} if version is None else {"version": version[0], "versions": version[1]}
+
+
+def signature_record(turn: Turn, signed: Mapping[str, Sequence[JudgedSignature]] | None) -> dict[str, Any]:
+    """The signatures of a turn, where they were asked for."""
+    return {} if signed is None else {"signatures": [each.to_dict() for each in signed.get(turn.id, ())]}
 
 
 def reply_record(store: Store, turn: Turn) -> dict[str, Any]:

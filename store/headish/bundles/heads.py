@@ -11,6 +11,7 @@ from msgspec import Struct
 from headish.bundles.records import BUNDLE, SentNames, SentRecords, check_listed
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import InvalidBundle, NotADevice
+from headish.values.limits import LAST_MILLISECOND
 from headish.values.names import new_refusal
 
 
@@ -43,9 +44,6 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     serial: int = 0
 
 
-COUNT_LIMIT = 253_402_300_799_999
-"""The largest number of a head: the last millisecond of the year 9999, and more bundles than any log has."""
-
 HEAD = BUNDLE._replace(
     magic=b"headish-head-1\n",
     kinds=HeadKind,
@@ -75,7 +73,8 @@ def read_head(data: bytes, name: str, key: bytes | None) -> LogHead:
 
 def _is_sound(head: LogHead) -> bool:
     """Whether a head holds what a store may write: anybody may write to a place without a key."""
+    # The last millisecond of the year 9999 is more than the bundles of any log, too.
     counts = (head.generation - 1, head.number, head.serial, head.made_at)
-    if not all(0 <= each <= COUNT_LIMIT for each in counts) or len(head.hash) not in (0, 32):
+    if not all(0 <= each <= LAST_MILLISECOND for each in counts) or len(head.hash) not in (0, 32):
         return False
     return new_refusal(head.label) is None and "/" not in head.label

@@ -35,7 +35,7 @@ TEXT_LIMIT = 255
 
 
 class LiveKind(IntEnum):
-    """What a frame holds. The first six are those of a bundle."""
+    """What a frame holds. The first seven are those of a bundle."""
 
     HEADER = BundleKind.HEADER
     RECEIPT = BundleKind.RECEIPT
@@ -43,6 +43,7 @@ class LiveKind(IntEnum):
     NAMES = BundleKind.NAMES
     RECORDS = BundleKind.RECORDS
     END = BundleKind.END
+    SIGNATURES = BundleKind.SIGNATURES
     HELLO = 16
     WELCOME = 17
     ASK_RECEIPTS = 18

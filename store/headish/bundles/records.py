@@ -15,8 +15,9 @@ from msgspec import Meta, Struct
 from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
+from headish.signing.sshsig import THREAD, TURN, read_signature
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.limits import CONTINUES_LIMIT
+from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND
 
 PAGE_TURNS = 500
 """The most turns of a page, which is one transaction that other writers wait for."""
@@ -38,12 +39,14 @@ class BundleKind(IntEnum):
     NAMES = 4
     RECORDS = 5
     END = 6
+    SIGNATURES = 7
 
 
 class BundleHeader(Struct, frozen=True, omit_defaults=True):
     """``requires`` are the ids of turns that turns of the bundle continue and that are not in it; ``after`` is the
     cursor of the sender that it begins behind. A bundle in the log of a ``device`` has its ``generation`` and
-    ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it."""
+    ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it; ``signed`` if
+    its end has a signature."""
 
     version: int = VERSION
     features: tuple[str, ...] = ()
@@ -55,6 +58,7 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
     number: int = 0
     before: bytes = b""
     until: str | None = None
+    signed: bool = False
 
 
 class WireLeft(Struct, frozen=True, array_like=True):
@@ -113,15 +117,27 @@ class SentRecord(Struct, frozen=True, array_like=True):
     data: bytes
 
 
+class SentSignature(Struct, frozen=True, array_like=True):
+    """A signature of a turn, or of all that leads to it, without its armour; ``milliseconds`` is when it was made, as
+    the signer says."""
+
+    turn: str
+    kind: str
+    data: bytes
+    milliseconds: int
+
+
 SentNames = Annotated[tuple[SentName, ...], Meta(max_length=LISTED_LIMIT)]
 SentRecords = Annotated[tuple[SentRecord, ...], Meta(max_length=LISTED_LIMIT)]
+SentSignatures = Annotated[tuple[SentSignature, ...], Meta(max_length=PAGE_TURNS)]
 
 
-class BundleEnd(Struct, frozen=True):
-    """How many turns and receipts came."""
+class BundleEnd(Struct, frozen=True, omit_defaults=True):
+    """How many turns and receipts came, and the signature of whoever wrote the bundle, without its armour."""
 
     turns: int
     receipts: int
+    signature: bytes | None = None
 
 
 BUNDLE = FrameFormat(
@@ -136,6 +152,7 @@ BUNDLE = FrameFormat(
         BundleKind.PAGE: msgspec.msgpack.Decoder(WirePage).decode,
         BundleKind.NAMES: msgspec.msgpack.Decoder(SentNames).decode,
         BundleKind.RECORDS: msgspec.msgpack.Decoder(SentRecords).decode,
+        BundleKind.SIGNATURES: msgspec.msgpack.Decoder(SentSignatures).decode,
         BundleKind.END: msgspec.msgpack.Decoder(BundleEnd).decode,
     },
 )
@@ -168,6 +185,18 @@ class TurnRecord(NamedTuple):
     erased: TurnId | None = None
     left: WireLeft | None = None
     foreign: bool = False
+
+
+def check_signature(sent: SentSignature, file: str) -> None:
+    """Whether a signature that arrived is one of a turn; nothing of it is proven. Raises: InvalidBundle."""
+    if as_turn_id(sent.turn) != sent.turn or sent.kind not in (TURN, THREAD):
+        raise InvalidBundle(file, "a signature is of something that is no turn")
+    if not 0 <= sent.milliseconds <= LAST_MILLISECOND:
+        raise InvalidBundle(file, f"a signature of turn {sent.turn} was made at no time")
+    try:
+        read_signature(sent.data)
+    except InvalidContent as error:
+        raise InvalidBundle(file, f"a signature of turn {sent.turn}: {error.reason}") from None
 
 
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:

@@ -2,18 +2,20 @@
 
 ::
 
-    bundle = "headish-bundle-1" LF, header, *receipt, *page, [names], [records], end
+    bundle = "headish-bundle-1" LF, header, *receipt, *page, [names], [records], *signatures, end
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import islice
 from typing import Any, BinaryIO
 
 from headish.bundles.records import (
     BUNDLE,
     FEATURES,
+    PAGE_TURNS,
     RECEIPTS_LIMIT_BYTES,
     VERSION,
     BundleEnd,
@@ -21,12 +23,24 @@ from headish.bundles.records import (
     BundleKind,
     SentName,
     SentRecord,
+    SentSignature,
     TurnRecord,
     check_listed,
     to_page,
 )
 from headish.content.frames import FrameWriter, read_frames
+from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, NotADevice, TooLarge
+from headish.signing.sshsig import BUNDLE as BUNDLE_SIGNED
+from headish.signing.sshsig import signed_message
+
+Sign = Callable[[bytes], bytes]
+"""Gives the signature of a message, without its armour."""
+REPEATED = (BundleKind.RECEIPT, BundleKind.PAGE, BundleKind.SIGNATURES)
+ORDER = {
+    int(kind): number for number, kind in enumerate(sorted(BundleKind, key=lambda each: (each is BundleKind.END, each)))
+}
+"""The order of the kinds: that of their numbers, and the end behind all."""
 
 
 class BundleWriter:
@@ -39,6 +53,7 @@ class BundleWriter:
         self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key)
         self._frames.write(BundleKind.HEADER, header)
         self.turns = self.receipts = self._receipt_bytes = 0
+        self._covered: list[bytes] = []
 
     def receipt(self, receipt: bytes) -> None:
         """Append the receipt of an erasure, as it is stored."""
@@ -46,34 +61,50 @@ class BundleWriter:
         if self._receipt_bytes > RECEIPTS_LIMIT_BYTES:
             raise TooLarge("the receipts of a bundle", self._receipt_bytes, RECEIPTS_LIMIT_BYTES)
         self._frames.write(BundleKind.RECEIPT, receipt)
+        self._covered.append(hash_payload(receipt))
         self.receipts += 1
 
     def page(self, turns: Sequence[TurnRecord], cursor: str | None = None) -> None:
         """Append turns, each after those that it continues, and how far the sender is after them."""
         self._frames.write(BundleKind.PAGE, to_page(turns, cursor))
         self.turns += len(turns)
+        self._covered += [each.seal for each in turns]
 
-    def end(self, names: Sequence[SentName] = (), records: Sequence[SentRecord] = ()) -> int:
-        """Append names and records of conversations, and end the bundle. Returns its size in bytes."""
+    def end(
+        self,
+        names: Sequence[SentName] = (),
+        records: Sequence[SentRecord] = (),
+        signatures: Iterable[SentSignature] = (),
+        sign: Sign | None = None,
+    ) -> int:
+        """Append names, records of conversations and signatures of turns, and end the bundle, signed by ``sign``.
+        Returns its size in bytes."""
         check_listed("the list of a bundle's bookmarks", names)
         check_listed("the list of a bundle's conversations", records)
         if names:
             self._frames.write(BundleKind.NAMES, tuple(names))
         if records:
             self._frames.write(BundleKind.RECORDS, tuple(records))
-        self._frames.write(BundleKind.END, BundleEnd(self.turns, self.receipts))
+        left = iter(signatures)
+        while part := tuple(islice(left, PAGE_TURNS)):
+            self._frames.write(BundleKind.SIGNATURES, part)
+        signed = None if sign is None else sign(signed_message(BUNDLE_SIGNED, self._covered))
+        self._frames.write(BundleKind.END, BundleEnd(self.turns, self.receipts, signed))
         return self._frames.size_bytes
 
 
 class BundleReader:
     """Reads a bundle once, from its beginning: a file, or its frames. ``header`` is read at once; memory holds one
-    frame.
+    frame, and of a signed bundle a hash for each turn.
 
     Raises: InvalidBundle; NotADevice where its sums are not those of the key.
     """
 
     def __init__(self, file: BinaryIO | Generator[tuple[IntEnum, Any]], name: str, key: bytes | None = None) -> None:
         self.name = name
+        self.signature: bytes | None = None
+        """That of its end, once it was read."""
+        self._covered: list[bytes] = []
         # What is encrypted cannot be altered unseen: sums that disagree under a key were made without it.
         format = BUNDLE if key is None else BUNDLE._replace(altered=_refuse_writer)
         self._frames = file if isinstance(file, Generator) else read_frames(file, name, format, key)
@@ -87,26 +118,41 @@ class BundleReader:
             raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
 
     def parts(self) -> Iterator[tuple[IntEnum, Any]]:
-        """The frames between the header and the end, in their order: receipts, pages, names, records.
+        """The frames between the header and the end, in their order: receipts, pages, names, records, signatures.
 
         Raises: InvalidBundle where one stands in another order, or the end counts others.
         """
         before: IntEnum = BundleKind.HEADER
         turns = receipts = receipt_bytes = 0
         for kind, value in self._frames:
-            if kind < before or (kind == before and kind not in (BundleKind.RECEIPT, BundleKind.PAGE)):
+            if ORDER[kind] < ORDER[before] or (kind == before and kind not in REPEATED):
                 raise InvalidBundle(self.name, f"a frame of the kind {kind.name} stands behind one of {before.name}")
             before = kind
             if kind is BundleKind.END:
                 if (value.turns, value.receipts) != (turns, receipts):
                     raise InvalidBundle(self.name, "its end counts other turns or receipts than came")
+                if (value.signature is not None) != self.header.signed:
+                    raise InvalidBundle(self.name, "its header and its end disagree on whether it is signed")
+                self.signature = value.signature
                 return
-            turns += len(value.turns) if kind is BundleKind.PAGE else 0
+            if kind is BundleKind.PAGE:
+                turns += len(value.turns)
+                self._cover(each.seal for each in value.turns)
             if kind is BundleKind.RECEIPT:
+                self._cover([hash_payload(value)])
                 receipts, receipt_bytes = receipts + 1, receipt_bytes + len(value)
                 if receipt_bytes > RECEIPTS_LIMIT_BYTES:
                     raise InvalidBundle(self.name, "its receipts have more bytes than those of any that is read")
             yield kind, value
+
+    def _cover(self, hashes: Iterable[bytes]) -> None:
+        if self.header.signed:
+            self._covered += hashes
+
+    @property
+    def message(self) -> bytes:
+        """What the signature of a bundle that was read to its end covers."""
+        return signed_message(BUNDLE_SIGNED, self._covered)
 
 
 def _refuse_writer(name: str, _reason: str) -> NotADevice:

@@ -1,13 +1,13 @@
-"""Calls: a prepared request goes to its provider over HTTP, and the events of the answer come back one by one.
+"""Calls: send a prepared request to its provider over HTTP, and yield the events of the answer one by one.
 
     with open_call("anthropic", request.body) as call:
         for event in call:
             …
 
 ``endpoints`` says where each provider is, ``keys`` which key may go there, ``client`` calls and tries again,
-``answers`` reads, ``deadline`` ends what takes too long, ``connections`` stay open. Nothing here knows the store
-or what an event means. A key goes to its provider's own host and nowhere else, unless the caller names one for another
-address; no error, repr or log shows one.
+``answers`` reads, ``deadline`` ends what takes too long, ``connections`` stay open. Nothing here knows the store or
+what an event means. A key goes to its provider's own host only, unless the caller names one for another address; no
+error, repr or log shows a key.
 """
 
 from __future__ import annotations

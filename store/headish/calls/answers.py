@@ -1,7 +1,7 @@
 """An answer that has begun: its events, one by one, within the bounds of time and size.
 
-From here on nothing is tried again, because the caller may have shown or stored the first events. Whatever goes wrong
-is raised after every event that had arrived.
+From here on headish tries nothing again, because the caller may have shown or stored the first events. It raises an
+error after every event that had arrived.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from headish.calls.clouds.credentials import Signer
 
 DRAIN_SECONDS = 0.05
-"""How long the end of a body is waited for once its last event has come, so that the connection can be kept."""
+"""How long to wait for the end of a body after its last event, so that the connection can be kept."""
 DRAIN_CHUNKS = 8
-"""How many chunks may come behind the last event."""
+"""How many chunks may come after the last event."""
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
 """The headers that say where an answer ends."""
 
@@ -115,7 +115,7 @@ class Call:
         self._stop.now()
 
     def close(self) -> None:
-        """End the call. Its connection is kept where the answer was read to its end, and else closed."""
+        """End the call. Keeps its connection if the answer was read to its end, else closes it."""
         if self._is_ended:
             self._drain()
         self._resources.close()
@@ -126,7 +126,7 @@ class Call:
         self._is_ended = True
 
     def _drain(self) -> None:
-        """Read what is left behind the last event: the mark that ends the body. Else the connection cannot be kept."""
+        """Read what follows the last event, the mark that ends the body, so that the connection can be kept."""
         import httpx2
 
         self._exchange.deadline.await_end(DRAIN_SECONDS)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import httpx2
 
 Told = Callable[[int, float, CallError], None]
-"""Called before each wait with the number of the attempt that failed, the seconds until the next, and the error."""
+"""Called before each wait with the number of the failed attempt, the seconds until the next, and the error."""
 
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 8.0
@@ -127,7 +127,7 @@ def _send(
 
 
 def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) -> httpx2.Response:
-    """Send a request; its answer, once it begins and is none that refuses. Raises: CallError."""
+    """Send a request. Returns its answer once it begins and is not a refusal. Raises: CallError."""
     import httpx2
 
     deadline = exchange.deadline
@@ -177,8 +177,8 @@ def _as_call_error(exchange: Exchange, error: httpx2.RequestError) -> CallError:
 
 
 def choose_delay(error: CallError, attempt: int) -> float:
-    """How long to wait before the next attempt: what the provider asks for. Else the delay doubles each time, less up
-    to a quarter so that callers spread."""
+    """How long to wait before the next attempt: as long as the provider asks. Otherwise the delay doubles each time,
+    less up to a quarter so that callers spread."""
     if isinstance(error, CallRefused) and error.retry_after_seconds is not None:
         return error.retry_after_seconds
     longest = min(FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10), LONGEST_DELAY_SECONDS)

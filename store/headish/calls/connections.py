@@ -1,8 +1,7 @@
 """Connections that stay open between calls: a tool loop asks the same host again and again.
 
-A client of one connection belongs to one call at a time. So the call knows which connection it waits on, and can cut
-it, and nobody else waits on it. The next call to the same host takes the one that was given back last. No cookie and
-no key stays with it.
+A client of one connection belongs to one call at a time. So the call knows which connection it waits on and can cut it.
+The next call to the same host takes the one that was given back last. It keeps no cookie and no key.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     import httpx2
 
 KEPT_SECONDS = 60
-"""How long a connection stays open that nobody uses. Servers close theirs after 5 to 75 seconds."""
+"""How long an unused connection stays open. Servers close theirs after 5 to 75 seconds."""
 KEPT_PER_HOST = 8
-"""How many connections to a host stay open while nobody uses them."""
+"""How many unused connections to a host stay open."""
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -107,7 +106,7 @@ def _key_of(address: Address) -> Key:
 
 
 def _take(process: _Clients, key: Key) -> IdleClient | None:
-    """The one that was given back last, and what is too old closed."""
+    """Take the client that was given back last, and close those that are too old."""
     oldest = time.monotonic() - KEPT_SECONDS
     with process.lock:
         idle = process.idle.pop(key, [])
@@ -145,7 +144,7 @@ def _make(process: _Clients, key: Key, address: Address) -> httpx2.Client:
 
 
 def _certificates(process: _Clients, key: Key) -> ssl.SSLContext:
-    """Whom to trust: read once for a host, since it takes tens of milliseconds."""
+    """The trusted certificates, read once per host, because reading takes tens of milliseconds."""
     import httpx2
 
     with process.lock:

@@ -1,7 +1,7 @@
-"""Keys stay out of what is stored and printed: every spelling of a call's keys is replaced where its answer comes in.
+"""Keep keys out of what is stored and printed: every spelling of a call's keys is replaced as its answer arrives.
 
 A server may echo a key wherever it likes: in an error, a header, the name of a model, an unknown event. So each event
-is cleaned before anything reads it, and the journal, the reply, its notes and every error see the cleaned form alone.
+is cleaned before anything reads it, and the journal, the reply, its notes and every error see only the cleaned form.
 The model's own words stay as they are: the reader of the provider's answers says where they stand.
 """
 

@@ -1,7 +1,7 @@
 """A provider's API beside its answers: small JSON documents, one file up, and files of any length down, line by line.
 
-A whole answer that a provider keeps (stored on request, or made in the background) is one of them.
-What is only read is asked again where that may help. What creates something is not, once the provider may have it.
+A whole answer that a provider keeps (stored on request, or made in the background) is one of them. headish repeats a
+read if that may help. It does not repeat what creates something, once the provider may have it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Remote:
         raise AssertionError("the last attempt returns or raises")
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What the provider says of something that was created. Raises: CallError; see ``may_exist``."""
+        """Create something. Returns the provider's record of it. Raises: CallError; see ``may_exist``."""
         with self._open("POST", path, msgspec.json.encode(body)) as response:
             return self._read_json(response)
 
@@ -222,7 +222,7 @@ class Remote:
 
     @property
     def _silence_seconds(self) -> float:
-        """How long a read may take. No model is waited for here, so one number is enough."""
+        """How long a read may take. No model answers here, so one number is enough."""
         return max(self.timeouts.first_byte_seconds, self.timeouts.silence_seconds)
 
     def _reason(self, error: Exception) -> str:
@@ -248,7 +248,7 @@ class _Line:
 
 
 def may_exist(error: BaseException) -> bool:
-    """Whether what was to be created may be there, although its creation failed with this."""
+    """Whether something may have been created although its creation failed with this error."""
     if isinstance(error, CallRefused):
         return error.status >= 500
     return isinstance(error, TimedOut | Interrupted | UnreadableAnswer) or not isinstance(error, Exception)

@@ -46,6 +46,11 @@ fixed for good.
                 "headish-remote-bookmark-1", remote, device, name, turn, record, milliseconds
                 "headish-notice-1", id of the receipt, remote, device, the receipt's JSON bytes, state, milliseconds
 
+``signature``
+            over a row that says who signed a turn: the netstrings of ::
+
+                "headish-signature-1", number, turn, kind, key, bytes, milliseconds, remote
+
 ``mark``    over a name of a bookmark that was erased, for its receipt: the netstrings of ::
 
                 "headish-name-1", name, running hash of the first move of its log
@@ -75,6 +80,7 @@ OBJECT_VERSION, RECORD_VERSION, ENTRY_VERSION = b"headish-object-1", b"headish-r
 ARRIVAL_VERSION = b"headish-arrival-1"
 REMOTE_VERSION, REMOTE_BOOKMARK_VERSION = b"headish-remote-1", b"headish-remote-bookmark-1"
 NOTICE_VERSION = b"headish-notice-1"
+SIGNATURE_VERSION = b"headish-signature-1"
 CALL_VERSION = b"headish-call-1"
 
 
@@ -189,6 +195,12 @@ def seal_notice(id: str, remote: bytes, device: bytes, receipt: bytes, state: st
     """The seal of an erasure that another store told of, 32 bytes."""
     fields = [NOTICE_VERSION, id.encode(), remote, device, receipt, state.encode(), b"%d" % milliseconds]
     return blake3(_netstrings(fields)).digest()
+
+
+def seal_signature(number: int, turn: str, kind: str, key: str, data: bytes, milliseconds: int, remote: bytes) -> bytes:
+    """The seal of a signature's row, 32 bytes; ``data`` is the signature."""
+    fields = [b"%d" % number, turn.encode(), kind.encode(), key.encode(), data, b"%d" % milliseconds, remote]
+    return blake3(_netstrings([SIGNATURE_VERSION, *fields])).digest()
 
 
 def seal_call(id: str, milliseconds: int, texts: Iterable[bytes | None], data: bytes) -> bytes:

@@ -221,6 +221,24 @@ CREATE TABLE search (
 )
 """,
         """
+CREATE TABLE signature (
+    space INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    turn VARCHAR(25) NOT NULL,
+    kind VARCHAR NOT NULL,
+    "key" VARCHAR NOT NULL,
+    bytes BLOB NOT NULL,
+    milliseconds INTEGER NOT NULL,
+    remote BLOB NOT NULL,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (space, number)
+)
+ WITHOUT ROWID
+""",
+        """
+CREATE INDEX signature_turn ON signature (space, turn)
+""",
+        """
 CREATE TABLE space (
     id INTEGER NOT NULL,
     name BLOB NOT NULL,
@@ -561,6 +579,23 @@ CREATE TABLE search (
     emptied BIGINT NOT NULL,
     PRIMARY KEY (space)
 )
+""",
+        """
+CREATE TABLE signature (
+    space BIGINT NOT NULL,
+    number BIGINT NOT NULL,
+    turn VARCHAR(25) COLLATE "C" NOT NULL,
+    kind VARCHAR NOT NULL,
+    key VARCHAR NOT NULL,
+    bytes BYTEA NOT NULL,
+    milliseconds BIGINT NOT NULL,
+    remote BYTEA NOT NULL,
+    seal BYTEA NOT NULL,
+    PRIMARY KEY (space, number)
+)
+""",
+        """
+CREATE INDEX signature_turn ON signature (space, turn)
 """,
         """
 CREATE TABLE space (

@@ -14,6 +14,7 @@ REVISIONS = (
     "headish_0007_calls",
     "headish_0008_tokens",
     "headish_0009_remotes",
+    "headish_0010_signatures",
 )
 """Every revision that this library can upgrade from, oldest first, and the one that it writes, last."""
 
@@ -37,6 +38,7 @@ _TABLES = {
     "remote": "name*:blob url:blob settings:blob state:blob milliseconds seal:blob",
     "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:text record?:blob milliseconds seal:blob",
     "search": "seq version emptied",
+    "signature": "number* turn:text kind:text key:text bytes:blob milliseconds remote:blob seal:blob",
     "space_log": "number* name?:blob milliseconds running:blob",
     "stream": "id*:text about:blob expires outcome?:text turn?:text",
     "token": "label*:blob hash:blob rights:text milliseconds expires?",

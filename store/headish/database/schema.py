@@ -321,6 +321,27 @@ notice = Table(
 """Receipts of erasures that were made in other stores, by id. ``state`` is ``applied``, ``pending`` or ``ignored``.
 What an applied one lists is erased, also where it arrives later. ``seal`` is a hash of the row."""
 
+signature = Table(
+    "signature",
+    metadata,
+    Column("space", Number, nullable=False),
+    Column("number", Number, nullable=False),
+    Column("turn", Id, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("milliseconds", Number, nullable=False),
+    Column("remote", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("space", "number"),
+    Index("signature_turn", "space", "turn"),
+    sqlite_with_rowid=False,
+)
+"""Who signed which turn (``kind`` is ``turn``) or all that leads to it (``thread``), numbered as they came. ``bytes``
+are what ``ssh-keygen -Y sign`` gave, without its armour; ``key`` is the fingerprint of the key in them,
+``milliseconds`` when the signer says that it was, ``remote`` the remote that it came from, empty where it was made
+here or came in a file. ``seal`` is a hash of the row."""
+
 object = Table(
     "object",
     metadata,

@@ -1,4 +1,4 @@
-"""Choose the turns that an erasure removes: the named ones, all that lead to them, or those of them that lead nowhere
+"""Choose the turns that an erasure empties: the named ones, all that lead to them, or only those that lead nowhere
 else."""
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Wish(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What goes: turns in walk order. ``named`` are all that the wish names, ``barring`` those whose content is to be
-    barred: in both also turns that were erased before.
+    """What goes: turns in walk order. ``named`` are all that the wish names, ``barring`` those whose content will be
+    barred; both include turns that were erased before.
 
     ``kept`` says why turns of a thread stay, ``kept_turns`` how many do; ``already`` counts those that were erased
     before.
@@ -96,7 +96,7 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
 
 
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
-    """Barred content goes everywhere: this adds the turns that say the same.
+    """Add the turns that say the same, because barred content goes everywhere.
 
     Cost: as ``places_saying``, and one statement for each of them.
     """
@@ -126,7 +126,7 @@ def names_gone(
 
 
 def names_without_turns(connection: Connection, space: int, places: Collection[Place]) -> list[bytes]:
-    """The bookmarks at some places of which nothing is left, in order. Cost: a walk for each."""
+    """The bookmarks at places of which nothing is left, in order. Cost: a walk for each."""
     named = names_of_segments(connection, space, [Segment(chain, pos, pos) for chain, pos in places])
     gone = (named[place] for place in set(places) & named.keys() if _is_whole(connection, space, place, ()))
     return sorted({name for names in gone for name in names})
@@ -157,10 +157,9 @@ def _read(connection: Connection, space: int, segment: Segment) -> Iterable[Eras
 def _reasons_to_stay(
     connection: Connection, space: int, ends: Sequence[Place], segments: Sequence[Segment]
 ) -> dict[Place, str]:
-    """The turns of a thread that lead to something else, and to what: another branch, name or remembered move.
-
-    What the names of the ends themselves remember on the way is no reason, nor what an erased name remembers, nor a
-    branch of which nothing is left.
+    """The turns of a thread that lead to something else, each with that branch, name or remembered move. What the names
+    of the ends themselves remember on the way is no reason, nor what an erased name remembers, nor a branch of which
+    nothing is left.
     """
     tops: dict[int, int] = {}
     for chain, _, high in segments:

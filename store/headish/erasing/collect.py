@@ -18,11 +18,11 @@ from headish.values.ids import Mint
 from headish.values.results.erasures import SCRUB, Receipt
 
 KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
-"""How long it is remembered what became of a stream that has ended."""
+"""How long the outcome of an ended stream is kept."""
 
 
 def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, int, int]:
-    """Remove what nothing names: how many payloads, their bytes, and how many streams. The space is locked.
+    """Remove what nothing names. Returns how many payloads, their bytes, and how many streams. The space is locked.
 
     Nothing goes while the space is being restored: its payloads arrive before the turns that name them.
     Cost: reads the payloads and turns of the space once.
@@ -39,9 +39,8 @@ def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, 
 
 
 def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
-    """Take what was erased off the disk, and say so in every space. Empty, or why that could not be done now.
-
-    Nothing is done where nothing was erased since the last time, unless it is ``forced``.
+    """Take what was erased off the disk, and say so in every space. Returns an empty text, or why that could not be
+    done now. Does nothing if nothing was erased since the last time, unless ``forced``.
     """
     waiting = backend.read(_unscrubbed)
     if not waiting and not forced:
@@ -71,7 +70,7 @@ def _note_locked(connection: Connection, space: int, upto: int, mint: Mint) -> N
 
 
 def note_scrubbed(connection: Connection, space: int, upto: int, mint: Mint) -> None:
-    """Receipt that what was erased up to a number is off the disk; none where more was erased meanwhile."""
+    """Write the receipt that what was erased up to a number is off the disk; none if more was erased meanwhile."""
     number, before, _ = last_receipt(connection, space)
     # An erasure that committed after the scrub began may still be in the bytes that it left.
     if number != upto:

@@ -17,6 +17,7 @@ from headish.erasing.repeating import TITLE, repeats_of, take_records, take_titl
 from headish.history.reading.decode import read_mapping
 from headish.history.tombstones import as_erased, now
 from headish.rows.counters import take_change
+from headish.rows.signatures import forget_signatures
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import open_streams
 from headish.rows.threads.names import names_of_segments
@@ -45,7 +46,7 @@ _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")
 
 
 class ErasureGrounds(NamedTuple):
-    """What a receipt says beside what happened: why, by whom, and which places no erasure reaches."""
+    """What a receipt also says: why, by whom, and which places no erasure reaches."""
 
     reason: str
     by: str | None
@@ -53,7 +54,7 @@ class ErasureGrounds(NamedTuple):
 
 
 class ErasurePlan(NamedTuple):
-    """What goes, as it was found: the turns, the large payloads that nothing else needs, and what is newly barred."""
+    """What will go: the turns, the large payloads that nothing else needs, and what is newly barred."""
 
     turns: list[Erasable]
     payloads: list[bytes]
@@ -63,7 +64,7 @@ class ErasurePlan(NamedTuple):
 
 
 def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> ErasurePlan:
-    """Find what a wish takes and what it leaves; nothing is changed.
+    """Find what a wish takes and what it leaves, without changing anything.
 
     Cost: that of ``choose``; reads the space three times, and takes a few statements for each 64 turns.
     Raises: CorruptTurn, CorruptRecord.
@@ -114,7 +115,7 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
 def erase(
     connection: Connection, space: int, ends: Sequence[Place], wish: Wish, said: ErasureGrounds, mint: Mint
 ) -> tuple[Found, Receipt | None]:
-    """Take what a wish names. The space is locked. No receipt where there was nothing to take.
+    """Erase what a wish names. The space is locked. No receipt if there was nothing to erase.
 
     Cost: that of ``plan``, and about eight statements; one for each turn on SQLite.
     Raises: as ``plan``.
@@ -127,6 +128,8 @@ def erase(
     forget_turns(connection, space, [each.turn.id for each in made.turns])
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
+    if wish.meta:
+        forget_signatures(connection, space, [each.turn.id for each in made.turns])
     drop_payloads(connection, space, made.payloads)
     bar(connection, space, begun.number, made.bars)
     count_gone(connection, space, bytes=made.found.bytes, bars=len(made.bars))
@@ -168,7 +171,7 @@ def begin_receipt(
 
 
 def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:
-    """What becomes of a key: with the meta its hash stays, so that an import still recognises the turn."""
+    """What becomes of a key: if the meta goes, its hash stays, so that an import still recognises the turn."""
     return hash_key(turn.key) if meta and turn.key is not None else turn.key
 
 
@@ -192,7 +195,7 @@ def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> d
 
 
 def _copies_elsewhere(found: Found) -> tuple[str, ...]:
-    """The copies in other spaces, in the words of a receipt, which names no space."""
+    """The copies in other spaces, worded for a receipt, which names no space."""
     spaces = len(found.elsewhere)
     return (f"copies of these turns in other spaces of this database ({spaces:,})",) if spaces else ()
 
@@ -215,7 +218,7 @@ def _options(turns: Sequence[Erasable]) -> tuple[str, ...]:
 
 
 class Around(NamedTuple):
-    """What stands around turns that go."""
+    """The surroundings of turns that go."""
 
     children: int
     names: tuple[str, ...]

@@ -37,11 +37,12 @@ from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
 
 NOTHING_ELSE: Mapping[str, int] = {}
 GONE_WITH_IT = {"bookmarks", "records"}
-"""What a receipt counts where a name went with its conversation: the bookmark itself, and what was said of it."""
+"""What a receipt counts if a name went with its conversation: the bookmark itself, and its record."""
 
 
 def find_name(connection: Connection, space: int, name: bytes) -> Found:
-    """What the erasure of a name takes, and what still says it. Cost: reads the space once for each name that it had.
+    """What the erasure of a name takes, and where the name remains. Cost: reads the space once for each name that it
+    had.
 
     Raises: UnknownBookmark if it never was one.
     """
@@ -63,9 +64,8 @@ def erase_name(
     mint: Mint,
     taken: Mapping[str, int] = NOTHING_ELSE,
 ) -> tuple[Found, Receipt, str]:
-    """Take a name, and those that the bookmark had before, out of everything but turns. The space is locked.
-
-    ``taken`` is what went with it, for the receipt. Returns its name from now on.
+    """Remove a name, and the earlier names of the bookmark, from everything but turns. The space is locked. ``taken``
+    is what went with it, for the receipt. Returns the new name.
     Cost: that of ``find_name``, and about fifteen statements.
     Raises: UnknownBookmark.
     """
@@ -98,7 +98,7 @@ def erase_name(
 
 
 def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint) -> Receipt:
-    """Remove a name, if it is not yet, with what is said of its conversation; then as ``erase_name``."""
+    """Remove a name, unless it was removed, with its conversation's record; then as ``erase_name``."""
     taken = {}
     if find_record(connection, space, name) is not None:
         taken["records"] = 1
@@ -111,9 +111,9 @@ def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGr
 
 
 def erase_marked(connection: Connection, space: int, receipt: Receipt, said: ErasureGrounds, mint: Mint) -> int:
-    """Erase in a space that was put back what the receipt of another erasure marked; how many names that were.
+    """Erase in a restored space what the receipt of another erasure marked. Returns how many names that were.
 
-    A bookmark that went with its conversation goes again, with what is said of it; the others are renamed.
+    A bookmark that went with its conversation goes again, with its record; the others are renamed.
     Cost: reads the first move of every bookmark, and for each that is marked that of ``erase_name``.
     """
     marks = {mark for each in receipt.names for mark in each.marks}

@@ -18,7 +18,7 @@ from headish.values.ids import TurnId
 
 
 class Repeating(NamedTuple):
-    """A place beside the tables that repeats what turns say.
+    """A place outside the tables that repeats what turns say.
 
     ``forget_turns`` is called in the transaction of an erasure, before anything goes, with the space's number and the
     ids of its turns, ``forget_space`` with the number of a space whose rows all go.
@@ -47,7 +47,7 @@ REPEATING: tuple[Repeating, ...] = (
     Repeating("known exports", lambda connection, space, ids: forget_imports(connection, space), forget_imports),
     Repeating("calls", forget_calls, _forget_no_more),
 )
-"""The places that repeat a turn's words: whoever adds an index over what is said adds it here."""
+"""The places that repeat a turn's words. If you add an index over words, add it here."""
 
 GOES, GOES_WITH_META = "goes", "goes with `--meta`"
 OF_CALLS = "goes with the turn that the call sent last, or got as its answer"
@@ -134,6 +134,12 @@ COLUMNS: dict[str, str] = {
     "arrival.device": PROOF,
     "arrival.by": NAMED,
     "arrival.seal": PROOF,
+    "signature.turn": PROOF,
+    "signature.kind": PROOF,
+    "signature.key": GOES_WITH_META,
+    "signature.bytes": GOES_WITH_META,
+    "signature.remote": NAMED,
+    "signature.seal": PROOF,
     "object.kind": OF_PROGRAMS,
     "object.key": OF_PROGRAMS,
     "object.data": OF_PROGRAMS,

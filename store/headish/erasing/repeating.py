@@ -1,7 +1,7 @@
 """Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations.
 
 Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with words:
-of a turn whose words are gone, only the titles of its own conversations can be found.
+if a turn's words are gone, only the titles of its own conversations can be found.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repea
 
 
 def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -> int:
-    """Take the titles that repeat what was said; how many there were."""
+    """Erase the titles that repeat what was said. Returns how many there were."""
     subjects = [each.subject for each in repeats if each.kind == TITLE]
     for subject in subjects:
         first = as_turn_id(subject)
@@ -88,7 +88,7 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
 
 
 def take_records(connection: Connection, space: int, places: Sequence[Place]) -> int:
-    """Take what is said of the conversations without a name of which nothing is left; how many there were.
+    """Erase the records of conversations without a name of which nothing is left. Returns how many there were.
 
     Cost: a few statements for each place where something is said of any conversation.
     """

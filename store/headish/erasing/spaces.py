@@ -1,4 +1,4 @@
-"""Erasing a whole space: its rows go, and its line stays under a new name with its receipts."""
+"""Erase a whole space: its rows go, and its line stays under a new name with its receipts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def find_in_space(connection: Connection, space: int) -> Found:
 
 
 def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: Mint) -> tuple[Found, Receipt, str]:
-    """Take all that a space holds, its name and the names that it had. It is locked. Returns its name from now on.
+    """Erase all that a space holds, its name and its earlier names. It is locked. Returns its new name.
 
-    Its number is never given out again, and readers who follow it are told that what they followed is gone.
+    Its number is never given out again, and readers who follow it learn that it is gone.
     """
     found = find_in_space(connection, space)
     begun, before = begin_receipt(connection, space, SPACE, said, mint)

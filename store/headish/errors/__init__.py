@@ -83,6 +83,7 @@
     ├── RemoteRefused             the store at the other end of a live remote refused something
     ├── RemoteRolledBack          a remote is not as far as it was: somebody put an old state there
     ├── NoRemoteKey               this machine does not have the key of an encrypted remote
+    ├── SigningFailed             ssh-keygen did not sign, or cannot be asked
     ├── Unrepresentable           the outside format cannot carry this thread (``code`` is E-EMIT-…)
     │   ├── HeaderValue           a name, id or attribute that the format's headers cannot hold
     │   ├── Unmappable            API JSON that cannot carry this transcript (E-MAP-UNREPRESENTABLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SHOWN_CHARACTERS = 200
-"""So much of a value that was given stands in an error."""
+"""How many characters of a value an error shows."""
 
 
 def shown(value: object) -> str:

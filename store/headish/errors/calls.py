@@ -47,7 +47,7 @@ class NoCredentials(CallError):
 
 class ClockSkewed(CallError):
     """A signature whose time the cloud does not accept. ``behind_seconds`` is how far this machine's clock is behind
-    the server's (negative: ahead), or None where the server's time is unknown."""
+    the server's (negative: ahead), or None if the server's time is unknown."""
 
     def __init__(self, provider: str, cloud: str, behind_seconds: int | None) -> None:
         self.cloud, self.behind_seconds = cloud, behind_seconds

@@ -1,6 +1,5 @@
-"""The caller's fault: a value, a file or an answer that does not follow its rules.
-
-Mend what was given; its place stands in the error, as a path, a line or a number, where it has one.
+"""The caller's fault: a value, a file or an answer that does not follow its rules. Mend it; the error gives its place,
+as a path, a line or a number, if it has one.
 """
 
 from __future__ import annotations

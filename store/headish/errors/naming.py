@@ -149,7 +149,7 @@ class TurnTaken(InputError):
 
 
 class FileTaken(InputError):
-    """Something stands where a file is to be written; nothing is overwritten."""
+    """The place of a new file is taken; nothing is overwritten."""
 
     def __init__(self, file: str) -> None:
         self.file = file

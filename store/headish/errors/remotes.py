@@ -13,7 +13,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 class InvalidBundle(InputError):
-    """A bundle that is none, was altered or cut off, or holds what no store takes. Nothing of its page is stored."""
+    """Not a bundle, an altered or cut-off one, or one that holds what no store takes. Nothing of its page is stored."""
 
     def __init__(self, file: str, reason: str) -> None:
         self.file, self.reason = file, reason
@@ -111,3 +111,11 @@ class NoRemoteKey(HeadishError):
     def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
         super().__init__(f"remote {name!r}: {reason}")
+
+
+class SigningFailed(HeadishError):
+    """``ssh-keygen`` did not sign, or cannot be asked; ``reason`` says why. Nothing was stored."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)

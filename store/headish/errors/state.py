@@ -1,6 +1,5 @@
-"""Nobody's fault: the call is good, and the space, the store or a reader is not as the call takes it to be.
-
-Read again and try again, open it again, or ask whoever set a limit.
+"""Nobody's fault: the call is good, but the space, the store or a reader is not as the call expects. Read again and try
+again, open it again, or ask whoever set a limit.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class TokenTaken(HeadishError):
 
 
 class RightMissing(HeadishError):
-    """Whoever asked a server has other rights in the space, and not this one."""
+    """The caller of a server has other rights in the space, and not this one."""
 
     def __init__(self, right: str, space: str) -> None:
         self.right, self.space = right, space
@@ -104,7 +103,7 @@ class BookmarkTaken(HeadishError):
 
 
 class SummaryFailed(HeadishError):
-    """A model was asked for a summary, and what came is none; nothing was stored."""
+    """A model gave no usable summary; nothing was stored."""
 
     def __init__(self, provider: str, reason: str) -> None:
         self.provider, self.reason = provider, reason
@@ -125,7 +124,7 @@ class KeyTaken(HeadishError):
 
 
 class RecordChanged(HeadishError):
-    """An object, or what is said of a conversation, has not the revision that ``expect`` names.
+    """An object, or the record of a conversation, does not have the revision that ``expect`` names.
 
     ``expected`` and ``actual`` are revisions; None: there is none.
     """

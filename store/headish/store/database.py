@@ -176,10 +176,9 @@ class Database:
 
     @door()
     def distribute(self, *, dry_run: bool = False) -> list[Placed]:
-        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space.
-
-        Where each table is then; with ``dry_run``, what would be done, and nothing is. What is spread already is left
-        alone, so it is run again after an upgrade that brought new tables. Nobody should write meanwhile.
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space. Returns where each
+        table is then; with ``dry_run``, only the statements. What is spread already is left alone, so it is run again
+        after an upgrade that brought new tables. Nobody should write meanwhile.
         Raises: DatabaseError without Citus, for a table that is kept in another way, and on a secured database;
         ReadOnly.
         """

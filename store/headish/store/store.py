@@ -1,4 +1,4 @@
-"""A store: the verbs and the parts of one space. This page lists them; each verb stands in the module of its kind."""
+"""A store: the verbs and the parts of one space. This module lists them; each verb is in the module of its kind."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Store(Space):
 
     _owns_database = False
     recovered: tuple[Turn, ...] = ()
-    """The turns that ``Store.open`` made of answers which dead processes had left behind."""
+    """The turns that ``Store.open`` made from answers that dead processes had left behind."""
 
     # Write
     add_turn = writing.add.add_turn
@@ -133,6 +133,10 @@ class Store(Space):
 
     # Copy
     copy_to = writing.copy.copy_to
+
+    # Sign
+    sign = keeping.signatures.sign
+    signatures = keeping.signatures.signatures
 
     # Erase
     erase = keeping.erase.erase

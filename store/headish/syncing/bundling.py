@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
@@ -12,7 +12,9 @@ from headish.bundles.records import (
     BundleKind,
     SentName,
     SentRecord,
+    SentSignature,
     TurnRecord,
+    check_signature,
     from_page,
 )
 from headish.bundles.streams import BundleReader, BundleWriter
@@ -22,12 +24,14 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
 from headish.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
+from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
 from headish.history.writing.arriving import check_payloads, prove_record
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices
+from headish.rows.signatures import all_signatures, signatures_of
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
@@ -110,7 +114,8 @@ def write_all(
         writer.receipt(receipt)
     for page in scanned.through(departing.since(span)):
         writer.page(page)
-    return _end(writer, end, scanned, all_names(connection, space), all_records(connection, space))
+    signatures = map(as_sent, all_signatures(connection, space))
+    return _end(writer, end, scanned, all_names(connection, space), all_records(connection, space), signatures)
 
 
 def write_part(
@@ -122,15 +127,22 @@ def write_part(
     writer = BundleWriter(file, BundleHeader(made_at=time.time_ns() // 1_000_000))
     for receipt in _receipts_of(connection, space, part.ends):
         writer.receipt(receipt)
+    signatures: list[SentSignature] = []
     for page in scanned.through(departing.leading_to(part.ends)):
         writer.page(page)
-    return _end(writer, end, scanned, part.names, part.records)
+        signatures += map(as_sent, signatures_of(connection, space, [each.id for each in page]))
+    return _end(writer, end, scanned, part.names, part.records, signatures)
 
 
 def _end(
-    writer: BundleWriter, end: Position, scanned: _Scanned, names: Sequence[SentName], records: Sequence[SentRecord]
+    writer: BundleWriter,
+    end: Position,
+    scanned: _Scanned,
+    names: Sequence[SentName],
+    records: Sequence[SentRecord],
+    signatures: Iterable[SentSignature],
 ) -> SentBundle:
-    size, said = writer.end(names, records), tuple(find_said_keys(names, records))
+    size, said = writer.end(names, records, signatures), tuple(find_said_keys(names, records))
     keys = tuple(scanned.keys)
     return SentBundle(writer.turns, writer.receipts, len(names), size, end, keys, said, scanned.paths)
 
@@ -213,7 +225,7 @@ def apply_bundle(
     taken = erasures or _ErasuresHere(target)
     sender = Sender(reader.name, origin, taken.find, taken.erased)
     receipts: list[Receipt] = []
-    stored = known = records = 0
+    stored = known = records = signatures = 0
     names: list[ArrivedName] = []
     for kind, value in reader.parts():
         if kind is BundleKind.RECEIPT:
@@ -229,6 +241,8 @@ def apply_bundle(
             stored, known = stored + done.stored, known + done.known
             if progress:
                 progress(len(value.turns))
+        elif kind is BundleKind.SIGNATURES:
+            signatures += store_arrived_signatures(target, value, reader.name, origin.remote or b"")
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
@@ -236,7 +250,7 @@ def apply_bundle(
     if receipts:
         taken.take(receipts)
     write_locked(target, partial(begin_latest, space=target.space))
-    return Applied(stored, known, tuple(names), records)
+    return Applied(stored, known, tuple(names), records, signatures)
 
 
 def check_required(target: SyncTarget, reader: BundleReader) -> None:
@@ -256,6 +270,13 @@ def read_sent_receipt(data: bytes, file: str) -> Receipt:
     except (CorruptRecord, ValueError) as error:
         raise InvalidBundle(file, f"a receipt of an erasure cannot be read ({error})") from None
     return receipt
+
+
+def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, remote: bytes) -> int:
+    """Store signatures that arrived; how many are new. One transaction. Raises: InvalidBundle."""
+    for each in sent:
+        check_signature(each, file)
+    return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=remote))
 
 
 def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:
@@ -297,7 +318,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
     digests: dict[TurnId, bytes] = {}
     seen: set[TurnId] = set()
     listed: dict[str, dict[TurnId, ErasedTurn]] = {}
-    receipts = names = 0
+    receipts = names = signatures = 0
     for kind, value in reader.parts():
         if kind is BundleKind.PAGE:
             page = from_page(value, path)
@@ -317,8 +338,12 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
             receipts += 1
         elif kind is BundleKind.NAMES:
             names = len(value)
+        elif kind is BundleKind.SIGNATURES:
+            for each in value:
+                check_signature(each, path)
+            signatures += len(value)
     requires = tuple(TurnId(each) for each in reader.header.requires)
-    return BundleChecked(path, len(seen), len(digests), receipts, names, requires)
+    return BundleChecked(path, len(seen), len(digests), receipts, names, requires, signatures)
 
 
 def _check_listed(

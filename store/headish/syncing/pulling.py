@@ -9,11 +9,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
+from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
-from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack
+from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack, SigningFailed
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
+from headish.signing.judging import BAD, judge, read_trust
+from headish.signing.sshsig import read_signature
 from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
@@ -186,6 +189,9 @@ def _advance(reading: _LogReading, device: str) -> bool:
         seen, given = reading.seen[device], reading.given
         try:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
+            if bundle.header.signed:
+                whole = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
+                _note_signer(reading, seen.label, whole)
             kind = PLAIN if given.logs.key is None else OWN
             origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
             reading.erasures.come_from(origin)
@@ -204,6 +210,22 @@ def _advance(reading: _LogReading, device: str) -> bool:
         if reading.seen.get(device) != now:  # another work of this store has read more of it, or has taken it out
             break
     return moved
+
+
+def _note_signer(reading: _LogReading, label: str, bundle: BundleReader) -> None:
+    """Note who signed a bundle, before anything of it is stored. Raises: InvalidBundle for a bad signature."""
+    for _ in bundle.parts():
+        pass
+    try:
+        found = judge(bundle.signature or b"", bundle.message, bundle.header.made_at, read_trust(None, None))
+    except SigningFailed as error:
+        told = f"not checked: {error}"
+    else:
+        if found.verdict == BAD:
+            raise InvalidBundle(bundle.name, f"its signature is bad: {found.reason}")
+        told = found.name or f"unknown key {read_signature(bundle.signature or b'').fingerprint}"
+    signed = dict.fromkeys((*reading.pulled.signed, f"{label}: {told}"))
+    reading.pulled = replace(reading.pulled, signed=tuple(signed))
 
 
 def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from typing import NamedTuple
@@ -10,12 +11,15 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
-from headish.bundles.records import BundleHeader, SentName, SentRecord
+from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
 from headish.errors import CursorLost, RemoteRolledBack, SecretsFound
 from headish.feeds.cursors import Position, find_end, parse_cursor, position_at, resume
+from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
+from headish.rows.signatures import all_signatures, last_signature
+from headish.signing.keygen import sign_message
 from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
 from headish.syncing.departing import Departing, Span, all_names, all_records, take_pages
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
@@ -52,14 +56,27 @@ class _Saying(NamedTuple):
     end: Position
 
 
+class _Gathered(NamedTuple):
+    """What the next bundle says, how far the space is behind it, and the number of the last signature then."""
+
+    header: BundleHeader
+    receipts: Sequence[bytes]
+    pages: Sequence[Sequence[TurnRecord]]
+    signatures: Sequence[SentSignature]
+    end: Position
+    signed: int
+
+
 class _Written(NamedTuple):
-    """A bundle to put: its bytes, what is in it, and how far the space is after it."""
+    """A bundle to put: its bytes, what is in it, how far the space is after it, and the number of the last signature
+    then."""
 
     data: bytes
     turns: int
     receipts: int
     keys: tuple[TurnId, ...]
     end: Position
+    signed: int
 
 
 def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> tuple[Pushed, OpenRemote]:
@@ -84,7 +101,9 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     if begins or lying:
         generation = max(state.own.generation, *(each for each, _ in lying), 0) + 1
         begun = SeenLog(state.own.label, generation, serial=state.own.serial)
-        remote = remote._replace(state=replace(state, own=begun, pushed=None, key=fingerprint, untidy=True, anew=False))
+        remote = remote._replace(
+            state=replace(state, own=begun, pushed=None, signed=0, key=fingerprint, untidy=True, anew=False)
+        )
     given = given._replace(remote=remote)
     pushed = Pushed(stored_name(remote.name))
     while isinstance(written := _write_next(given), _Written):
@@ -180,21 +199,25 @@ def _begin_again(given: Push) -> Push:
 
     remote = given.remote
     settings = replace(remote.settings, device=urandom(8).hex())
-    return _save(given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None)))
+    return _save(
+        given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None, signed=0))
+    )
 
 
 def _write_next(given: Push) -> _Written | _Saying:
     """Write the next bundle of the log, or only what the head says if nothing is new. Both are of one moment, so a head
     never names what no bundle has."""
     target, remote = given.target, given.remote
-    return target.backend.read(lambda connection: _write(connection, target.space, remote, given.logs))
+    gathered = target.backend.read(lambda connection: _gather(connection, target.space, remote))
+    return gathered if isinstance(gathered, _Saying) else _write(gathered, given.logs)
 
 
-def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -> _Written | _Saying:
+def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered | _Saying:
     end = find_end(connection, space)
     cursor = None if remote.state.pushed is None else parse_cursor(remote.state.pushed)
     low, change = (0, 0) if cursor is None else (cursor.seq, cursor.change)
-    if (low, change) == (end.seq, end.change):
+    signed = last_signature(connection, space)
+    if (low, change) == (end.seq, end.change) and signed == remote.state.signed:
         return _read_said(connection, space)
     span = Span(low, end.seq, remote.held)
     departing = Departing(connection, space)
@@ -202,10 +225,13 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
     high = departing.reached if is_full else end.seq
     receipts = list(receipts_behind(connection, space, change))
     reached = position_at(connection, space, end.epoch, high, end.change)
-    if not pages and not receipts:  # names moved, or what is new came from there
+    # Behind the last turn: what they are of has to be there.
+    signatures = _signatures_behind(connection, space, remote) if high == end.seq else []
+    if not pages and not receipts and not signatures:  # names moved, or what is new came from there
         return _read_said(connection, space)
     inside = {each.id for page in pages for each in page}
     outside = dict.fromkeys(parent for page in pages for each in page for parent in each.parents)
+    outside |= dict.fromkeys(TurnId(each.turn) for each in signatures)
     own = remote.state.own
     header = BundleHeader(
         made_at=_now(),
@@ -216,33 +242,48 @@ def _write(connection: Connection, space: int, remote: OpenRemote, logs: Logs) -
         number=own.number + 1,
         before=bytes.fromhex(own.hash),
         until=str(reached.cursor),
+        signed=remote.settings.sign,
     )
+    return _Gathered(header, receipts, pages, signatures, reached, signed if high == end.seq else remote.state.signed)
+
+
+def _signatures_behind(connection: Connection, space: int, remote: OpenRemote) -> list[SentSignature]:
+    """The signatures that this store's own log does not have, without those that came from there. A log that was
+    written anew has all: that of a device which was taken out, or lost something, had some of them."""
+    anew = remote.state.signed == 0 and remote.state.own.generation > 1
+    found = all_signatures(connection, space, remote.state.signed)
+    return [as_sent(each) for each in found if anew or each.remote != remote.name]
+
+
+def _write(gathered: _Gathered, logs: Logs) -> _Written:
+    """A bundle as bytes. No transaction is open: whoever signs may be asked for a passphrase. Raises: SigningFailed."""
+    header, receipts, pages, signatures, end, signed = gathered
     file = BytesIO()
     writer = BundleWriter(file, header, None if logs.key is None else logs.key.sums)
     for receipt in receipts:
         writer.receipt(receipt)
     for page in pages:
         writer.page(page)
-    writer.end()
+    writer.end((), (), signatures, partial(sign_message, key=None) if header.signed else None)
     keys = tuple(key for page in pages for key in find_keys(page))
-    return _Written(file.getvalue(), writer.turns, writer.receipts, keys, reached)
+    return _Written(file.getvalue(), writer.turns, writer.receipts, keys, end, signed)
 
 
 def _put(given: Push, written: _Written) -> Push:
     """Put a bundle, and note it. A bundle that lies there already comes from a push that was cut off, and counts."""
     settings, own = given.remote.settings, given.remote.state.own
-    generation, number = max(own.generation, 1), own.number + 1
+    generation, number, signed = max(own.generation, 1), own.number + 1, written.signed
     hash = given.logs.put_bundle(settings.device, generation, number, written.data)
     cursor = str(written.end.cursor)
     if hash is None:
         there = given.logs.bundle(settings.device, generation, number) or b""
         reader = given.logs.read(settings.device, generation, number, there, bytes.fromhex(own.hash))
-        hash, cursor = hash_object(there), reader.header.until or cursor
+        hash, cursor, signed = hash_object(there), reader.header.until or cursor, given.remote.state.signed
         if not _is_ours(given, _head_at(given, generation, number, hash, cursor)):
             return _begin_again(given)
     log = replace(own, generation=generation, number=number, hash=hash.hex())
     key = given.logs.fingerprint
-    state = replace(given.remote.state, own=log, pushed=cursor, key=key)
+    state = replace(given.remote.state, own=log, pushed=cursor, signed=signed, key=key)
     return given._replace(remote=given.remote._replace(state=state))
 
 

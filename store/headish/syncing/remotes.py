@@ -24,7 +24,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     """``id`` names the file with the keys, ``device`` the folder of this store's log: 16 hex digits each, by chance. At
     an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
     key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
-    acts here as one's own."""
+    acts here as one's own. ``sign``: each bundle of this store's log is signed."""
 
     id: str
     device: str
@@ -34,6 +34,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     names: str = "*"
     erasures: str = "apply"
     trust: bool = False
+    sign: bool = False
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
@@ -60,9 +61,10 @@ class SeenLog(Struct, frozen=True, omit_defaults=True):
 
 
 class RemoteState(Struct, frozen=True, omit_defaults=True):
-    """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, and the fingerprint of the key
-    that it was written with; ``anew``: the next push writes it from its beginning. ``seen`` are the logs of the others,
-    by device, ``invited`` the recipients that this store gave the key.
+    """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, ``signed``, the number of the
+    last signature in it, and the fingerprint of the key that it was written with; ``anew``: the next push writes it
+    from its beginning. ``seen`` are the logs of the others, by device, ``invited`` the recipients that this store gave
+    the key.
 
     Of a live remote: ``pushed`` as well, ``pulled``, the cursor of the store there up to which all is here, and
     ``met``, the last one that it gave, which tells whether its history goes on. ``gone`` are names that were removed
@@ -70,6 +72,7 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
+    signed: int = 0
     key: str | None = None
     untidy: bool = False
     anew: bool = False
@@ -217,6 +220,7 @@ def describe(remote: OpenRemote) -> RemotePlace:
         names=remote.settings.names,
         erasures=remote.settings.erasures,
         trust=remote.settings.trust,
+        sign=remote.settings.sign,
         fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
         recipient=None if keys is None else recipient_of(keys.own),
         waits="" if has_key or not (remote.settings.encrypted or remote.is_live) else waits_of(remote, keys),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from headish.bundles.records import BundleKind, SentName, SentRecord, TurnRecord, WireLeft, from_page
+from msgspec.structs import replace
+
+from headish.bundles.records import BundleKind, SentName, SentRecord, SentSignature, TurnRecord, WireLeft, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.hashes import hash_key
 from headish.content.receipts import encode_receipt
@@ -47,11 +49,12 @@ class Rewriting:
 
     def write(self, reader: BundleReader, file: BinaryIO) -> BundleRewritten:
         """Write the bundle that was looked at. Raises: InvalidBundle."""
-        writer = BundleWriter(file, reader.header)
+        writer = BundleWriter(file, replace(reader.header, signed=False))
         for receipt in self._needed.values():
             writer.receipt(encode_receipt(receipt))
         names: list[SentName] = []
         records: list[SentRecord] = []
+        signatures: list[SentSignature] = []
         erased = 0
         for kind, value in reader.parts():
             if kind is BundleKind.RECEIPT and read_sent_receipt(value, reader.name).id not in self._needed:
@@ -66,7 +69,9 @@ class Rewriting:
                 self._gone |= {stored_name(each.name) for each in value if each.turn in self._gone}
             elif kind is BundleKind.RECORDS:
                 records = [each for each in value if stored_name(each.subject) not in self._gone]
-        size = writer.end(names, records)
+            elif kind is BundleKind.SIGNATURES:
+                signatures += [each for each in value if not self._lost_meta(each.turn)]
+        size = writer.end(names, records, signatures)
         return BundleRewritten(reader.name, writer.turns, erased, writer.receipts, len(names), size)
 
     def _look_at(self, record: TurnRecord) -> None:
@@ -84,6 +89,11 @@ class Rewriting:
             is_gone = is_whole and found is not None
         if is_gone:
             self._gone.add(record.id)
+
+    def _lost_meta(self, turn: str) -> bool:
+        """Whether a receipt takes the meta of a turn: its signatures go with it."""
+        receipt, _ = self._listed.get(TurnId(turn), (None, None))
+        return receipt is not None and receipt.meta
 
     def _find(self, record: TurnRecord) -> tuple[Receipt, ErasedTurn] | None:
         """The receipt that takes something of a turn which the bundle still has."""

@@ -1,4 +1,4 @@
-"""Handles: what people type and lists show for a turn (rule R25, handles).
+"""Handles: the short names of turns that lists show and people type (rule R25, handles).
 
 A handle is the beginning of a turn's digest in the letters k to z instead of hexadecimal digits, so that it is never
 mistaken for an id or a number. Turns with the same digest, *twins*, are told apart by the last digits of their ids:
@@ -17,7 +17,7 @@ HANDLE_MINIMUM = 6
 HANDLE_LETTERS = 16
 """The most that a list shows: those of the eight bytes of a digest that are indexed."""
 TWIN_DIGITS = 2
-"""The fewest digits of an id behind a handle."""
+"""The fewest digits of an id after a handle."""
 _HANDLE = re.compile(r"([k-z]{6,64})(?::([0-9a-z]{2,25}))?", re.ASCII)
 _TO_LETTERS = str.maketrans("0123456789abcdef", LETTERS)
 _TO_DIGITS = str.maketrans(LETTERS, "0123456789abcdef")
@@ -43,7 +43,7 @@ def as_handle(text: str) -> Handle | None:
 
 
 def is_twin_shaped(text: str) -> bool:
-    """Whether the text is a handle with digits of an id behind it: no bookmark can look so."""
+    """Whether the text is a handle followed by digits of an id, which no bookmark can look like."""
     found = as_handle(text)
     return found is not None and bool(found.end)
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, NewType
 
-from headish.errors import CorruptTurn
+from headish.errors import CorruptTurn, InvalidArgument, shown
 
 if TYPE_CHECKING:
     from scru128 import Scru128Generator
@@ -46,6 +46,14 @@ def as_turn_id(text: str) -> TurnId | None:
     if _ID.fullmatch(lowered) is None or lowered > _LARGEST:
         return None
     return TurnId(lowered)
+
+
+def known_id(given: object, called: str) -> TurnId:
+    """A whole id; ``called`` is what is looked up by it. Raises: InvalidArgument."""
+    turn_id = as_turn_id(given) if isinstance(given, str) else None
+    if turn_id is None:
+        raise InvalidArgument(f"{called} are looked up by whole ids, not by {shown(given)}")
+    return turn_id
 
 
 def time_of(turn_id: TurnId) -> datetime:

@@ -7,8 +7,8 @@ PAYLOAD_LIMIT_BYTES = 100 * 1024 * 1024
 """The largest payload of a turn. ``Store.open(payload_limit_bytes=…)`` sets another one. Error: ``TooLarge``."""
 
 INLINE_BYTES = 2048
-"""The largest payload that stands in the row of its turn; larger ones are stored once per space. No limit of a caller.
-docs/explanation/performance.md says what was measured."""
+"""The largest payload that is stored in the row of its turn; larger ones are stored once per space. No limit of a
+caller. docs/explanation/performance.md says what was measured."""
 
 MAPPING_LIMIT_BYTES = 1024 * 1024
 """The largest JSON text of a turn's inherited options, attributes or application meta, each. Error: ``TooLarge``."""
@@ -25,6 +25,13 @@ BOOKMARK_LIMIT_BYTES = 255
 KEY_LIMIT_BYTES = 1024
 """The longest key or author of a turn, and key of a conversation, in UTF-8. Error: ``InvalidArgument``."""
 
+SIGNATURE_LIMIT_BYTES = 16 * 1024
+"""The largest signature of a turn, without its armour: one by a certificate of an RSA key has about 4,000 bytes.
+Errors: ``SigningFailed`` where one is made, ``InvalidBundle`` where one arrives."""
+
+SIGNATURES_LIMIT = 16
+"""How many signatures a turn may have. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
+
 REASON_LIMIT_BYTES = 1024
 """The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
 
@@ -39,6 +46,9 @@ TITLE_LIMIT = 1000
 
 TAGS_LIMIT = 100
 """How many tags a conversation may have. Error: ``InvalidArgument``."""
+
+LAST_MILLISECOND = 253_402_300_799_999
+"""The last millisecond of the year 9999: no stored time is later."""
 
 PREVIEW_BYTES = 64 * 1024
 """Lists of conversations show words of payloads up to this size; of a larger one they read its beginning."""
@@ -59,7 +69,7 @@ CONTINUES_LIMIT = 1024
 """How many turns one turn may continue. Error: ``InvalidArgument``."""
 
 COVERED_LIMIT = 15_000
-"""How many turns one overlay may cover: their digests stand in its attributes. Error: ``InvalidArgument``."""
+"""How many turns one overlay may cover, whose digests are in its attributes. Error: ``InvalidArgument``."""
 
 BATCH_TURNS = 1000
 """How many turns ``add_turns`` stores in one transaction at most."""
@@ -71,7 +81,7 @@ CANDIDATES_SHOWN = 10
 """How many ids ``Ambiguous`` names."""
 
 NAMES_COMPARED = 1000
-"""An unknown name is compared with so many names, to say which may have been meant."""
+"""With how many names an unknown name is compared, to suggest the one that was meant."""
 
 IMPORT_LINE_BYTES = 64 * 1024 * 1024
 """The longest line of an imported file: memory holds one line at a time. Error: ``InvalidImport``."""

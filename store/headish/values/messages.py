@@ -111,7 +111,7 @@ class TranscriptMessage(NamedTuple):
 
 
 class Face(Struct, frozen=True):
-    """How people see a turn that overlays change: not at all, or in other words; and what is said above it."""
+    """How people see a turn that overlays change: not at all, or in other words; and the line above it."""
 
     hidden: bool = False
     content: tuple[ContentBlock, ...] | None = None

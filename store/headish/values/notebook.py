@@ -16,7 +16,7 @@ from headish.values.blocks import ContentBlock, Text, ToolResult, ToolUse, kind_
 from headish.values.checks.controls import escape_controls
 
 SHOWN, SHOWN_FIRST = 100, 20
-"""So many turns of a list are shown at the most, and so many of them are its first."""
+"""How many turns of a list are shown at most, and how many of them are its first."""
 TEXT_CHARACTERS = 4000
 _HUES = {"system": 300, "developer": 300, "user": 200, "assistant": 130, "tool": 45}
 _ENTRY = Markup(
@@ -29,7 +29,7 @@ _LEFT_OUT = Markup('<div style="opacity:.7">⋮ {count} more</div>')
 
 
 class NotebookEntry(NamedTuple):
-    """A turn as a notebook shows it: ``indent`` is how deep it stands in a tree."""
+    """A turn as a notebook shows it; ``indent`` is its depth in a tree."""
 
     role: str | None
     about: Sequence[str]

@@ -24,6 +24,7 @@ from headish.verify.calls import check_calls
 from headish.verify.changes import check_changes, check_names
 from headish.verify.erasures import check_receipts
 from headish.verify.providers import check_providers
+from headish.verify.signatures import check_signatures
 from headish.verify.turns import check_completeness, check_turns
 from headish.verify.types import check_types
 
@@ -49,6 +50,7 @@ CHECKS: dict[str, Check] = {
     "names of the space": check_names,
     "arrivals": check_arrivals,
     "remotes": check_remotes,
+    "signatures": check_signatures,
 }
 """What is checked beside payloads and turns, each at one moment."""
 

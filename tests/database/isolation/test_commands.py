@@ -26,14 +26,14 @@ def test_a_database_is_secured_checked_opened_and_listed(new_postgresql: str) ->
         assert (before.code, before.out) == (1, "")
         assert before.err.startswith("Nothing keeps its spaces apart")
         assert len(json.loads(admin.run("db", "secure", "--check", "--json").out)["missing"]) > 100
-        assert "policies guard 23 tables. Whoever" in admin("db", "secure", "--app", app).err
+        assert "policies guard 24 tables. Whoever" in admin("db", "secure", "--app", app).err
         assert "nothing is missing" in admin("db", "secure", "--app", app).err
         checked = admin.run("db", "secure", "--check")
         assert checked.code == 1
         assert checked.out.endswith("it is a superuser, whom no policy holds\n")
         assert Command(logins.at("app"))("db", "secure", "--check").out == ""
         found = json.loads(admin("db", "secure", "--check", "--app", app, "--json").out)
-        assert (found["done"], found["missing"], len(found["tables"])) == ([], [], 23)
+        assert (found["done"], found["missing"], len(found["tables"])) == ([], [], 24)
         admin("spaces", "add", "ana")
         assert "may enter the space ana, as a reader" in admin("spaces", "grant", "ana", ana, "--role", "reader").err
         listed = [json.loads(line) for line in admin("spaces", "members", "--json").out.splitlines()]

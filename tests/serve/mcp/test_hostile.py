@@ -14,6 +14,8 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database, Store
+from support.loops import failing
+from support.places import Place
 from support.serving import Served, serving
 
 pytestmark = pytest.mark.slow
@@ -213,3 +215,56 @@ def test_a_program_goes_on_behind_lines_that_are_no_requests(path: Path) -> None
     assert program.returncode == 0
     assert all(ids.count(number) == 1 for number in range(100, 109))
     assert turns_of(path) == before
+
+
+ODD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("search_history", {"query": "a\0b"}),
+    ("search_history", {"query": ""}),
+    ("search_history", {"query": '"'}),
+    ("search_history", {"query": "*"}),
+    ("search_history", {"query": "a" * 100_000}),
+    ("search_history", {"query": "secret", "limit": 10**300}),
+    ("search_history", {"query": "secret", "limit": -(10**300)}),
+    ("search_history", {"query": "secret", "since": "0000-00-00"}),
+    ("search_history", {"query": "secret", "since": "9999-12-31T23:59:59.999999+14:00"}),
+    ("search_history", {"query": "secret", "cursor": "!"}),
+    ("search_history", {"query": "secret", "cursor": "WzllMzAwLDBd"}),
+    ("search_history", {"query": "secret", "cursor": "Wy0xLDBd"}),
+    ("search_history", {"query": "secret", "name": "[" * 1000, "tool": "\0", "exclude_session": "\0"}),
+    ("list_conversations", {"name": "\0"}),
+    ("list_conversations", {"tag": "\0", "since": "\0"}),
+    ("list_conversations", {"limit": 0, "cursor": "WzEwMDAsMTAwMF0"}),
+    ("read_thread", {"headish": "\0"}),
+    ("read_thread", {"headish": "work" + "~" * 2000}),
+    ("read_thread", {"headish": "work~999999999999999999999"}),
+    ("read_thread", {"headish": "work", "around": "../../etc/passwd"}),
+    ("read_turn", {"headish": "work", "cursor": "WzAsOTk5OTk5OTk5OTk5OTldXQ"}),
+    ("compare", {"a": "work", "b": ""}),
+    ("save_note", {"text": "\0"}),
+    ("save_note", {"text": "a", "tags": ["\0"]}),
+    ("save_note", {"text": "a", "tags": [""]}),
+    ("fork", {"headish": "work", "name": "\0"}),
+    ("fork", {"headish": "work", "name": "../work"}),
+    ("fork", {"headish": "work", "name": "x" * 100_000}),
+)
+
+
+def test_odd_arguments_are_answered_on_both_databases(place: Place, tmp_path: Path) -> None:
+    """With a result or in words, never with a failure of the server or of the database."""
+    store = place.open()
+    store.add_turn("The secret.", bookmark="work")
+    with Database.open(place.target) as database:
+        token = str(database.access_tokens.add("odd", space=store.space, rights=["read", "write"]))
+    with serving(place.target, tmp_path / "state", space=store.space) as served:
+        asked = Asked(served, token)
+
+        def check(tool: str, arguments: dict[str, Any]) -> None:
+            answer = asked({**SAVE, "params": {"name": tool, "arguments": arguments}})
+            assert answer.status_code == 200, answer.text
+            result = answer.json()["result"]
+            assert not (result["isError"] and "database" in answer.text), answer.text
+            assert "Internal" not in answer.text, answer.text
+            assert "Traceback" not in answer.text, answer.text
+
+        assert failing(ODD, check) == {}
+    assert store.verify().problems == ()

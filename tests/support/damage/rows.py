@@ -122,6 +122,7 @@ NAMES = {
     "remote": ("remote {name}", "remote {name}:"),
     "remote_bookmark": ("bookmark {device}/{name}", "remote_bookmark "),
     "notice": ("erasure {id} of another store", "notice "),
+    "signature": ("signature {number} of {turn}", "signature {number}:"),
     "call": ("call {id}",),
     "token": ("token {label}",),
     "search": ("search index", "search {space}:"),

@@ -6,15 +6,19 @@ Used by tests/corruption.
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from headish import Database, Store
+from headish.bundles.records import SentSignature
+from headish.history.signatures import store_signatures
 from headish.serve.recorder.recording import CallRecorder
 from headish.values.limits import INLINE_BYTES
 from support.growing import grow
 from support.machines import Machine, invite, machines, url_of
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, responses_answer, user
+from support.signers import signature_bytes
 
 DESK_SESSION, ROOM_SESSION = "097ac834-a2b4-4deb-b006-36a0772986b0", "1d03f1f6-5f0a-4a8e-9d6e-0c1c7b8a4b11"
 DRAWING = "q? <- a <- r?, q? <- b, b + r? <- end"
@@ -36,6 +40,7 @@ def fill(database: Database) -> None:
         _record_calls(database.store(space), session)
         for label, right in (("phone", "read"), ("tablet", "write")):
             database.access_tokens.add(f"{label}-{space}", space=space, rights=[right], expires_seconds=1000)
+        _sign(database.store(space))
     _sync(database.store("default"), database.store("other"))
 
 
@@ -66,6 +71,16 @@ def _converse(store: Store) -> None:
     store.streams.recover(force=True)
     _begin_answer(store)
     store.search("q")
+
+
+def _sign(store: Store) -> None:
+    """Signatures that were made here and that came from a remote; nobody asks whether they are good."""
+    turns = [turn.id for turn in store.turns()][:3]
+    for number, (turn, kind, remote) in enumerate(
+        zip(turns, ("turn", "thread", "turn"), (b"", b"box", b"attic"), strict=True)
+    ):
+        sent = SentSignature(turn, kind, signature_bytes(b"%d" % number), number)
+        store._write(partial(store_signatures, space=store._number, sent=[sent], remote=remote))
 
 
 def _erase(store: Store) -> None:

@@ -211,6 +211,11 @@ COLUMNS: dict[str, dict[str, Verdicts]] = {
         "id": KEY,
         **dict.fromkeys(("remote", "device", "receipt", "state", "milliseconds", "seal"), SEALED),
     },
+    "signature": {
+        "space": KEY,
+        "number": KEY,
+        **dict.fromkeys(("turn", "kind", "key", "bytes", "milliseconds", "remote", "seal"), SEALED),
+    },
     "call": {
         "space": Verdicts(flip=AWAY, swap=AWAY),
         **dict.fromkeys(
@@ -249,7 +254,7 @@ ROWS: dict[str, Verdict] = {
     "stream_chunk": PASSING,
     "arrival": VERIFY,
     "token": TOKEN,
-    **dict.fromkeys(("remote", "remote_bookmark", "notice", "call"), FORGOTTEN),
+    **dict.fromkeys(("remote", "remote_bookmark", "notice", "signature", "call"), FORGOTTEN),
     "search": VERIFY,
 }
 """The verdicts on rows that are deleted."""

@@ -7,17 +7,15 @@ from functools import cache
 from typing import Any
 
 from headish.serve.api.openapi import answer_schema, document
-
-OPEN = {"BlockRecord", "MetaRecord"}
-"""These say themselves that they have more keys."""
+from headish.serve.api.shapes import EVENTS
 
 
 @cache
 def _components() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(document())["components"]
-    for name, schema in found["schemas"].items():
-        if "properties" in schema and name not in OPEN:
-            schema["additionalProperties"] = False
+    for schema in found["schemas"].values():
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
     return found
 
 
@@ -31,6 +29,14 @@ def _validator(name: str) -> Any:
 def problems_of(name: str, answer: Any) -> list[str]:
     """What disagrees with the schema of what a verb gives."""
     return [f"{error.message} at {error.instance_path}" for error in _validator(name).iter_errors(answer)]
+
+
+def problems_of_event(verb: str, kind: str, data: Any) -> list[str]:
+    """What disagrees with the schema of the data of an event."""
+    import jsonschema_rs
+
+    schema = {"$ref": f"#/components/schemas/{EVENTS[verb][kind].__name__}", "components": _components()}
+    return [f"{error.message} at {error.instance_path}" for error in jsonschema_rs.iter_errors(schema, data)]
 
 
 @cache

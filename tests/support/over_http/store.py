@@ -29,7 +29,7 @@ from headish.values.blocks import Erased
 from headish.values.names import ABSENT
 from headish.values.turns import Turn
 from support.over_http.results import Reader, plain_of
-from support.over_http.schemas import problems_of, statuses_of
+from support.over_http.schemas import problems_of, problems_of_event, statuses_of
 
 API = "/api/v1"
 TABLE = {verb.name: verb for verb in VERBS}
@@ -149,7 +149,10 @@ class HttpStore:
             raise error_of(answer.json())
         events = [each for each in answer.text.split("\n\n") if each and not each.startswith(":")]
         told = [dict(line.split(": ", 1) for line in each.split("\n")) for each in events]
-        return iter([self._reader.change(each["event"], json.loads(each["data"])) for each in told])
+        changes = [(each["event"], json.loads(each["data"])) for each in told]
+        for kind, data in changes:
+            assert not (wrong := problems_of_event(verb.name, kind, data)), (kind, wrong[:3])
+        return iter([self._reader.change(kind, data) for kind, data in changes])
 
 
 def _method_of(verb: ApiVerb) -> Any:

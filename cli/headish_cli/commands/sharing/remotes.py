@@ -20,8 +20,8 @@ FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
-SETTINGS = ("key", "names", "erasures", "trust")
-SWITCH = {None: None, "on": True, "off": False}
+SETTINGS = ("key", "names", "erasures", "trust", "sign")
+SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
 THERE = {
     "made": "new there",
@@ -122,16 +122,19 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     names=PATTERN               the bookmarks that a pull may make here
     erasures=apply|ask|ignore   what an erasure on another device does here
     trust=on|off                whether options of a --plain remote act here
+    sign=on|off                 whether what goes there is signed, with the key
+                                that HEADISH_SIGNING_KEY or 'config' names
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
-        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures= and trust=")
-    trust = given.pop("trust", None)
-    if trust not in SWITCH:
-        raise click.UsageError(f"trust is on or off, not {trust!r}")
+        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust= and sign=")
+    switches = {each: given.pop(each, None) for each in ("trust", "sign")}
+    for each, word in switches.items():
+        if word not in SWITCH:
+            raise click.UsageError(f"{each} is on or off, not {word!r}")
     with settings.open() as store:
-        changed = store.remotes.set(name, **given, trust=SWITCH[trust])
+        changed = store.remotes.set(name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]])
     if as_json:
         print_json(changed)
         return
@@ -314,6 +317,8 @@ def tell_remote(remote: RemotePlace) -> None:
 def tell_pulled(done: Pulled) -> None:
     """What a pull brought, in words."""
     say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
+    for each in done.signed:
+        say(f"signed: {one_line(each, 500)}")
     tell_names(done.names, of_devices=True)
     for each in done.kept:
         say(f"{one_line(each, 255)}: both sides changed what is said of it; that of here was later and stays")

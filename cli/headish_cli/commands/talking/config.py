@@ -28,14 +28,17 @@ def config_command() -> None:
     """The configuration file: settings for which neither an option nor a variable is given.
 
     \b
-    db         the database: a path or a URL       --db, HEADISH_DB
-    space      the space to use                    --space, HEADISH_SPACE
-    author     who writes                          --author, HEADISH_AUTHOR
-    isolation  required, or none                   --isolation, HEADISH_ISOLATION
-    ptr        the pointer of threads without one  -p, -m; HEADISH_PTR
-    prices     the table of prices of 'cost'       --prices, HEADISH_PRICES
-    pager      what shows long lists               HEADISH_PAGER
-    color      auto, always or never               NO_COLOR
+    db            the database: a path or a URL   --db, HEADISH_DB
+    space         the space to use                --space, HEADISH_SPACE
+    author        who writes                      --author, HEADISH_AUTHOR
+    isolation     required, or none               --isolation, HEADISH_ISOLATION
+    ptr           of threads without a pointer    -p, -m; HEADISH_PTR
+    prices        the table of prices of 'cost'   --prices, HEADISH_PRICES
+    signing_key   the SSH key that signs          --key, HEADISH_SIGNING_KEY
+    signers       who signs with which key        --signers, HEADISH_SIGNERS
+    revoked_keys  keys that are trusted no more   HEADISH_REVOKED_KEYS
+    pager         what shows long lists           HEADISH_PAGER
+    color         auto, always or never           NO_COLOR
 
     The file is TOML; HEADISH_CONFIG names another one.
     """
@@ -103,7 +106,7 @@ def show_command(ctx: click.Context, /, as_json: bool) -> None:
         return
     room = max(len(row["value"] or "-") for row in rows[1:])
     for row in rows:
-        line = f"{row['key']:<9} {pad(row['value'] or '-', room)}  {row['source']}"
+        line = f"{row['key']:<12} {pad(row['value'] or '-', room)}  {row['source']}"
         click.echo(one_line(line, None))
 
 
@@ -149,6 +152,9 @@ def _without_password(value: str | None) -> str | None:
 VARIABLES = {
     "ptr": ("HEADISH_PTR",),
     "prices": ("HEADISH_PRICES",),
+    "signing_key": ("HEADISH_SIGNING_KEY",),
+    "signers": ("HEADISH_SIGNERS",),
+    "revoked_keys": ("HEADISH_REVOKED_KEYS",),
     "pager": ("HEADISH_PAGER", "PAGER"),
     "color": ("NO_COLOR",),
 }

@@ -34,13 +34,18 @@ KEYS: dict[str, Key] = {
     "isolation": Key("what keeps spaces apart", "HEADISH_ISOLATION", ISOLATIONS.__contains__, "required or none"),
     "ptr": Key("the provider pointer of threads that name none", "HEADISH_PTR"),
     "prices": Key("the table of prices of 'headish cost': a path", "HEADISH_PRICES"),
+    "signing_key": Key("the key of 'headish sign' and of signed bundles: a path", "HEADISH_SIGNING_KEY"),
+    "signers": Key("who signs with which key: a path", "HEADISH_SIGNERS"),
+    "revoked_keys": Key("keys that are trusted no more: a path", "HEADISH_REVOKED_KEYS"),
     "pager": Key("what shows long lists at a terminal", "HEADISH_PAGER"),
     "color": Key("colours at a terminal", "NO_COLOR", COLOURS.__contains__, "auto, always or never"),
 }
 
 
-PATHS = ("db", "prices")
+PATHS = ("db", "prices", "signing_key", "signers", "revoked_keys")
 """The keys whose value is a path, which may begin with ~."""
+READ_FROM_ENVIRONMENT = ("pager", "signing_key", "signers", "revoked_keys")
+"""The keys that take effect by their variable: the library reads it, too."""
 
 
 def config_path() -> str:

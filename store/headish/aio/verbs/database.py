@@ -39,7 +39,10 @@ class DatabaseVerbs(Front["Database"]):
         return await self._wait(self.sync.backup, dest=dest, verify=verify, progress=progress)
 
     async def distribute(self, *, dry_run: bool = False) -> list[Placed]:
-        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space."""
+        """Spread the tables over the machines of a PostgreSQL with the extension Citus, by space. Returns where each
+        table is then; with ``dry_run``, only the statements. What is spread already is left alone, so it is run again
+        after an upgrade that brought new tables. Nobody should write meanwhile. Raises: DatabaseError without Citus,
+        for a table that is kept in another way, and on a secured database; ReadOnly."""
         return await self._wait(self.sync.distribute, dry_run=dry_run)
 
     async def gc(self, *, dry_run: bool = False, scrub: bool = False) -> Collected:

@@ -90,7 +90,8 @@ class AsyncBatches(Front["Batches"]):
         )
 
     async def drop(self, name: str) -> None:
-        """Forget a batch, and what became of its requests; the turns of its answers stay. The provider is not told."""
+        """Forget a batch, and what became of its requests; the turns of its answers stay. headish does not cancel it at
+        the provider."""
         return await self._finish(self.sync.drop, name=name)
 
     async def get(self, name: str) -> Batch:
@@ -270,7 +271,11 @@ class AsyncObjects(Front["Objects"]):
         return await self._finish(self.sync.list, kind=kind, prefix=prefix, after=after, limit=limit)
 
     async def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
-        """Store an object, in place of the one that has its key; its new revision."""
+        """Store an object, in place of the one that has its key. Returns its new revision. The first revision is 1 and
+        each change adds one. A revision never repeats: an object that is removed and made anew has a higher one.
+        ``expect`` is the revision that the object must have now, or ``ABSENT``. ``add_turns(…, objects=…)`` stores
+        objects with turns. Cost: two statements. Raises: RecordChanged; TooLarge past ``payload_limit_bytes``;
+        InvalidArgument."""
         return await self._finish(self.sync.put, kind=kind, key=key, data=data, expect=expect)
 
     async def remove(self, kind: str, key: str, *, expect: int | Absent | None = None) -> None:
@@ -282,7 +287,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
     """For asyncio: the provider pointers of a space: a mapping from each name to what it points at."""
 
     async def default(self) -> str | None:
-        """The pointer that a thread without one is asked by; None if there is none. ``set_default`` chooses it."""
+        """The pointer of threads that have none; None if there is no default. ``set_default`` chooses it."""
         return await self._finish(lambda: self.sync.default)
 
     async def history(self, name: str) -> builtins.list[NamedPointer]:
@@ -347,8 +352,8 @@ class AsyncRemotes(Front["Remotes"]):
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None
     ) -> Cloned:
-        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
-        The last turn that came is ``@``."""
+        """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is
+        ``@``."""
         return await self._finish(
             self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
         )
@@ -403,7 +408,7 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def remove(self, name: str) -> None:
-        """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there."""
+        """Forget a remote, with its keys on this machine. What came from there stays, and so do the files there."""
         return await self._finish(self.sync.remove, name=name)
 
     async def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
@@ -413,13 +418,16 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None
+        trust: bool | None = None, sign: bool | None = None
     ) -> RemotePlace:
         """Change what is chosen of a remote."""
-        return await self._finish(self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust)
+        return await self._finish(
+            self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust, sign=sign
+        )
 
     async def status(self, name: str) -> RemoteStatus:
-        """How a remote stands, without asking it."""
+        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
+        its devices. Raises: UnknownRemote."""
         return await self._wait(self.sync.status, name=name)
 
 
@@ -448,14 +456,21 @@ class AsyncSpaces(Front["Spaces"]):
         return await self._wait(self.sync.erase, space=space, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     async def grant(self, space: str, login: str, *, role: Literal['reader', 'writer', 'eraser'] = 'writer') -> None:
-        """Open a space of a secured database to a login of the server, and give that the role if it has none."""
+        """Open a space of a secured database to a login of the server, and give the login a role if it has none. A
+        login has one role for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an ``eraser``
+        erases, too. Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument for an unknown login or one that
+        has another role; RoleMissing for whoever is not the owner."""
         return await self._finish(self.sync.grant, space=space, login=login, role=role)
 
     async def limit(
         self, space: str, *, turns: int | Literal['none'] | None = None, bytes: int | Literal['none'] | None =
         None
     ) -> Quota:
-        """Set how many turns a space may hold, and how many bytes of payloads; what it may hold, and holds, then."""
+        """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
+        ``"none"`` removes a limit; an argument that is left out changes nothing. A write past a limit raises
+        ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes the turn's
+        number. A limit below what the space holds takes nothing away from it. Raises: InvalidName, UnknownSpace,
+        InvalidArgument."""
         return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
 
     async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:

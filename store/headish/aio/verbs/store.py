@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from headish.values.results.changes import Change
     from headish.values.results.erasures import Erasure
     from headish.values.results.exports import Exported, Folder
-    from headish.values.results.reports import Report, Stats
+    from headish.values.results.reports import JudgedSignature, Report, Signed, Stats
     from headish.values.results.searches import Hit
     from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
@@ -507,6 +507,20 @@ class StoreVerbs(StoreFront):
     async def siblings(self, headish: str, *, versions: bool = False) -> Siblings:
         """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``."""
         return await self._finish(self.sync.siblings, headish=headish, versions=versions)
+
+    async def sign(
+        self, headish: str = '@', *, thread: bool = False, key: str | os.PathLike[str] | None = None
+    ) -> Signed:
+        """Sign a turn with ``ssh-keygen``; with ``thread``, all that leads to it."""
+        return await self._finish(self.sync.sign, headish=headish, thread=thread, key=key)
+
+    async def signatures(
+        self, ids: Iterable[TurnId] | None = None, *, signers: str | os.PathLike[str] | None = None, revoked:
+        str | os.PathLike[str] | None = None
+    ) -> list[JudgedSignature]:
+        """The signatures of turns, or of all turns of the space, each with what it proves; in the order in which they
+        came."""
+        return await self._finish(self.sync.signatures, ids=ids, signers=signers, revoked=revoked)
 
     async def stats(self, *, versions: bool = False) -> Stats:
         """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with

@@ -38,9 +38,9 @@ from headish.calls.remote import Remote
 
 MEGABYTE = 1_000_000
 INLINE_BYTES = 20 * MEGABYTE
-"""So large may a document be that holds the requests itself (Gemini)."""
+"""The largest document that holds the requests itself (Gemini)."""
 LINE_BYTES = 64
-"""What stands around a request there, at the most."""
+"""The most bytes around a request in it."""
 CLOCK_SECONDS = 600
 """How far this machine's clock may be ahead of the provider's."""
 
@@ -88,7 +88,7 @@ def _results_anthropic(remote: Remote, id: str, _looked: Looked) -> Iterator[Out
 
 
 def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) -> str | None:
-    """A batch of Anthropic's has no name. One that is as old and as large is it; its results' ids prove it."""
+    """Find a batch of Anthropic's, which has no name: one of the same age and size, proved by its results' ids."""
     found = [
         read_id(each)
         for each in read_records(remote.get("/v1/messages/batches?limit=100").get("data"))
@@ -112,7 +112,7 @@ def _create_openai(path: str) -> Callable[[Remote, str, str | None, Sequence[Bat
 def upload_openai(
     remote: Remote, token: str, path: str, wanted: Sequence[BatchRequest], about: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
-    """Send the file of lines, each of which goes to a path; what is said of the file."""
+    """Send the file of lines, each of which goes to a path. Returns the provider's record of the file."""
     lines = [
         msgspec.json.encode({"custom_id": each.id, "method": "POST", "url": path, "body": each.body}) for each in wanted
     ]
@@ -121,13 +121,13 @@ def upload_openai(
 
 
 def submit_openai(remote: Remote, token: str, endpoint: str, file: str) -> str:
-    """Make the batch of a file that is there; its id."""
+    """Make the batch of an uploaded file. Returns its id."""
     body = {"input_file_id": file, "endpoint": endpoint, "completion_window": "24h", "metadata": {"headish": token}}
     return id_of(remote, remote.post("/batches", body))
 
 
 def look_openai(remote: Remote, id: str) -> Looked:
-    """How far a batch is. One that did not complete has a failure beside its files: that of what has no result."""
+    """How far a batch is. One that did not complete has a failure beside its files, for requests without a result."""
     said = remote.get(f"/batches/{quote(id, safe='')}")
     status = read_word(remote, said.get("status")).lower()  # Azure: Completed
     named = [name for key in ("output_file_id", "error_file_id") if (name := read_text(said.get(key)))]
@@ -140,7 +140,7 @@ def look_openai(remote: Remote, id: str) -> Looked:
 
 
 def results_openai(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
-    """What its files say, line by line."""
+    """The results in its files, line by line."""
     for file in looked.files:
         for number, line in enumerate(remote.lines(f"/files/{quote(file, safe='')}/content"), 1):
             said, problem = read_line(line, number)
@@ -174,7 +174,7 @@ def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequen
 
 
 def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Where the requests stand: in the document itself, or where that would be too large, in a file of lines."""
+    """Where the requests go: into the document itself or, if that would be too large, into a file of lines."""
     lines = [msgspec.json.encode({"key": id, "request": request}) for id, request in listed]
     if sum(map(len, lines)) + LINE_BYTES * len(lines) <= INLINE_BYTES:
         requests = [{"request": request, "metadata": {"key": id}} for id, request in listed]

@@ -39,9 +39,9 @@ ENDPOINT = "/chat/completions"
 EXPIRING = {"expires_after[seconds]": "1209600", "expires_after[anchor]": "created_at"}
 """Fourteen days, the shortest that is taken. An input file is of no use once its batch has ended."""
 POLL_SECONDS, WAIT_SECONDS = 2.0, 300.0
-"""How often a file is looked at that is still coming, and how long at the most."""
+"""How often to check a file that is still arriving, and how long at most."""
 PAGES = 20
-"""How many pages of a list are looked through, at most, for something whose creation was cut off."""
+"""How many pages of a list to search, at most, for something whose creation was cut off."""
 
 
 def find_azure_api(provider: str, cloud: Cloud) -> BatchApi:
@@ -63,7 +63,7 @@ def find_azure_api(provider: str, cloud: Cloud) -> BatchApi:
 
 
 def _await_file(remote: Remote, file: Mapping[str, Any]) -> str:
-    """The id of a file once it can be used. Past a time it is tried all the same: the service says what is wrong."""
+    """The id of a file once it can be used. After a time, headish uses it anyway: the service says what is wrong."""
     id, waited = id_of(remote, file), 0.0
     while str(file.get("status")).lower() in _COMING and waited < WAIT_SECONDS:
         time.sleep(POLL_SECONDS)
@@ -87,7 +87,7 @@ def _is_named(file: Mapping[str, Any], token: str) -> bool:
 
 
 def _listed(remote: Remote, path: str) -> Iterator[Mapping[str, Any]]:
-    """What a list has, page by page."""
+    """The entries of a list, page by page."""
     after = ""
     for _ in range(PAGES):
         said = remote.get(path + after)

@@ -1,6 +1,6 @@
 """Read a server's report on batches value by value: it may contain anything, even the key of the call.
 
-What is kept or becomes a part of an address is checked, what is shown is short and holds no key.
+headish checks what it keeps or puts into an address; what it shows is short and holds no key.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Looked(NamedTuple):
 
 
 def read_line(line: bytes | None, number: int) -> tuple[Mapping[str, Any] | None, list[Outcome]]:
-    """The object of a line; else what is to be told of it: nothing of a blank one."""
+    """The object of a line, else the problem to report; nothing for a blank line."""
     if line is None:
         return None, [Outcome(None, problem=f"line {number} cannot be read: it is {TOO_LONG}")]
     if not line.strip():
@@ -82,7 +82,7 @@ def named_id(remote: Remote, said: Mapping[str, Any], folder: str, otherwise: st
 
 
 def read_word(remote: Remote, value: object) -> str:
-    """A server's word for a state, as it can be shown."""
+    """A server's word for a state, made safe to show."""
     return remote.redactor.show(read_text(value), 80)
 
 
@@ -105,7 +105,7 @@ def custom_id(said: Mapping[str, Any]) -> str | None:
 
 
 def read_record(value: object) -> Mapping[str, Any]:
-    """A record; an empty one in the place of anything else."""
+    """A record; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
@@ -115,7 +115,7 @@ def read_records(value: object) -> list[Mapping[str, Any]]:
 
 
 def read_id(said: Mapping[str, Any]) -> str | None:
-    """The id that something has; None for an empty one, and for what is no text."""
+    """The id of something; None if it is empty or not text."""
     return read_text(said.get("id")) or None
 
 
@@ -124,7 +124,7 @@ def read_text(value: object) -> str:
 
 
 def read_counts(value: object) -> dict[str, int]:
-    """Counts by their names; Gemini's are numbers in texts. What cannot be such a name is nobody's to print."""
+    """Counts by their names; Gemini's are numbers as text. Anything that cannot be such a name is left out."""
     return {
         name: int(count)
         for name, count in read_record(value).items()
@@ -146,4 +146,4 @@ _WORDS = {
     "expired": "the batch ended before it was answered",
     "canceled": "the batch was cancelled before it was answered",
 }
-"""What is told of a request whose provider says no more than a word."""
+"""The message for a request of which the provider says only a word."""

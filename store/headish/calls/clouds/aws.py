@@ -22,7 +22,7 @@ SERVICE = "bedrock"
 SIGNED = ("accept", "content-type", "x-amzn-bedrock-accept")
 """Beside the host, the date and the token. A proxy may change others, and the signature would no longer fit."""
 TOLERANCE_SECONDS = 240
-"""AWS takes a signature of the last five minutes. Less here, for the answer took a while."""
+"""AWS accepts a signature of the last five minutes. Less here, because the answer took a while."""
 _TIME_REFUSED = re.compile(r"signature expired|signature not yet current|requesttimetooskewed", re.IGNORECASE)
 _CREDENTIALS = PerEnvironment(("AWS_", "HOME"))
 _ADVICE = (
@@ -32,7 +32,7 @@ _ADVICE = (
 
 
 def find_signer(provider: str, cloud: Cloud) -> tuple[Signature, tuple[str, ...]]:
-    """Who signs, and what no error may show. The credentials are looked up once for a call, the time for each attempt.
+    """The signer, and what no error may show. Credentials are looked up once per call, the time once per attempt.
 
     Raises: NoCredentials; InvalidArgument where botocore is missing.
     """

@@ -1,7 +1,7 @@
 """Authenticate a request: with a provider's key, or with the credentials that a cloud's tools have for their user.
 
 A pointer that names a cloud has said that the cloud's credentials go where the pointer says, so its ``base_url`` (a
-private endpoint, a gateway) gets them, too. They never go where others could read them on the way.
+private endpoint, a gateway) gets them, too. They never travel where others could read them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Signer(Protocol):
         ...
 
     def explain(self, error: CallRefused, headers: Mapping[str, str]) -> CallError:
-        """What a refusal really means, by the headers of the answer; the error itself if there is no more to say."""
+        """What a refusal really means, by the headers of the answer; else the error itself."""
         ...
 
 
@@ -79,8 +79,8 @@ def _of_vertex(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
 
 
 def _of_azure(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
-    """A token of Entra ID that is set, else a key of the resource, else what azure-identity knows of its user. What is
-    named is told by its shape."""
+    """A token of Entra ID that is set, else a key of the resource, else what azure-identity knows of its user. Its
+    shape tells a token from a key."""
     places = _AZURE_PLACES[route.provider] if key_env is None else (named_place(key_env),)
     try:
         key, place = first_key(route.provider, places)
@@ -97,7 +97,7 @@ def _of_azure(route: Route, cloud: Cloud, key_env: str | None) -> Credentials:
 
 
 def _bearer(route: Route, variable: str | None, key_env: str | None) -> Credentials | None:
-    """The key of a variable as a bearer's; None if the variable is only the usual one, and not set."""
+    """The key of a variable as a bearer token; None if the variable is only the usual one and not set."""
     place = variable if key_env is None else named_place(key_env)
     if place is None:
         return None

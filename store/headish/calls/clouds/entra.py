@@ -34,7 +34,7 @@ _ADVICE = "run 'az login', or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLI
 
 
 def find_token(route: Route, looked_at: tuple[str, ...]) -> ApiKey:
-    """An access token that still holds, for who has no key in the places that were looked at.
+    """A valid access token, for a user without a key in the usual places.
 
     Cost: nothing while a token holds; it is renewed five minutes before it ends. The first may ask a command for it, or
     the machine.
@@ -71,7 +71,7 @@ def _make_provider(identity: Any, scope: str) -> Any:
 
 
 def _keep_quiet() -> None:
-    """Nothing of it comes to a terminal where nobody handles its logging: the error says what is wrong."""
+    """Keep its logging off the terminal if nobody handles it: the error says what is wrong."""
     logger = logging.getLogger("azure.identity")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())

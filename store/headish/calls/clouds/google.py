@@ -20,7 +20,7 @@ _ADVICE = "run 'gcloud auth application-default login', or let GOOGLE_APPLICATIO
 
 
 def find_token(provider: str) -> tuple[str, dict[str, str]]:
-    """An access token that still holds, and the headers that go with it.
+    """A valid access token, and the headers that go with it.
 
     Raises: NoCredentials; ClockSkewed; InvalidArgument where google-auth is missing.
     """

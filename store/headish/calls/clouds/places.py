@@ -32,7 +32,7 @@ class CloudPlace(NamedTuple):
     dress: Callable[[Body, Mapping[str, str]], Dressed]
     key_header: str = "authorization"
     endings: tuple[str, ...] = ()
-    """How a ``base_url`` may end that was copied from the cloud's own pages: the path begins with it."""
+    """How a ``base_url`` that was copied from the cloud's own pages may end: the path begins with it."""
     beside: Callable[[Cloud], tuple[str, str]] | None = None
     """Where else its API has things (files, batches, answers that it keeps): before their path, and behind it as a
     query. None where headish asks for none of them."""
@@ -117,7 +117,7 @@ def _azure_query(cloud: Cloud) -> str:
 
 
 def is_dated(api_version: str | None) -> bool:
-    """Whether it is an API version of the older kind, such as 2024-10-21: those have the deployment in the path."""
+    """Whether an API version is of the older kind, such as 2024-10-21, which has the deployment in the path."""
     return api_version is not None and api_version[:1].isdigit()
 
 

@@ -28,7 +28,7 @@ VERSION, MEMBER = "alembic_version", "member"
 _INSERTED = {WRITER: tuple(table for table in EVERYWHERE if table not in ("erasure", "token")), ERASER: ("erasure",)}
 _DELETED = {
     WRITER: ("bookmark", "object", "remote", "remote_bookmark", "stream", "stream_chunk", TEXT),
-    ERASER: ("payload", "call"),
+    ERASER: ("payload", "call", "signature"),
 }
 _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
     WRITER: {

@@ -20,6 +20,7 @@ from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
 from headish.values.caches import Cache, stored_cache
 from headish.values.ids import TurnId
+from headish.values.limits import LAST_MILLISECOND
 from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, ThreadRecord
 from headish.values.names import stored_name
 from headish.values.places import Place
@@ -27,7 +28,6 @@ from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
 
 _decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
-LAST_MILLISECOND = 253_402_300_799_999
 Resolver = Callable[[TurnId], dict[str, Any]]
 
 

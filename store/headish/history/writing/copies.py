@@ -23,6 +23,7 @@ from headish.history.reading.decode import read_mapping
 from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import leads_to
+from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import Tombstones
 from headish.history.writing.proofs import derive_digest, derive_seal
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark, remove_bookmark, set_bookmark
@@ -31,6 +32,7 @@ from headish.rows.counters import take_seq
 from headish.rows.elsewhere.arrivals import COPY, OWN, ArrivalOrigin, add_arrival, arrivals_among, arrived_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, split_payload
+from headish.rows.signatures import last_signature, signatures_of
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.ranges import small_payloads, turns_of
@@ -96,6 +98,7 @@ class Copier:
         self.documents: list[TurnId] = []
         self._referred: dict[TurnId, None] = {}
         self.stored = 0
+        self._is_signed = last_signature(*source) > 0
         self._ends: dict[int, int] = {}
         self._is_continued: dict[Place, bool] = {}
 
@@ -155,6 +158,9 @@ class Copier:
             first = new[0]
             before = [Place(first.chain, first.pos - 1)] if first.pos else links.get(first.chain, ())
             self._add(new, [self.arrived[place] for place in before])
+        if self._is_signed:
+            signatures = signatures_of(*self._source, [each.id for each in read])
+            store_signatures(*self._target, [as_sent(each) for each in signatures])
 
     def _add(self, new: Sequence[StoredTurn], parents: Sequence[Arrived]) -> None:
         """Store turns of a chain that follow one another; the parents are those of the first."""

@@ -111,6 +111,19 @@ def ids_of_range(connection: Connection, space: int, segment: Segment) -> Sequen
     return connection.rows(IDS_OF_RANGE, space=space, chain=chain, low=low, high=high)
 
 
+SEALS_OF_RANGE = Query(
+    "seals of the turns of a range",
+    "SELECT seal FROM turn WHERE space = :space AND chain = :chain AND pos BETWEEN :low AND :high ORDER BY pos",
+)
+
+
+def seals_of_range(connection: Connection, space: int, segment: Segment) -> list[bytes]:
+    """The seals of the turns of a range of a chain, by position."""
+    chain, low, high = segment
+    rows = connection.rows(SEALS_OF_RANGE, space=space, chain=chain, low=low, high=high)
+    return [bytes(row[0]) for row in rows]
+
+
 LAST_IDS = Query(
     "ids of the last turns of a chain in which a name ends, and what was erased of them",
     """

@@ -25,7 +25,7 @@ from headish.aio.verbs import parts as fronts
 from headish.serve.access.problems import phrase
 from headish.serve.api.examples import examples
 from headish.serve.api.failures import failures
-from headish.serve.api.shapes import ANSWERS
+from headish.serve.api.shapes import ANSWERS, EVENTS, OPEN
 from headish.serve.api.table import KEYED, VERBS, ApiVerb, BodyForm
 from headish.values.limits import KEY_LIMIT_BYTES
 from headish.version import __version__
@@ -62,9 +62,11 @@ def describe() -> dict[str, Any]:
         "servers": [{"url": "/api/v1"}],
         "security": [{"token": []}],
         "tags": [{"name": name} for name in dict.fromkeys(map(_tag, VERBS))],
-        "paths": {verb.path: {verb.method.lower(): _operation(verb)} for verb in VERBS},
+        "paths": _clear({verb.path: {verb.method.lower(): _operation(verb)} for verb in VERBS}),
         "components": {
-            "schemas": {name: _told(each) for name, each in sorted((components | _answer_components()).items())},
+            "schemas": {
+                name: _clear(_told(each)) for name, each in sorted((components | _answer_components()).items())
+            },
             "responses": dict(sorted(_problems().items())),
             "parameters": {"space": _SPACE} | _HEADERS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -75,6 +77,21 @@ def describe() -> dict[str, Any]:
 def _told(schema: dict[str, Any]) -> dict[str, Any]:
     """A docstring has its margin until Python 3.12 and none from 3.13 on: the document says the same on both."""
     return schema | ({"description": cleandoc(schema["description"])} if "description" in schema else {})
+
+
+def _clear(schema: Any) -> Any:
+    """Say what a schema leaves to be guessed: an object that names no keys may have any, and words are strings. Tools
+    that make types of it guess that such an object has none."""
+    if isinstance(schema, list):
+        return [_clear(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: each if name in ("example", "default") else _clear(each) for name, each in schema.items()}
+    if made.get("type") == "object" and not {"properties", "additionalProperties"} & made.keys():
+        made["additionalProperties"] = True
+    if isinstance(made.get("enum"), list) and "type" not in made:
+        made["type"] = "string"
+    return made
 
 
 def _has_body(verb: ApiVerb) -> bool:
@@ -162,7 +179,8 @@ def _answer(verb: ApiVerb) -> dict[str, Any]:
         content["application/json"] = {"schema": answer_schema(verb.name)}
         content["application/json"] |= {"example": shown["answer"]} if "answer" in shown else {}
     if verb.form in (BodyForm.EVENTS, BodyForm.ANSWER):
-        content["text/event-stream"] = {"schema": {"type": "string"}}
+        data = ", ".join(f"`{name}`: {kind.__name__}" for name, kind in EVENTS[verb.name].items())
+        content["text/event-stream"] = {"schema": {"type": "string", "description": f"The data of the events. {data}."}}
         content["text/event-stream"] |= {"example": shown["events"]} if "events" in shown else {}
     return {"description": "What the verb gives, as its to_dict() says it.", "content": content}
 
@@ -175,8 +193,11 @@ def answer_schema(name: str) -> dict[str, Any]:
 
 def _answer_components() -> dict[str, Any]:
     """The schemas that answers are made of. A struct that leaves nothing out has all of its fields."""
-    _, found = msgspec.json.schema_components(ANSWERS.values(), ref_template=_REF)
-    for kind in _structs_of(multi_type_info(ANSWERS.values())):
+    given = [*ANSWERS.values(), *(kind for kinds in EVENTS.values() for kind in kinds.values())]
+    _, found = msgspec.json.schema_components(given, ref_template=_REF)
+    for name in OPEN:
+        found[name]["additionalProperties"] = True
+    for kind in _structs_of(multi_type_info(given)):
         if not kind.__struct_config__.omit_defaults:
             found[kind.__name__]["required"] = list(kind.__struct_encode_fields__)
     return found

@@ -15,13 +15,16 @@ from headish.history.edits.differences import Stat
 from headish.history.edits.words import Piece
 from headish.imports.imported import Imported
 from headish.providers.pointers import NamedPointer
-from headish.providers.shared.values import Finding
+from headish.providers.shared.values import Delta, Finding
 from headish.values.messages import Attributes, Note
 from headish.values.results.audits import Audited
 from headish.values.results.calls import PassedCall
 from headish.values.results.erasures import Erasure, Receipt
-from headish.values.results.reports import Report, Stats
+from headish.values.results.reports import JudgedSignature, Report, Stats
 from headish.values.turns import Bookmark
+
+OPEN = frozenset(("BlockRecord", "MetaRecord"))
+"""Those that have more keys than they name."""
 
 
 class BlockRecord(TypedDict):
@@ -265,6 +268,76 @@ class EditedTurn(TypedDict):
     kept: int
 
 
+class TurnEvent(TypedDict):
+    """A turn was stored. ``turn.meta.bookmark`` is the name that moved to it in the same moment, if one did."""
+
+    kind: Literal["turn"]
+    cursor: str
+    time: str
+    turn: PlainTurn
+
+
+class MoveEvent(TypedDict):
+    """A name moved from the turn ``old`` to ``new``; ``was`` is its name before, where it was renamed."""
+
+    kind: Literal["move"]
+    cursor: str
+    time: str
+    name: str
+    old: str | None
+    new: str | None
+    was: str | None
+
+
+class RecordEvent(TypedDict):
+    """Something was said of a conversation: its title, its tags and so on."""
+
+    kind: Literal["record"]
+    cursor: str
+    time: str
+    subject: str
+    record: dict[str, Any] | None
+    revision: int | None
+
+
+class DefinitionEvent(TypedDict):
+    """A pointer, or the tools of a server, were set or removed."""
+
+    kind: Literal["definition"]
+    cursor: str
+    time: str
+    of: str
+    name: str
+    number: int
+    removed: bool
+
+
+class ErasureEvent(TypedDict):
+    """Something was erased: whoever keeps copies erases them, too."""
+
+    kind: Literal["erasure"]
+    cursor: str
+    time: str
+    number: int
+    id: str
+    receipt: dict[str, Any]
+
+
+class LiveEvent(TypedDict):
+    """The past is read: what comes from now on happens now."""
+
+    kind: Literal["live"]
+    cursor: str
+
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "follow": {"turn": TurnEvent, "move": MoveEvent, "record": RecordEvent, "definition": DefinitionEvent,
+               "erasure": ErasureEvent, "live": LiveEvent},
+    "ask": {"delta": Delta, "turn": PlainTurn},
+    "retry": {"delta": Delta, "turn": PlainTurn},
+}  # fmt: skip
+"""By the name of a verb that gives events: the ``data`` of each, but of ``problem``, which ends a stream."""
+
 _TURNS = ("get", "add_turn", "add_document", "summarize", "replace", "reply", "ask", "retry")
 _TURN_OR_NONE = ("find", "hide", "keep", "unhide", "original", "compact")
 _LISTS = ("children", "heads", "log", "turns", "add_turns", "bookmarks.undo", "streams.recover")
@@ -288,6 +361,7 @@ ANSWERS: dict[str, Any] = {
     "search": list[HitRecord],
     "siblings": SiblingTurns,
     "versions": dict[str, Annotated[list[int], Meta(min_length=2, max_length=2)]],
+    "signatures": list[JudgedSignature],
     "diff": DiffRecord,
     "tokens": Tokens,
     "usage": list[UsageRecord],

@@ -120,6 +120,7 @@ VERBS: tuple[ApiVerb, ...] = (
            twins=of.FLAG),
     _reads("siblings", headish=of.HEADISH, versions=of.FLAG),
     _reads("versions", ids=of.LISTED),
+    _reads("signatures", ids=of.LISTED),
     _reads("diff", first=of.HEADISH, second=of.OTHER),
     _reads("open_calls", headish=of.NEWEST),
     _reads("original", **_COVERED),
@@ -212,6 +213,7 @@ NOT_SERVED: dict[str, str] = {
     "import_changed": _FILES,
     "bundles.apply": _FILES,
     "bundles.create": _FILES,
+    "sign": "signs with a key that a person holds, not with one of the server's",
     "export_each": "is export, once for each thread",
     "render_pieces": "is render",
     "read": _HERE,
@@ -258,7 +260,7 @@ NOT_SERVED: dict[str, str] = {
 _SPELLED = "is an option of one provider or format: set it as inherited"
 ARGUMENTS_NOT_SERVED: dict[str, str] = {
     **dict.fromkeys(("count", "warn", "told", "progress", "on_delta"), _HERE),
-    **dict.fromkeys(("keep_path", "source", "document"), _FILES),
+    **dict.fromkeys(("keep_path", "source", "document", "signers", "revoked"), _FILES),
     "base_url": _KEYS,
     **dict.fromkeys(("call", "options", "settings", "spelling"), _SPELLED),
     "debug": "shows what end users may not see",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -10,15 +12,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headish.aio import AsyncStore
-from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, UnknownTurn
+from headish.errors import Ambiguous, InvalidArgument, SigningFailed, UnknownConversation, UnknownTurn
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of
 from headish.serve.pages.rail import draw_rail
 from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
+from headish.values.ids import TurnId
 from headish.values.results.conversations import Conversation
+from headish.values.results.reports import JudgedSignature
 from headish.values.results.threads import Stretch
 
+LOG = logging.getLogger("headish.serve")
 EDITED_CHARACTERS = 200_000
 """How long a text may be that a form offers to edit."""
 TREE_TURNS, COUNTED_TURNS = 200, 2_000
@@ -132,11 +137,27 @@ async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> d
 
 async def read_window(store: AsyncStore, stretch: Stretch) -> dict[str, Any]:
     """What the template shows of a stretch."""
-    handles = await store.abbreviate([turn.id for turn in stretch.turns])
+    ids = [turn.id for turn in stretch.turns]
+    handles = await store.abbreviate(ids)
+    signatures, unchecked = await _signatures_of(store, ids)
     return {
         "shown": await run_in_threadpool(show_turns, stretch, handles),
+        "signatures": signatures,
+        "unchecked": unchecked,
         "window": Window(stretch.start, stretch.start + len(stretch.turns), stretch.total),
     }
+
+
+async def _signatures_of(store: AsyncStore, ids: Sequence[TurnId]) -> tuple[dict[TurnId, list[JudgedSignature]], bool]:
+    """The signatures of turns, as the lists of the server judge them; and whether they could not be checked."""
+    found: dict[TurnId, list[JudgedSignature]] = {}
+    try:
+        for each in await store.signatures(ids):
+            found.setdefault(each.turn, []).append(each)
+    except SigningFailed as error:  # a page shows what it can; the reason names files of the server
+        LOG.warning("signatures are not checked: %s", error)
+        return {}, True
+    return found, False
 
 
 def _first_words(stretch: Stretch) -> str:

@@ -172,7 +172,8 @@ class Batches:
 
     @door(name=TEXT)
     def drop(self, name: str) -> None:
-        """Forget a batch, and what became of its requests; the turns of its answers stay. The provider is not told.
+        """Forget a batch, and what became of its requests; the turns of its answers stay. headish does not cancel it at
+        the provider.
 
         Raises: UnknownBatch.
         """

@@ -117,7 +117,7 @@ class Pointers(Mapping[str, Pointer]):
 
     @property
     def default(self) -> str | None:
-        """The pointer that a thread without one is asked by; None if there is none. ``set_default`` chooses it."""
+        """The pointer of threads that have none; None if there is no default. ``set_default`` chooses it."""
         space = self._space
         return space._read(lambda connection: find_default(connection, space._number))
 

@@ -19,7 +19,7 @@ from headish.store.paging import check_limit, check_order
 from headish.store.space import Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId, known_id
 from headish.values.names import Absent, check_name, read_expect, refusal, stored_name
 from headish.values.turns import Bookmark, Move, Turn
 
@@ -98,7 +98,7 @@ class Bookmarks(Mapping[str, TurnId]):
 
         Cost: two statements for each 64 ids, however many names there are.
         """
-        space, listed = self._space, [_known_id(each) for each in ids]
+        space, listed = self._space, [known_id(each, "names") for each in ids]
         found = space._read(lambda connection: names_of_turns(connection, space._number, listed))
         return {turn_id: [stored_name(name) for name in names] for turn_id, names in found.items()}
 
@@ -206,10 +206,3 @@ class Bookmarks(Mapping[str, TurnId]):
 
     def __repr__(self) -> str:
         return f"<Bookmarks of the space {self._space.space!r}>"
-
-
-def _known_id(given: object) -> TurnId:
-    turn_id = as_turn_id(given) if isinstance(given, str) else None
-    if turn_id is None:
-        raise InvalidArgument(f"names are looked up by whole ids, not by {shown(given)}")
-    return turn_id

@@ -40,7 +40,7 @@ PAGE = 100
 class Calls:
     """The calls of a space that passed the gateway of ``headish serve``, a row for each request.
 
-    What a call said stands in the turns of its thread; its row says when, by whom, how it ended, and what it used.
+    The turns of its thread hold what a call said; its row says when, by whom, how it ended, and what it used.
     """
 
     def __init__(self, space: Space) -> None:

@@ -61,11 +61,10 @@ class Objects:
 
     @door()
     def put(self, kind: str, key: str, data: bytes, *, expect: int | Absent | None = None) -> int:
-        """Store an object, in place of the one that has its key; its new revision.
-
-        The first revision is 1 and each change counts on. A revision never comes twice: what is removed and made
-        anew has a higher one. ``expect`` is the revision that the object must have now, or ``ABSENT``.
-        ``add_turns(…, objects=…)`` stores objects with turns.
+        """Store an object, in place of the one that has its key. Returns its new revision. The first revision is 1 and
+        each change adds one. A revision never repeats: an object that is removed and made anew has a higher one.
+        ``expect`` is the revision that the object must have now, or ``ABSENT``. ``add_turns(…, objects=…)`` stores
+        objects with turns.
         Cost: two statements.
         Raises: RecordChanged; TooLarge past ``payload_limit_bytes``; InvalidArgument.
         """

@@ -91,13 +91,12 @@ class Remotes:
         """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
         reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote.
 
-        ``device`` is what this store is called there, else the machine's name. What is put there is encrypted, unless
+        ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
         the ``passphrase``, which ``HEADISH_PASSPHRASE`` or the file ``HEADISH_PASSPHRASE_FILE`` gives. Compare the
         fingerprint with that on the other machine, or give it as ``key``: who knew the passphrase once, or keeps an old
-        state of the place, could have put another key there.
-        Keys of a bucket come from the environment or the provider's files; the key of the remote lies in a file beside
-        the configuration, never in the database.
+        state of the place, could have put another key there. Keys of a bucket come from the environment or the
+        provider's files; the key of the remote lies in a file beside the configuration, never in the database.
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs that lie there.
         """
@@ -141,8 +140,7 @@ class Remotes:
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None,
     ) -> Cloned:  # fmt: skip
-        """Take the history that lies at a place into this store, in which nothing was said yet: ``add``, then ``pull``.
-        The last turn that came is ``@``.
+        """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is ``@``.
 
         Raises: as both; InvalidArgument where there is a history; RemoteUnavailable where none lies there.
         """
@@ -172,7 +170,7 @@ class Remotes:
 
     @door()
     def remove(self, name: str) -> None:
-        """Forget a remote, with its keys on this machine. What came from there stays, and so does what lies there.
+        """Forget a remote, with its keys on this machine. What came from there stays, and so do the files there.
 
         Raises: UnknownRemote.
         """
@@ -183,7 +181,7 @@ class Remotes:
     @door()
     def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None,
+        trust: bool | None = None, sign: bool | None = None,
     ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
@@ -191,7 +189,8 @@ class Remotes:
         only that key is taken. ``names`` is the pattern of bookmarks that a pull may make here. ``erasures`` says what
         an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the options of turns that
         come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
-        chooses servers and tools then.
+        chooses servers and tools then. ``sign``: what this store puts there from now on is signed with the key that
+        ``HEADISH_SIGNING_KEY`` names, and whoever pulls hears by whom.
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
@@ -202,7 +201,7 @@ class Remotes:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
             raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
-        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust}
+        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign}
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
         return describe(self._save(remote, remote._replace(settings=settings)))
 
@@ -281,9 +280,8 @@ class Remotes:
 
     @door()
     def status(self, name: str) -> RemoteStatus:
-        """How a remote stands, without asking it.
-
-        Cost: reads the arrivals since the last push, and each bookmark of its devices.
+        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
+        its devices.
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space

@@ -106,11 +106,10 @@ class Spaces:
     def limit(
         self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
     ) -> Quota:
-        """Set how many turns a space may hold, and how many bytes of payloads; what it may hold, and holds, then.
-
-        ``"none"`` takes a limit away; what is left out stays as it is, so without both nothing changes. A write past a
-        limit raises ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes
-        the turn's number. A limit below what the space holds takes nothing away from it.
+        """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
+        ``"none"`` removes a limit; an argument that is left out changes nothing. A write past a limit raises
+        ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes the turn's
+        number. A limit below what the space holds takes nothing away from it.
         Raises: InvalidName, UnknownSpace, InvalidArgument.
         """
         name = check_name(space, "space")
@@ -150,10 +149,9 @@ class Spaces:
 
     @door(role=TEXT)
     def grant(self, space: str, login: str, *, role: Literal["reader", "writer", "eraser"] = "writer") -> None:
-        """Open a space of a secured database to a login of the server, and give that the role if it has none.
-
-        A role is that of a login, for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an
-        ``eraser`` erases, too.
+        """Open a space of a secured database to a login of the server, and give the login a role if it has none. A
+        login has one role for all spaces that are open to it: a ``reader`` reads, a ``writer`` stores, an ``eraser``
+        erases, too.
         Raises: NotIsolated, UnknownSpace, InvalidName, InvalidArgument for an unknown login or one that has another
         role; RoleMissing for whoever is not the owner.
         """

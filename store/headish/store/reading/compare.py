@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, shown
 from headish.history.reading.decode import complete_turns
 from headish.history.reading.versions import Siblings, Version, VersionLink, find_versions, number_versions
 from headish.rows.keys import turns_by_ids
@@ -14,7 +13,7 @@ from headish.rows.turns import StoredTurn
 from headish.store.space import Space
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId, known_id
 
 if TYPE_CHECKING:
     from headish.history.edits.differences import Diff
@@ -45,7 +44,7 @@ def versions(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, Version]:
     Cost: five statements, however many ids there are, and as many more where a version supersedes a turn of another
     place.
     """
-    listed = [_known_id(each) for each in ids]
+    listed = [known_id(each, "versions") for each in ids]
 
     def work(connection: Connection) -> dict[TurnId, Version]:
         found = turns_by_ids(connection, space._number, listed)
@@ -72,10 +71,3 @@ def diff(space: Space, first: str, second: str | None = None) -> Diff:
     asked = parse_range(first)
     other = None if second is None else parse_headish(second)
     return space._read(lambda connection: diff_branches(connection, space._number, asked, other, space._options_at))
-
-
-def _known_id(given: object) -> TurnId:
-    turn_id = as_turn_id(given) if isinstance(given, str) else None
-    if turn_id is None:
-        raise InvalidArgument(f"versions are looked up by whole ids, not by {shown(given)}")
-    return turn_id

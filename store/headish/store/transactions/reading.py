@@ -86,7 +86,7 @@ class ReadTransaction:
 
     @step
     def turn_of_key(self, key: str) -> TurnId | None:
-        """The turn that has a key; None where there is none, or it was erased."""
+        """The turn that has a key; None if there is none, or it was erased."""
         stored = turn_by_key(self._connection, self._number, key.encode())
         return None if stored is None or stored.erased is not None else self._seen(stored)
 
@@ -202,7 +202,7 @@ class ReadTransaction:
 
     @step
     def object(self, kind: str, key: str) -> Object | None:
-        """The object of a kind that has this key; None where there is none."""
+        """The object of a kind that has this key; None if there is none."""
         row = find_object(self._connection, self._number, check_kind(kind), check_key(key))
         return None if row is None else read_object(row)
 
@@ -220,7 +220,7 @@ class ReadTransaction:
         """The objects of a kind whose keys begin with ``prefix``, in the order of their keys' bytes; all of them unless
         there is a ``limit``.
 
-        Forwards those behind the key ``after``, ``backwards`` those before the key ``before``. Cost: one statement.
+        Forwards those after the key ``after``, ``backwards`` those before the key ``before``. Cost: one statement.
         """
         kind, begins, most = check_kind(kind), encode_key(prefix), ALL if limit is None else limit
         if (before is not None) > backwards or (after is not None and backwards):

@@ -56,7 +56,7 @@ class WriteTransaction(ReadTransaction):
         super().__init__(connection, space)
         self._mint, self._is_locked = mint, False
         self._failed: Exception | None = None
-        """What left a half-made change behind: nothing may be stored then."""
+        """The error that left a half-made change behind: nothing may be stored then."""
         self._written: list[Written] = []
         """The appends of turns, to be remembered once they are stored."""
         self._is_stored: Callable[[Connection], bool] | None = None
@@ -308,8 +308,8 @@ class WriteTransaction(ReadTransaction):
 
 
 def _linked(drafts: Sequence[Draft], found: str | None, name: str) -> list[Draft]:
-    """The drafts, each behind the one before, the first behind the name. The name moves once, with the last of them,
-    or is made there: its log has one line for what was added together."""
+    """The drafts, each after the one before, the first after the name. The name moves once, with the last of them, or
+    is made there: its log has one line for what was added together."""
     begins = () if found is None else (parse_headish(found),)
     linked = [
         replace(draft, continues=(index - 1,) if index else begins, moves=False) for index, draft in enumerate(drafts)

@@ -33,7 +33,7 @@ from headish.bundles.live import (
     Wanted,
     Welcome,
 )
-from headish.bundles.records import SentName, TurnRecord
+from headish.bundles.records import SentName, SentSignature, TurnRecord
 from headish.database.query import Connection
 from headish.errors import (
     CursorLost,
@@ -46,10 +46,12 @@ from headish.errors import (
 )
 from headish.feeds.cursors import find_end, parse_cursor, resume
 from headish.history.conversations import write_arrived_record
+from headish.history.signatures import as_sent
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.sealed import sealed_behind, sealed_with
+from headish.rows.signatures import last_signature, signatures_of
 from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.bundling import SyncTarget, apply_bundle, receipts_behind, write_locked
 from headish.syncing.departing import Departing, all_names, all_records, take_pages
@@ -147,8 +149,9 @@ class Answering:
     def _send_pages(self, asked: AskPages) -> None:
         if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
             raise InvalidBundle(self._wire.name, "it asks for turns in no order")
-        receipts, pages = self._target.backend.read(partial(read_pages, space=self._target.space, seqs=asked.seqs))
-        self._wire.send_bundle(receipts, pages)
+        self._wire.send_bundle(
+            *self._target.backend.read(partial(read_pages, space=self._target.space, seqs=asked.seqs))
+        )
 
     def _choose(self, offer: Offer) -> None:
         space = self._target.space
@@ -194,14 +197,21 @@ class Answering:
         return self._target.backend.read(lambda connection: str(find_end(connection, space).cursor))
 
 
-def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple[list[bytes], list[list[TurnRecord]]]:
-    """The first of some turns in pages of about ``BATCH_BYTES``, and the receipts of those that are erased.
+def read_pages(
+    connection: Connection, space: int, seqs: Sequence[int]
+) -> tuple[list[bytes], list[list[TurnRecord]], list[SentSignature]]:
+    """The first of some turns in pages of about ``BATCH_BYTES``, with the receipts of those that are erased before them,
+    and their signatures.
 
     Raises: CorruptTurn.
     """
     departing = Departing(connection, space)
     pages, _ = take_pages(departing.picked(seqs), BATCH_BYTES)
-    return departing.receipts_of(pages), pages
+    signatures: list[SentSignature] = []
+    if last_signature(connection, space):
+        signed = signatures_of(connection, space, [each.id for page in pages for each in page])
+        signatures = [as_sent(each) for each in signed]
+    return departing.receipts_of(pages), pages, signatures
 
 
 def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool]:

@@ -129,11 +129,11 @@ def _own_behind(
 def _send(given: LivePush, seqs: Sequence[int], receipts: Sequence[bytes]) -> int:
     """Send receipts, and the first of some turns; how many turns went."""
     live = given.live
-    told, pages = live.target.backend.read(partial(read_pages, space=live.target.space, seqs=seqs))
+    told, pages, signatures = live.target.backend.read(partial(read_pages, space=live.target.space, seqs=seqs))
     keys = tuple(key for page in pages for key in find_keys(page))
     if keys and not given.allow_secrets:
         raise SecretsFound(keys, handles_of(live.target, keys))
-    sent = live.wire.send_bundle(dict.fromkeys([*receipts, *told]), pages)
+    sent = live.wire.send_bundle(dict.fromkeys([*receipts, *told]), pages, signatures)
     done = live.wire.receive(Stored)
     before, after = live.cursor(done.before), live.cursor(done.after)
     is_ours = (after.seq, after.change) == (before.seq + done.stored, before.change)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from headish.bundles.live import BODIES, KINDS, LIVE, LiveKind, LiveRefusal, Nothing
-from headish.bundles.records import BundleHeader, BundleKind, TurnRecord
+from headish.bundles.records import BundleHeader, BundleKind, SentSignature, TurnRecord
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import HeadishError, InvalidBundle, RemoteRefused, RemoteUnavailable
@@ -21,7 +21,7 @@ S = TypeVar("S", bound=Struct)
 _REASON_LENGTH = 1000
 BEAT_SECONDS = 15.0
 """A store that is at work for longer says so: silence means that nobody is there."""
-_IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKind.END))
+_IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKind.SIGNATURES, LiveKind.END))
 """What a bundle on its way holds. Names are moved by messages of their own, which somebody may forbid."""
 
 
@@ -76,8 +76,13 @@ class Wire:
         self.send(question)
         return self.receive(answer)
 
-    def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[Sequence[TurnRecord]]) -> int:
-        """Send turns and receipts; how many turns that were."""
+    def send_bundle(
+        self,
+        receipts: Iterable[bytes],
+        pages: Iterable[Sequence[TurnRecord]],
+        signatures: Iterable[SentSignature] = (),
+    ) -> int:
+        """Send turns, with receipts and signatures; how many turns that were."""
         try:
             with self._writing:
                 writer = BundleWriter(self._writer, BundleHeader())
@@ -85,7 +90,7 @@ class Wire:
                     writer.receipt(receipt)
                 for page in pages:
                     writer.page(page)
-                writer.end()
+                writer.end(signatures=signatures)
         except RemoteUnavailable as error:
             self._explain(error)
         return writer.turns

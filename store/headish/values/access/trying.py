@@ -1,4 +1,4 @@
-"""Count wrong tokens, so that whoever tries many is told to wait.
+"""Count wrong tokens, so that a caller who tries many must wait.
 
 A right token is taken all the same: programs of one machine share an address, and one of them with an old token must
 not lock the others out. Nobody guesses 256 bits, however often he may try.

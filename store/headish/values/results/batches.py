@@ -72,10 +72,8 @@ class BatchStatus(Struct, frozen=True):
 
 
 class CollectedBatch(Struct, frozen=True):
-    """What collecting a batch did: the answers that it stored now, and all that it could not use.
-
-    ``batch`` is how it stands now. ``problems`` are results that are no answer to any of its requests, and lines that
-    cannot be read.
+    """What collecting a batch did: the answers that it stored now, and all that it could not use. ``batch`` is its
+    present state. ``problems`` are results that are no answer to any of its requests, and lines that cannot be read.
     """
 
     batch: Batch

@@ -40,7 +40,7 @@ class MoveChange(PlainResult, frozen=True):
 
 
 class RecordChange(PlainResult, frozen=True):
-    """Something was said of a conversation: its title, its tags and so on.
+    """A conversation's record changed: its title, its tags and so on.
 
     ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is what is said
     of it now, which may be newer than this change; None where nothing is said under this subject any more. It is

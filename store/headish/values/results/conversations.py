@@ -14,7 +14,7 @@ from headish.values.ids import TurnId
 
 
 class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What people and programs say of a conversation. An empty title is none."""
+    """The record of a conversation, as people and programs set it. An empty title is none."""
 
     title: str = ""
     tags: tuple[str, ...] = ()

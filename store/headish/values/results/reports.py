@@ -1,10 +1,14 @@
-"""Reports on a whole space: its counts, and what ``verify`` found."""
+"""Reports on a space: its counts, what ``verify`` found, and who signed what."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, structs
+
+from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
 
 
 class Stats(Struct, frozen=True):
@@ -51,3 +55,36 @@ class Report(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """As plain data: a key for each field."""
         return {**structs.asdict(self), "problems": [each.to_dict() for each in self.problems]}
+
+
+class Signed(PlainResult, frozen=True):
+    """A signature that was made: of which turn, its ``scope`` (``turn``, or ``thread``: all that leads to it, ``turns``
+    in number), the fingerprint of the key, and when."""
+
+    turn: TurnId
+    scope: str
+    key: str
+    time: datetime
+    turns: int
+
+
+class JudgedSignature(PlainResult, frozen=True):
+    """A signature and what it proves. ``verdict`` is ``good``: ``name`` signed it; ``unknown``: it is good, and nobody
+    says whose key it is; or ``bad``, for a ``reason``. ``time`` is when it was made, as the signer says."""
+
+    turn: TurnId
+    scope: str
+    key: str
+    time: datetime
+    verdict: str
+    name: str | None = None
+    reason: str | None = None
+
+    @property
+    def words(self) -> str:
+        """In a line: the verdict, the name, and since when. Neither is checked for what steers a terminal."""
+        covers = "this turn and all before it" if self.scope == "thread" else "this turn"
+        if self.verdict == "bad":
+            return f"bad signature of {covers}: {self.reason}"
+        who = self.name if self.verdict == "good" else f"unknown key {self.key}"
+        return f"good signature of {covers}, {who}, since {self.time:%Y-%m-%d %H:%MZ}"

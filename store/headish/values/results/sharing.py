@@ -28,7 +28,7 @@ class Bundled(PlainResult, frozen=True):
 
 class BundleChecked(PlainResult, frozen=True):
     """A bundle that is whole. ``turns`` are in it; ``proven`` of them derive from what is in it alone, the others
-    continue ``requires``."""
+    continue ``requires``. ``signatures`` counts those of its turns."""
 
     path: str
     turns: int
@@ -36,6 +36,7 @@ class BundleChecked(PlainResult, frozen=True):
     receipts: int
     names: int
     requires: tuple[TurnId, ...]
+    signatures: int = 0
 
 
 class BundleRewritten(PlainResult, frozen=True):
@@ -63,13 +64,14 @@ class ArrivedName(PlainResult, frozen=True):
 
 
 class Applied(PlainResult, frozen=True):
-    """What a bundle brought: ``stored`` turns are new here, ``known`` were here already; names, and what is said of so
-    many conversations."""
+    """What a bundle brought: ``stored`` turns are new here, ``known`` were here already; names, what is said of so
+    many conversations, and so many signatures."""
 
     stored: int
     known: int
     names: tuple[ArrivedName, ...] = ()
     records: int = 0
+    signatures: int = 0
 
 
 class RemotePlace(PlainResult, frozen=True):
@@ -78,8 +80,8 @@ class RemotePlace(PlainResult, frozen=True):
     ``encrypted``: nobody reads it without its key, whose ``fingerprint`` is None where this machine does not have it
     yet; then ``recipient`` is what another one takes to invite it. ``device`` is what this store is called there.
     ``names`` is the pattern of the bookmarks that a pull may make, ``erasures`` what an erasure of another device does
-    here. ``trust``: the options of its turns act here, though it is not encrypted. ``waits`` says what is to be done
-    before it syncs.
+    here. ``trust``: the options of its turns act here, though it is not encrypted. ``sign``: what this store puts there
+    is signed. ``waits`` says what is to be done before it syncs.
     """
 
     name: str
@@ -89,6 +91,7 @@ class RemotePlace(PlainResult, frozen=True):
     names: str = "*"
     erasures: str = "apply"
     trust: bool = False
+    sign: bool = False
     fingerprint: str | None = None
     recipient: str | None = None
     waits: str = ""
@@ -110,7 +113,8 @@ class RemoteDevice(PlainResult, frozen=True):
 
 
 class RemoteStatus(PlainResult, frozen=True):
-    """How a remote stands: the turns that it does not have yet, its devices, and the bookmarks that go apart there."""
+    """The state of a remote: the turns that it does not have yet, its devices, and the bookmarks that diverged
+    there."""
 
     remote: RemotePlace
     unsent: int
@@ -133,7 +137,8 @@ class Pulled(PlainResult, frozen=True):
     """What came from a remote: ``stored`` turns are new here, ``known`` were here. ``names`` are those of its devices
     that moved or go apart, by the name of the device before them. ``records`` conversations were given another title or
     other tags, ``kept`` are titles of here that stayed where both sides had changed them. ``erased`` turns were erased
-    because a device has erased them. ``waiting`` says what has not come yet, and what cannot be read."""
+    because a device has erased them. ``waiting`` says what has not come yet, and what cannot be read, ``signed`` which
+    devices signed what came, and by whom."""
 
     remote: str
     stored: int = 0
@@ -143,6 +148,7 @@ class Pulled(PlainResult, frozen=True):
     kept: tuple[str, ...] = ()
     erased: int = 0
     waiting: tuple[str, ...] = ()
+    signed: tuple[str, ...] = ()
 
 
 class Cloned(PlainResult, frozen=True):

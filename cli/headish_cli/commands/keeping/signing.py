@@ -1,0 +1,30 @@
+"""``sign``: say with a key of ``ssh-keygen`` who stands behind a turn."""
+
+from __future__ import annotations
+
+import click
+
+from headish_cli.options import PLACE, GlobalOptions, headish_argument, json_option, pass_settings
+from headish_cli.printing.output import counted, print_json, say
+
+
+@click.command("sign")
+@headish_argument
+@click.option("--thread", is_flag=True, help="Sign all that leads to it, with options and meta.")
+@click.option("--key", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNING_KEY",
+              help="The private key, or the public key of one that an agent holds.")  # fmt: skip
+@json_option
+@pass_settings
+def sign_command(settings: GlobalOptions, headish: str, thread: bool, key: str | None, as_json: bool) -> None:
+    """Sign a HEADISH with an SSH key. 'ssh-keygen' may ask for a passphrase or a touch.
+
+    A signature covers the turn, and what was said before it; with --thread also the options and meta of every turn
+    before it. It travels with the turn. 'headish log --signatures' shows it.
+    """
+    with settings.open() as store:
+        signed = store.sign(headish, thread=thread, key=key)
+    if as_json:
+        print_json(signed)
+        return
+    click.echo(signed.turn)
+    say(f"Signed {counted(signed.turns, 'turn')}.")

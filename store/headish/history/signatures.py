@@ -1,0 +1,71 @@
+"""Signatures: what one of a turn covers; and store them, whether they were made here or arrived."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from headish.bundles.records import SentSignature
+from headish.database.query import Connection
+from headish.history.reading.order import arrange
+from headish.rows.keys import turns_by_ids
+from headish.rows.signatures import StoredSignature, add_signatures, signatures_of
+from headish.rows.threads.ranges import seals_of_range
+from headish.rows.threads.walks import read_links_of
+from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.receipts import read_receipt
+from headish.signing.sshsig import THREAD, read_signature, signed_message
+from headish.values.ids import TurnId
+from headish.values.limits import SIGNATURES_LIMIT
+
+
+def message_of(connection: Connection, space: int, kind: str, stored: StoredTurn) -> bytes:
+    """The bytes that a signature of a kind covers: the seal of a turn, or those of all that leads to it, in walk order.
+
+    Cost: none for a turn; for a thread a statement for each of its branches, and one.
+    """
+    return signed_message(kind, seals_of(connection, space, stored) if kind == THREAD else [stored.seal])
+
+
+def seals_of(connection: Connection, space: int, stored: StoredTurn) -> list[bytes]:
+    """The seals of the turns that lead to one, in walk order. Cost: as ``message_of`` of a thread."""
+    segments = arrange([stored.place], read_links_of(connection, space, [stored.place]))
+    return [seal for segment in segments for seal in seals_of_range(connection, space, segment)]
+
+
+def store_signatures(connection: Connection, space: int, sent: Sequence[SentSignature], remote: bytes = b"") -> int:
+    """Store those signatures that are not here; how many. The space is locked.
+
+    Left out are those of turns that are not here or lost their meta, with which their signatures went, and further ones
+    of a turn that has ``SIGNATURES_LIMIT``.
+    Cost: two statements for each 64 turns, and two.
+    """
+    ids = [TurnId(each.turn) for each in sent]
+    here = turns_by_ids(connection, space, ids)
+    bare = without_meta(connection, space, here.values())
+    known = signatures_of(connection, space, here)
+    stored = {(each.turn, each.kind, each.data) for each in known}
+    counts = Counter(each.turn for each in known)
+    new: list[StoredSignature] = []
+    for turn, each in zip(ids, sent, strict=True):
+        told = turn, each.kind, each.data
+        if turn in here and turn not in bare and told not in stored and counts[turn] < SIGNATURES_LIMIT:
+            stored.add(told)
+            counts[turn] += 1
+            key = read_signature(each.data).fingerprint
+            new.append(StoredSignature(0, turn, each.kind, key, each.data, each.milliseconds, remote, b""))
+    add_signatures(connection, space, new)
+    return len(new)
+
+
+def as_sent(stored: StoredSignature) -> SentSignature:
+    """A signature as it leaves."""
+    return SentSignature(stored.turn, stored.kind, stored.data, stored.milliseconds)
+
+
+def without_meta(connection: Connection, space: int, turns: Collection[StoredTurn]) -> set[TurnId]:
+    """Those of the turns whose erasure took their meta. Cost: one statement for each erasure."""
+    numbers = {each.erased for each in turns if each.erased is not None}
+    receipts = {number: read_receipt(connection, space, number) for number in numbers}
+    bare = {number for number, receipt in receipts.items() if receipt is not None and receipt.meta}
+    return {each.id for each in turns if each.erased in bare}

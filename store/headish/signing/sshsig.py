@@ -1,0 +1,101 @@
+"""What a signature covers, and what one holds: the format of ``ssh-keygen -Y sign`` (OpenSSH, PROTOCOL.sshsig).
+
+Signed are lines: ``headish-sign-1``, the kind, and seals in lower-case hex (rule I4, digest and seal). A ``turn`` has
+the seal of one turn, a ``thread`` those of all turns that lead to one, in walk order. A ``bundle`` has the
+BLAKE3 of each of its receipts, and the seals of its turns as they come. Changing anything here needs a new word.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from binascii import Error, a2b_base64
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+from headish.errors import InvalidContent
+from headish.values.limits import SIGNATURE_LIMIT_BYTES
+
+NAMESPACE = "headish"
+TURN, THREAD, BUNDLE = KINDS = ("turn", "thread", "bundle")
+_WORD = b"headish-sign-1\n"
+_BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"
+_MAGIC, _VERSION = b"SSHSIG", (1).to_bytes(4, "big")
+CERTIFIED = "-cert-v01@openssh.com"
+_FIELDS = {b"ssh-ed25519": 1, b"ssh-rsa": 2, b"ecdsa-sha2": 2, b"sk-ssh-ed25519": 2, b"sk-ecdsa-sha2": 3}
+"""How many fields the public key has in a certificate of these kinds (PROTOCOL.certkeys, PROTOCOL.u2f)."""
+
+
+class SshSignature(NamedTuple):
+    """A signature, taken apart: the public key that it names, as the protocol has it, and that key's fingerprint."""
+
+    key: bytes
+    fingerprint: str
+
+
+def signed_message(kind: str, seals: Iterable[bytes]) -> bytes:
+    """The bytes that a signature of a kind covers."""
+    return b"%b%b\n%b" % (_WORD, kind.encode(), b"".join(each.hex().encode() + b"\n" for each in seals))
+
+
+def read_signature(data: bytes) -> SshSignature:
+    """Take a signature apart; nothing of it is proven. Raises: InvalidContent."""
+    if len(data) > SIGNATURE_LIMIT_BYTES:
+        raise _refusal(f"it has {len(data):,} bytes and the limit is {SIGNATURE_LIMIT_BYTES:,}")
+    if not data.startswith(_MAGIC + _VERSION):
+        raise _refusal("it is not what ssh-keygen -Y sign writes")
+    fields = strings_of(data[len(_MAGIC) + len(_VERSION) :])
+    whole = len(_MAGIC) + len(_VERSION) + sum(4 + len(each) for each in fields)
+    if len(fields) != 5 or whole != len(data) or not fields[0]:
+        raise _refusal("it is not what ssh-keygen -Y sign writes")
+    key, namespace = fields[:2]
+    if namespace != NAMESPACE.encode():
+        raise _refusal(f"its namespace is {namespace[:80]!r}, not {NAMESPACE!r}")
+    return SshSignature(key, "SHA256:" + b64encode(sha256(_plain_key(key)).digest()).decode().rstrip("="))
+
+
+def _plain_key(key: bytes) -> bytes:
+    """The public key that a certificate certifies, as its own fingerprint is made; any other key as it is."""
+    fields = strings_of(key)
+    kind, rest = (fields[0], fields[1:]) if fields else (b"", [])
+    if not kind.endswith(CERTIFIED.encode()):
+        return key
+    plain = kind.removesuffix(CERTIFIED.encode())
+    count = next((count for name, count in _FIELDS.items() if plain.startswith(name)), 0)
+    plain += b"@openssh.com" if plain.startswith(b"sk-") else b""
+    return b"".join(len(each).to_bytes(4, "big") + each for each in (plain, *rest[1 : 1 + count]))
+
+
+def strings_of(data: bytes) -> list[bytes]:
+    """The strings of the protocol, each behind its length, as far as they go: a certificate has other fields, too."""
+    found: list[bytes] = []
+    at = 0
+    while at + 4 <= len(data):
+        end = at + 4 + int.from_bytes(data[at : at + 4], "big")
+        if end > len(data):
+            break
+        found.append(data[at + 4 : end])
+        at = end
+    return found
+
+
+def to_armour(data: bytes) -> bytes:
+    """A signature as ``ssh-keygen`` reads it from a file."""
+    text = b64encode(data)
+    lines = [text[start : start + 70] for start in range(0, len(text), 70)]
+    return b"\n".join([_BEGIN, *lines, _END, b""])
+
+
+def from_armour(text: bytes) -> bytes:
+    """A signature as ``ssh-keygen`` writes it, without its armour. Raises: InvalidContent."""
+    try:
+        first, *lines, last = text.strip().splitlines()
+        if (first, last) != (_BEGIN, _END):
+            raise ValueError
+        return a2b_base64(b"".join(lines))
+    except (ValueError, Error):
+        raise _refusal("it is not what ssh-keygen -Y sign writes") from None
+
+
+def _refusal(reason: str) -> InvalidContent:
+    return InvalidContent("a signature", reason)

@@ -1,0 +1,48 @@
+"""Verify the rows of signatures: each is as it was written, and is of a turn that has its whole record. Whether the
+signature is good, ``ssh-keygen`` says (``store.signatures``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headish.content.hashes import seal_signature
+from headish.database.query import Connection
+from headish.errors import InvalidContent
+from headish.history.signatures import without_meta
+from headish.rows.keys import turns_by_ids
+from headish.rows.signatures import StoredSignature, all_signatures
+from headish.rows.turns import StoredTurn
+from headish.signing.sshsig import THREAD, TURN, read_signature
+from headish.values.ids import TurnId
+from headish.values.results.reports import Problem
+
+_AT_ONCE = 500
+
+
+def check_signatures(connection: Connection, space: int) -> Iterator[Problem]:
+    """What is wrong with the rows of signatures. Cost: one statement for each 500 of them, and one for 64 turns."""
+    found = list(all_signatures(connection, space))
+    for start in range(0, len(found), _AT_ONCE):
+        part = found[start : start + _AT_ONCE]
+        turns = turns_by_ids(connection, space, [each.turn for each in part])
+        bare = without_meta(connection, space, turns.values())
+        for each in part:
+            for what in _problems(each, turns, bare):
+                yield Problem(f"signature {each.number} of {each.turn}", what)
+
+
+def _problems(each: StoredSignature, turns: dict[TurnId, StoredTurn], bare: set[TurnId]) -> Iterator[str]:
+    if seal_signature(*each[:-1]) != each.seal:
+        yield "its row was altered: its seal disagrees"
+        return
+    if each.turn not in turns:
+        yield "its turn is missing"
+    elif each.turn in bare:
+        yield "its turn lost its meta, and the signature is still there"
+    try:
+        fingerprint = read_signature(each.data).fingerprint
+    except InvalidContent as error:
+        yield error.reason
+        return
+    if fingerprint != each.key or each.kind not in (TURN, THREAD):
+        yield "it is by another key, or of no turn"

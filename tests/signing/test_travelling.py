@@ -1,0 +1,307 @@
+"""Signatures travel with their turns: in bundles, through a folder, in backups and copies; they are erased there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from headish import Database, Store, restore, rewrite_bundle, verify_bundle
+from headish.bundles.heads import read_head, write_head
+from headish.bundles.records import BundleHeader, SentSignature, from_page
+from headish.bundles.streams import BundleReader, BundleWriter
+from headish.errors import InvalidBundle, SigningFailed
+from headish.rows.signatures import all_signatures
+from headish.syncing import pushing
+from headish.syncing.logs import hash_object
+from support.growing import grow
+from support.machines import Machine, invite, machines, objects, url_of
+from support.places import Place
+from support.signers import Keys, needs_keygen, signature_bytes
+
+pytestmark = needs_keygen
+GOOD = [("good", "anna@x"), ("good", "anna@x")]
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    made = Keys(tmp_path / "keys")
+    made.make("anna")
+    return made
+
+
+@pytest.fixture
+def signers(keys: Keys) -> Path:
+    return keys.signers("anna@x {anna}")
+
+
+def signed(store: Store, keys: Keys) -> Store:
+    """A store with a signed turn, a signed thread and a turn that is not signed."""
+    grow(store, "q? <- a <- r? <- b")
+    store.bookmarks.set("main", store.get("@").id)
+    store.sign("main", thread=True, key=keys.folder / "anna")
+    store.sign("main~1", key=keys.folder / "anna")
+    return store
+
+
+def told(store: Store, signers: Path) -> list[tuple[str, str | None]]:
+    return [(each.verdict, each.name) for each in store.signatures(signers=signers)]
+
+
+def rows(store: Store) -> list[tuple[Any, ...]]:
+    found = store._read(lambda connection: list(all_signatures(connection, store._number)))
+    return [(each.turn, each.kind, each.key, each.data, each.milliseconds) for each in found]
+
+
+class TestBundles:
+    @pytest.mark.parametrize("headish", [None, "main"])
+    def test_there_and_back(self, place: Place, keys: Keys, signers: Path, tmp_path: Path, headish: str | None) -> None:
+        here, there = signed(place.open(), keys), place.fresh()
+        here.bundles.create(tmp_path / "a", headish)
+        assert verify_bundle(tmp_path / "a").signatures == 2
+        assert there.bundles.apply(tmp_path / "a").signatures == 2
+        assert there.bundles.apply(tmp_path / "a").signatures == 0
+        assert sorted(rows(there)) == sorted(rows(here))
+        assert told(there, signers) == GOOD
+        assert there.verify().problems == ()
+
+    def test_a_part_has_those_of_its_turns_alone(self, place: Place, keys: Keys, tmp_path: Path) -> None:
+        here = signed(place.open(), keys)
+        here.bundles.create(tmp_path / "a", "main~2")
+        assert verify_bundle(tmp_path / "a").signatures == 0
+
+    def test_a_signature_made_later_is_in_the_next_one(
+        self, place: Place, keys: Keys, signers: Path, tmp_path: Path
+    ) -> None:
+        here, there = place.open(), place.fresh()
+        here.add_turn("x")
+        first = here.bundles.create(tmp_path / "a")
+        here.sign("@", key=keys.folder / "anna")
+        here.bundles.create(tmp_path / "b", since=first.cursor)
+        there.bundles.apply(tmp_path / "a")
+        assert there.bundles.apply(tmp_path / "b").signatures == 1
+        assert told(there, signers) == GOOD[:1]
+
+    def test_hostile_ones_are_refused_or_left_out(self, place: Place, tmp_path: Path) -> None:
+        store = place.open()
+        turn = store.add_turn("x").id
+        good = SentSignature(turn, "turn", signature_bytes(b"k"), 1)
+        namespace = good.data.replace(b"\0\0\0\7headish", b"\0\0\0\3git")
+        refused = {
+            "no turn": replace(good, turn="nobody"),
+            "of something that is no turn": replace(good, kind="bundle"),
+            "made at no time": replace(good, milliseconds=2**62),
+            "its namespace is b'git'": replace(good, data=namespace),
+            "the limit is 16,384": replace(good, data=signature_bytes(bytes(20_000))),
+            "not what ssh-keygen": replace(good, data=b"\x1b[31m"),
+        }
+        for number, (words, sent) in enumerate(refused.items()):
+            path = write(tmp_path / str(number), [good, sent])
+            with pytest.raises(InvalidBundle, match=words):
+                verify_bundle(path)
+            with pytest.raises(InvalidBundle, match=words):
+                store.bundles.apply(path)
+            assert rows(store) == [], "nothing of the frame is stored"
+        stranger = replace(good, turn="03hb0pb2lt8vpitzpj87g6kx4")
+        assert store.bundles.apply(write(tmp_path / "stranger", [stranger, good])).signatures == 1
+        with pytest.raises(InvalidBundle, match="disagree on whether it is signed"):
+            verify_bundle(write(tmp_path / "header", [], signed=True))
+
+    def test_rewritten_without_those_whose_turns_lost_their_meta(
+        self, place: Place, keys: Keys, tmp_path: Path
+    ) -> None:
+        here, there = signed(place.open(), keys), place.fresh()
+        here.bundles.create(tmp_path / "a")
+        gone = here.get("main").id
+        here.erase(gone, reason="r", meta=True)
+        receipts = tmp_path / "receipts"
+        receipts.write_bytes(b"".join(_receipt_lines(here)))
+        rewrite_bundle(tmp_path / "a", tmp_path / "b", receipts)
+        there.bundles.apply(tmp_path / "b")
+        assert [row[0] for row in rows(there)] == [here.get("main~1").id]
+
+
+def _receipt_lines(store: Store) -> Iterator[bytes]:
+    import msgspec
+
+    for each in store.erasures.list():
+        yield msgspec.json.encode(each.to_dict()) + b"\n"
+
+
+def write(path: Path, signatures: list[SentSignature], *, signed: bool = False) -> Path:
+    with path.open("wb") as file:
+        BundleWriter(file, BundleHeader(signed=signed)).end((), (), signatures)
+    return path
+
+
+class TestBackups:
+    def test_there_and_back(self, place: Place, keys: Keys, signers: Path, tmp_path: Path) -> None:
+        store = signed(place.open(), keys)
+        store.backup(tmp_path / "all.hbackup")
+        restore(tmp_path / "all.hbackup", tmp_path / "new.db")
+        with Database.open(tmp_path / "new.db") as database:
+            there = database.store(store.space)
+            assert rows(there) == rows(store)
+            assert told(there, signers) == GOOD
+            assert there.verify().problems == ()
+
+    def test_copies_take_them_along(self, place: Place, keys: Keys, signers: Path) -> None:
+        here, there = signed(place.open(), keys), place.fresh()
+        here.copy_to(there, "main")
+        assert sorted(rows(there)) == sorted(rows(here))
+        assert told(there, signers) == GOOD
+        here.sign("main~3", key=keys.folder / "anna")
+        here.copy_to(there, "main")
+        assert len(rows(there)) == 3
+
+
+class TestSync:
+    @pytest.fixture
+    def make(self, tmp_path: Path) -> Iterator[Callable[..., Machine]]:
+        with machines(tmp_path) as making:
+            yield making
+
+    @pytest.fixture
+    def pair(self, place: Place, tmp_path: Path, make: Callable[..., Machine]) -> tuple[Machine, Machine]:
+        """The desk on a database of each kind, the laptop on SQLite."""
+        url = url_of(tmp_path / "box")
+        desk = make("desk", place.open())
+        laptop = make("laptop", space=desk.store.space)
+        desk.add(url)
+        invite(desk, laptop, url)
+        return desk, laptop
+
+    def test_both_ways_and_then_nothing_more(
+        self, pair: tuple[Machine, Machine], keys: Keys, signers: Path, tmp_path: Path
+    ) -> None:
+        desk, laptop = pair
+        signed(desk.store, keys)
+        desk.sync(), laptop.sync()
+        assert sorted(rows(laptop.store)) == sorted(rows(desk.store))
+        keys.make("bert")
+        laptop.store.sign(desk.store.get("main").id, key=keys.folder / "bert")
+        laptop.sync(), desk.sync()
+        assert sorted(rows(desk.store)) == sorted(rows(laptop.store))
+        assert sorted(told(desk.store, signers)) == [*GOOD, ("unknown", None)]
+        desk.sync(), laptop.sync()
+        before = objects(tmp_path / "box")
+        desk.sync(), laptop.sync()
+        assert objects(tmp_path / "box") == before, "what came from there does not go back"
+        assert desk.store.verify().problems == laptop.store.verify().problems == ()
+
+    def test_erased_there_too(self, pair: tuple[Machine, Machine], keys: Keys, signers: Path) -> None:
+        desk, laptop = pair
+        signed(desk.store, keys)
+        desk.sync(), laptop.sync()
+        gone = desk.store.get("main").id
+        desk.store.erase(gone, reason="r", meta=True)
+        for each in (desk, laptop, desk, laptop):
+            each.sync()
+        assert rows(laptop.store) == rows(desk.store)
+        assert [row[0] for row in rows(laptop.store)] == [desk.store.get("main~1").id]
+        assert laptop.store.verify().problems == ()
+
+    def test_a_log_that_is_written_anew_has_those_of_a_lost_device(
+        self, pair: tuple[Machine, Machine], keys: Keys, tmp_path: Path, make: Callable[..., Machine]
+    ) -> None:
+        desk, laptop = pair
+        signed(desk.store, keys)
+        desk.sync(), laptop.sync()
+        keys.make("bert")
+        laptop.store.sign(desk.store.get("main").id, key=keys.folder / "bert")
+        laptop.sync(), desk.sync()
+        with desk as store:
+            store.remotes.revoke("box", "laptop")
+        third = make("third", space=desk.store.space)
+        invite(desk, third, url_of(tmp_path / "box"))
+        third.sync()
+        assert sorted(rows(third.store)) == sorted(rows(desk.store))
+        assert len(rows(third.store)) == 3
+
+    def test_many_pages(self, pair: tuple[Machine, Machine], keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A bundle that is closed early has none: what they are of may be in a later one."""
+        monkeypatch.setattr(pushing, "BUNDLE_BYTES", 10)
+        desk, laptop = pair
+        for number in range(3):
+            desk.store.add_turn("x" * 3000 + str(number), bookmark=str(number))
+            desk.store.sign("@", key=keys.folder / "anna")
+        desk.sync(), laptop.sync()
+        assert sorted(rows(laptop.store)) == sorted(rows(desk.store))
+
+
+class TestSignedBundles:
+    @pytest.fixture
+    def pair(self, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Machine, Machine]]:
+        """Two machines at a plain place, where anybody can write; the desk signs."""
+        monkeypatch.setenv("HEADISH_SIGNING_KEY", str(keys.folder / "anna"))
+        with machines(tmp_path) as make:
+            desk, laptop = make("desk"), make("laptop")
+            for each in (desk, laptop):
+                each.add(url_of(tmp_path / "box"), plain=True)
+            with desk as store:
+                assert store.remotes.set("box", sign=True).sign
+            yield desk, laptop
+
+    def test_who_pulls_hears_by_whom(
+        self, pair: tuple[Machine, Machine], signers: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        desk.store.add_turn("x", bookmark="main")
+        desk.sync()
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        assert laptop.sync().pulled.signed == ("desk: anna@x",)
+        monkeypatch.delenv("HEADISH_SIGNERS")
+        desk.store.add_turn("y", continues="main"), desk.sync()
+        [words] = laptop.sync().pulled.signed
+        assert words.startswith("desk: unknown key SHA256:")
+        assert laptop.sync().pulled.signed == (), "nothing came"
+
+    def test_what_is_not_signed_so_is_not_stored(
+        self, pair: tuple[Machine, Machine], tmp_path: Path, keys: Keys
+    ) -> None:
+        """Whoever can write to the place alters a bundle, and the sums and the head with it."""
+        desk, laptop = pair
+        desk.store.add_turn("x", bookmark="main")
+        desk.sync()
+        [bundle] = (tmp_path / "box").rglob("*.hb")
+        with bundle.open("rb") as file:
+            reader = BundleReader(file, "a")
+            assert reader.header.signed
+            assert [kind.name for kind, _ in reader.parts()] == ["PAGE"]
+            signature = reader.signature
+        assert signature is not None
+        [place] = (tmp_path / "box").rglob("head")
+        _forge(bundle, place, signature)
+        pulled = laptop.sync().pulled
+        assert (pulled.stored, pulled.signed) == (0, ())
+        assert "its signature is bad: it is not a signature of this" in pulled.waiting[0]
+        assert laptop.store.erasures.list() == []
+
+    def test_a_key_that_is_missing_puts_nothing(
+        self, pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, _ = pair
+        desk.store.add_turn("x", bookmark="main")
+        monkeypatch.delenv("HEADISH_SIGNING_KEY")
+        before = objects(tmp_path / "box")
+        with pytest.raises(SigningFailed, match="no key is named"):
+            desk.sync()
+        assert objects(tmp_path / "box") == before
+
+
+def _forge(bundle: Path, place: Path, signature: bytes) -> None:
+    """Put a receipt into a bundle that somebody signed, and have the head name it."""
+    with bundle.open("rb") as file:
+        reader = BundleReader(file, "a")
+        pages = [from_page(page, "a") for _, page in reader.parts()]
+    with bundle.open("wb") as file:
+        writer = BundleWriter(file, reader.header)
+        writer.receipt(b"{}")
+        for page in pages:
+            writer.page(page)
+        writer.end((), (), (), lambda _: signature)
+    head = read_head(place.read_bytes(), "head", None)
+    place.write_bytes(write_head(replace(head, hash=hash_object(bundle.read_bytes())), None))
