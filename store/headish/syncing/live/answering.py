@@ -200,8 +200,8 @@ class Answering:
 def read_pages(
     connection: Connection, space: int, seqs: Sequence[int]
 ) -> tuple[list[bytes], list[list[TurnRecord]], list[SentSignature]]:
-    """The first of some turns in pages of about ``BATCH_BYTES``, with the receipts of those that are erased before them,
-    and their signatures.
+    """The first of some turns in pages of about ``BATCH_BYTES``, with the receipts of those that are erased before
+    them, and their signatures.
 
     Raises: CorruptTurn.
     """
