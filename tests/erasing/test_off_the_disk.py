@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from sqlalchemy import LargeBinary, String
 
 from headish import Database, Store
+from headish.bundles.records import SentSignature
 from headish.content.hashes import hash_payload
 from headish.database.query import Query
 from headish.database.schema import metadata
@@ -24,9 +26,11 @@ from headish.erasing.places import (
     WHOLE,
     Repeating,
 )
+from headish.history.signatures import store_signatures
 from headish.values.limits import INLINE_BYTES
 from support.insides import dump, run_sql
 from support.places import FilePlace, Place
+from support.signers import signature_bytes
 
 SECRET = "xylophone-4711"
 LARGE = SECRET + " " + "y" * (3 * INLINE_BYTES)
@@ -61,6 +65,8 @@ def say_everywhere(store: Store, words: str, large: str, bookmark: str = f"name-
     )
     second = store.add_turn(large, continues=first.id, role="assistant")
     document = store.add_document(large.encode() + b"!", name=f"{words}.txt", continues=second.id)
+    signature = SentSignature(first.id, "turn", signature_bytes(words.encode()), 1)
+    store._write(partial(store_signatures, space=store._number, sent=[signature]))
     return [first.id, second.id, document.id]
 
 

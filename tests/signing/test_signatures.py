@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -121,6 +122,17 @@ class TestGood:
         monkeypatch.setenv("HEADISH_SIGNERS", str(keys.signers("anna@x {anna}")))
         store.sign("@")
         assert told(store) == [("good", "anna@x")]
+
+
+class TestAtOnce:
+    def test_many_signers_lose_none(self, store: Store, keys: Keys) -> None:
+        turns = [turn.id for turn in store.log("@")] * 2
+        with ThreadPoolExecutor(len(turns)) as pool:
+            list(pool.map(lambda turn: store.sign(turn, key=keys.folder / "anna"), turns))
+        found = store._read(lambda connection: list(all_signatures(connection, store._number)))
+        assert [each.number for each in found] == [1, 2, 3, 4]
+        assert {each.turn for each in found} == set(turns)
+        assert store.verify().problems == ()
 
 
 class TestUnknown:

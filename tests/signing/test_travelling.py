@@ -15,10 +15,10 @@ from headish.bundles.records import BundleHeader, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidBundle, SigningFailed
 from headish.rows.signatures import all_signatures
-from headish.syncing import pushing
-from headish.syncing.logs import hash_object
+from headish.syncing import departing, pushing
+from headish.syncing.logs import Logs, hash_object
 from support.growing import grow
-from support.machines import Machine, invite, machines, objects, url_of
+from support.machines import CutOff, Machine, bundles, invite, machines, objects, url_of
 from support.places import Place
 from support.signers import Keys, needs_keygen, signature_bytes
 
@@ -120,6 +120,7 @@ class TestBundles:
         receipts = tmp_path / "receipts"
         receipts.write_bytes(b"".join(_receipt_lines(here)))
         rewrite_bundle(tmp_path / "a", tmp_path / "b", receipts)
+        assert verify_bundle(tmp_path / "b").signatures == 1
         there.bundles.apply(tmp_path / "b")
         assert [row[0] for row in rows(there)] == [here.get("main~1").id]
 
@@ -181,6 +182,7 @@ class TestSync:
         signed(desk.store, keys)
         desk.sync(), laptop.sync()
         assert sorted(rows(laptop.store)) == sorted(rows(desk.store))
+        assert len(bundles(tmp_path / "box")) == 1, "what came from there does not go back"
         keys.make("bert")
         laptop.store.sign(desk.store.get("main").id, key=keys.folder / "bert")
         laptop.sync(), desk.sync()
@@ -189,7 +191,8 @@ class TestSync:
         desk.sync(), laptop.sync()
         before = objects(tmp_path / "box")
         desk.sync(), laptop.sync()
-        assert objects(tmp_path / "box") == before, "what came from there does not go back"
+        assert objects(tmp_path / "box") == before
+        assert len(bundles(tmp_path / "box")) == 2
         assert desk.store.verify().problems == laptop.store.verify().problems == ()
 
     def test_erased_there_too(self, pair: tuple[Machine, Machine], keys: Keys, signers: Path) -> None:
@@ -221,15 +224,64 @@ class TestSync:
         assert sorted(rows(third.store)) == sorted(rows(desk.store))
         assert len(rows(third.store)) == 3
 
-    def test_many_pages(self, pair: tuple[Machine, Machine], keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_many_pages(
+        self, pair: tuple[Machine, Machine], keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A bundle that is closed early has none: what they are of may be in a later one."""
         monkeypatch.setattr(pushing, "BUNDLE_BYTES", 10)
+        monkeypatch.setattr(departing, "FRAME_BYTES", 10)
         desk, laptop = pair
         for number in range(3):
             desk.store.add_turn("x" * 3000 + str(number), bookmark=str(number))
             desk.store.sign("@", key=keys.folder / "anna")
         desk.sync(), laptop.sync()
+        assert len(bundles(tmp_path / "box")) == 3
         assert sorted(rows(laptop.store)) == sorted(rows(desk.store))
+
+    def test_one_whose_turn_has_not_come_waits(
+        self, pair: tuple[Machine, Machine], keys: Keys, tmp_path: Path, make: Callable[..., Machine]
+    ) -> None:
+        """A syncer carries the log of the laptop, which signed, before that of the desk, which said it."""
+        desk, laptop = pair
+        turn = desk.store.add_turn("x", bookmark="main").id
+        desk.sync(), laptop.sync()
+        laptop.store.sign(turn, key=keys.folder / "anna")
+        laptop.sync()
+        third = make("third", space=desk.store.space)
+        invite(desk, third, url_of(tmp_path / "box"))
+        log = next(path for path in (tmp_path / "box").glob("v1/*/*/g0001") if path.parent != _log_of(laptop, tmp_path))
+        log.parent.rename(tmp_path / "elsewhere")
+        assert turn in third.sync().pulled.waiting[0]
+        assert rows(third.store) == []
+        (tmp_path / "elsewhere").rename(log.parent)
+        third.sync()
+        assert rows(third.store) == rows(laptop.store)
+
+    def test_a_push_that_was_cut_off_loses_none(
+        self, pair: tuple[Machine, Machine], keys: Keys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The bundle lies there without its head, and a signature is made before the next push."""
+        desk, laptop = pair
+        signed(desk.store, keys)
+        desk.sync()
+        desk.store.sign("main~2", key=keys.folder / "anna")
+
+        def cut(*_: object) -> None:
+            raise CutOff
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Logs, "put_head", cut)
+            with pytest.raises(CutOff):
+                desk.sync()
+        desk.store.sign("main~3", key=keys.folder / "anna")
+        desk.sync(), laptop.sync()
+        assert len(rows(laptop.store)) == 4
+
+
+def _log_of(machine: Machine, folder: Path) -> Path:
+    with machine as store:
+        [own] = [each for each in store.remotes.devices("box") if each.own]
+    return next(folder.glob(f"box/v1/*/{own.device}"))
 
 
 class TestSignedBundles:

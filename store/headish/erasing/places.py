@@ -50,6 +50,7 @@ REPEATING: tuple[Repeating, ...] = (
 """The places that repeat a turn's words. If you add an index over words, add it here."""
 
 GOES, GOES_WITH_META = "goes", "goes with `--meta`"
+OF_A_KEY = "the fingerprint of a key; goes with `--meta`"
 OF_CALLS = "goes with the turn that the call sent last, or got as its answer"
 OF_PEOPLE = "goes when nothing is left of the conversation; `--repeats` takes a title that repeats a turn"
 OF_PROGRAMS = "stays: a program keeps it beside its turns, and removes it"
@@ -136,7 +137,7 @@ COLUMNS: dict[str, str] = {
     "arrival.seal": PROOF,
     "signature.turn": PROOF,
     "signature.kind": PROOF,
-    "signature.key": GOES_WITH_META,
+    "signature.key": OF_A_KEY,
     "signature.bytes": GOES_WITH_META,
     "signature.remote": NAMED,
     "signature.seal": PROOF,
