@@ -84,6 +84,12 @@ class TestWhatIsLoaded:
         lists = {"headish.history.writing.record", "headish.history.writing.batches", "headish.rows.objects"}
         assert not modules & (lists | {"headish.rows.upkeep.receipts", "headish.rows.elsewhere.arrivals"})
 
+    def test_by_starting_the_web_server(self) -> None:
+        """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""
+        modules = loaded("-c", "import headish.serve.web.running")
+        assert {"headish", "starlette", "uvicorn"} < packages(modules)
+        assert not packages(modules) & {"mcp", "mcp_types", "pydantic"}
+
 
 ELSEWHERE = """
 import importlib, os, pkgutil, signal, socket, sys
