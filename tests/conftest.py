@@ -111,16 +111,18 @@ def postgresql_server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def make_postgresql_database(postgresql_server: str) -> Iterator[Callable[[], str]]:
-    """Makes an empty database and gives its URL; on somebody's server all are dropped at the end of the session."""
+def make_postgresql_database(postgresql_server: str) -> Iterator[Callable[..., str]]:
+    """Makes a database, empty or a copy of one, and gives its URL; on somebody's server all are dropped at the end of
+    the session."""
     url = sqlalchemy.make_url(postgresql_server).set(drivername="postgresql+psycopg")
     engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
     made: list[str] = []
 
-    def make() -> str:
+    def make(of: str = "") -> str:
         name = f"headish_test_{uuid4().hex}"
+        copied = f' TEMPLATE "{sqlalchemy.make_url(of).database}"' if of else ""
         with engine.connect() as connection:
-            connection.exec_driver_sql(f'CREATE DATABASE "{name}"')
+            connection.exec_driver_sql(f'CREATE DATABASE "{name}"{copied}')
         made.append(name)
         return url.set(database=name).render_as_string(hide_password=False)
 

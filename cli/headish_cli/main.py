@@ -8,6 +8,7 @@ Alembic.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -83,6 +84,7 @@ COMMANDS = {
     "run": "commands.serving.running",
     "search": "commands.finding.search",
     "serve": "commands.serving.serve",
+    "serve-stdio": "commands.sharing.answering",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
     "sign": "commands.keeping.signing",
@@ -105,6 +107,10 @@ COMMANDS = {
 """Each command and the module that holds it, as ``<name>_command``."""
 
 
+COLLECTED_AT = 20_000
+"""After so many new objects Python looks for cycles. What a start makes stays, and is not worth a look at each 700."""
+
+
 class HeadishCommand(LazyGroup):
     """The command: its errors become a line on stderr, and its end an exit code."""
 
@@ -121,6 +127,7 @@ class HeadishCommand(LazyGroup):
         if not standalone_mode:
             return run()
         _open_what_is_closed()
+        gc.set_threshold(COLLECTED_AT)
         try:
             sys.exit(run() or 0)  # a command returns nothing; click returns the code of an early exit
         except click.ClickException as error:

@@ -66,6 +66,7 @@ class TestWhatIsLoaded:
         assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE - {"scru128"}
         assert not modules & (COSTLY - {"sqlite3"} | {"hashlib", "pathlib", "random", "shutil", "tempfile", "urllib"})
         parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
+        parts |= {"receipts", "halves", "twins", "trees", "planning", "listings", "elsewhere", "streams"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
 
     def test_by_adding_the_first_turn(self, headish: Command) -> None:
@@ -80,6 +81,14 @@ class TestWhatIsLoaded:
         modules = loaded(HEADISH, "--db", headish.target, "add", "-c", "main", "ho")
         assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE
         assert not modules & (COSTLY - {"sqlite3"} | {"ipaddress", "pathlib", "shutil", "tempfile", "urllib"})
+        lists = {"headish.history.writing.record", "headish.history.writing.batches", "headish.rows.objects"}
+        assert not modules & (lists | {"headish.rows.upkeep.receipts", "headish.rows.elsewhere.arrivals"})
+
+    def test_by_starting_the_web_server(self) -> None:
+        """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""
+        modules = loaded("-c", "import headish.serve.web.running")
+        assert {"headish", "starlette", "uvicorn"} < packages(modules)
+        assert not packages(modules) & {"mcp", "mcp_types", "pydantic"}
 
 
 ELSEWHERE = """

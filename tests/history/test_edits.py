@@ -14,10 +14,12 @@ from msgspec.structs import replace
 from headish import ABSENT, Store, Turn
 from headish.content.drafts import make_draft
 from headish.errors import BookmarkMoved, InvalidArgument, InvalidContent, TooLarge
+from headish.history.edits.branches import HEADS_SHOWN
 from headish.history.edits.edit import Edited
 from headish.history.writing.append import append
 from support.dags import Parents, dags, reference_walk
 from support.growing import grow, texts
+from support.insides import counted_statements
 from support.places import Place
 
 LINE = "q? <- a <- r? <- b"
@@ -183,6 +185,18 @@ class TestKeep:
         with pytest.raises(InvalidArgument, match=r"2 branches follow turn .* set a bookmark to the end of one"):
             store.edit(grown["q?"].id, "Q", keep=True)
         assert store.edit(grown["a"].id, "A", keep=True).kept == 1
+
+    def test_the_ends_of_all_branches_are_looked_up_at_once(self, store: Store) -> None:
+        """A branch that others continue is no end, and its own last turn is told from those that lead to it."""
+        root = store.add_turn("q?", bookmark="main").id
+        counts = []
+        for branches in (2, 12):
+            for _ in range(branches - len(counts) * 2):
+                store.add_turns([{"content": "a", "continues": root}, {"content": "r?", "continues": 0}])
+            with counted_statements() as counted, pytest.raises(InvalidArgument, match=f"^{branches} branches follow"):
+                store.edit(root, "Q", keep=True)
+            counts.append(counted.count - min(branches, HEADS_SHOWN))  # each that is shown is looked up
+        assert counts[0] == counts[1]
 
     def test_a_merge_stays_a_merge(self, store: Store) -> None:
         grown = grow(store, "q? <- a, q? <- b, other <- deep, a + deep + b <- end")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import UnknownTurn
-from headish.store.reading.read import PAGE_TURNS
+from headish.store.reading.lists import PAGE_TURNS
 from headish.values.blocks import Text
 from support.dags import dags
 from support.growing import grow, names_of

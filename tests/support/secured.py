@@ -72,14 +72,23 @@ def fill(database: Database, space: str) -> None:
     database.store(space).add_turn(f"the secret of {space}", bookmark="main")
 
 
-@contextmanager
-def secured_database(url: str) -> Iterator[Logins]:
-    """``app`` may enter every space; ``ana`` and ``ben`` a space of their own each; ``reader`` and ``eraser`` that of
-    ana; ``owner`` may do everything that the owner of the tables may."""
-    logins = Logins(url)
+def secure_spaces(url: str) -> None:
+    """Secure a database with the spaces of ana and ben, which nobody enters yet; their turns go in before."""
     with Database.open(url) as database:
         for space in SPACES:
             fill(database, space)
+        database.secure()
+
+
+@contextmanager
+def secured_database(url: str, *, is_secured: bool = False) -> Iterator[Logins]:
+    """``app`` may enter every space; ``ana`` and ``ben`` a space of their own each; ``reader`` and ``eraser`` that of
+    ana; ``owner`` may do everything that the owner of the tables may. ``is_secured``: it is a copy of one that
+    ``secure_spaces`` made."""
+    logins = Logins(url)
+    if not is_secured:
+        secure_spaces(url)
+    with Database.open(url) as database:
         database.secure(apps=[logins.make("app")])
         for space, who, role in WHO:
             database.spaces.grant(space, logins.make(who), role=role)

@@ -19,12 +19,18 @@ from headish.errors import BookmarkMoved, UnknownBookmark
 from support.places import Place
 
 PROCESSES = 8
+IMPORTED = [
+    "headish.database.postgresql", "headish.database.sqlite", "headish.store.keeping.bookmarks",
+    "headish.store.reading.read", "headish.store.store", "headish.store.writing.add", "psycopg",
+]  # fmt: skip
+"""What a server imports once from which the processes are forked. It has opened nothing."""
 Work = Callable[[Store, int], Any]
 
 
 def run_together(place: Place, work: Work, count: int = PROCESSES) -> list[Any]:
     """What ``work`` gives in each of so many processes, all of which began at the same moment."""
-    context = get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
     barrier = context.Barrier(count)
     queue = context.Queue()
     arguments = [(place.target, place.space, work, number, barrier, queue) for number in range(count)]

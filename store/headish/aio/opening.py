@@ -79,7 +79,7 @@ class StoreFront(Front["Store"]):
 
 
 def _add_turns(store: Store, **given: Any) -> Taking:
-    from headish.store.writing.add import TurnAdder
+    from headish.store.writing.many import TurnAdder
 
     return TurnAdder(store, **given)
 

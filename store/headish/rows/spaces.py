@@ -70,6 +70,21 @@ def rename_space(connection: Connection, old: bytes, new: bytes) -> bool:
     return True
 
 
+LEFT_UNDONE = Query(
+    "what others may have left undone",
+    """
+    SELECT EXISTS (SELECT 1 FROM stream AS s WHERE s.space = :space AND s.outcome IS NULL),
+      EXISTS (SELECT 1 FROM erasure AS e WHERE e.space = :space)
+    """,
+)
+
+
+def left_undone(connection: Connection, space: int) -> tuple[bool, bool]:
+    """Whether any stream is open, and whether anything was ever erased."""
+    [(has_streams, has_erasures)] = connection.rows(LEFT_UNDONE, space=space)
+    return bool(has_streams), bool(has_erasures)
+
+
 HOLDS_MORE = Query(
     "whether a space holds what no counter counts",
     """

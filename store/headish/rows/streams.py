@@ -76,14 +76,6 @@ def lock_stream(connection: Connection, space: int, id: TurnId) -> StoredStream 
     return None if row is None else StoredStream._make(row)
 
 
-HAS_OPEN = Query("whether any stream is open", "SELECT id FROM stream WHERE space = :space AND outcome IS NULL LIMIT 1")
-
-
-def has_open_streams(connection: Connection, space: int) -> bool:
-    """Whether a stream has not ended."""
-    return connection.row(HAS_OPEN, space=space) is not None
-
-
 OPEN_STREAMS = Query(
     "open streams",
     "SELECT id, about, expires, outcome, turn FROM stream WHERE space = :space AND outcome IS NULL ORDER BY id",

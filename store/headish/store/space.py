@@ -22,7 +22,6 @@ from headish.errors import (
 )
 from headish.history.reading.find import find_place, find_turn
 from headish.rows.counters import lock_space
-from headish.rows.moves import find_overtaken
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.connections import Connections
 from headish.values.blocks import ContentBlock
@@ -145,6 +144,8 @@ class Space:
 
     def _find_overtaken(self, backend: Backend, error: DatabaseError) -> None:
         """Name a bookmark that could not move because its log was ahead of it. Raises: CorruptRecord."""
+        from headish.rows.moves import find_overtaken
+
         name = backend.read(lambda connection: find_overtaken(connection, self._number))
         if name is not None:
             told = f"the bookmark {stored_name(name)!r}"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from headish.database.backend import Durability
 from headish.errors import HeadishError
-from headish.rows.streams import has_open_streams
-from headish.rows.upkeep.receipts import has_erasures
+from headish.rows.spaces import left_undone
 from headish.store.connections import Connections
 from headish.store.space import Space
 from headish.values.checks.doors import door
@@ -61,8 +60,8 @@ class Store(Space):
     # Write
     add_turn = writing.add.add_turn
     add_document = writing.add.add_document
-    add_turns = writing.add.add_turns
-    record = writing.add.record
+    add_turns = writing.many.add_turns
+    record = writing.many.record
     import_file = writing.imports.import_file
     import_changed = writing.imports.import_changed
 
@@ -73,13 +72,13 @@ class Store(Space):
     blocks = reading.read.blocks
     text = reading.read.text
     abbreviate = reading.read.abbreviate
-    children = reading.read.children
-    heads = reading.read.heads
+    children = reading.lists.children
+    heads = reading.lists.heads
     log = reading.read.log
     messages = reading.read.messages
-    turns = reading.read.turns
+    turns = reading.lists.turns
     thread = reading.read.thread
-    tree = reading.read.tree
+    tree = reading.lists.tree
     resolve = reading.resolve.resolve
     options = reading.resolve.options
     stretch = reading.pages.stretch
@@ -195,33 +194,24 @@ class Store(Space):
         return cls(connections, space, connections.enter(space, create=create), author)
 
     def _begin(self) -> Self:
-        """What opening a store does once: look after what others left undone."""
-        if not self.read_only and self._has_open_streams():
-            self.recovered = self.streams.recover_quietly()
+        """What opening a store does once: look after what others left undone. Cost: one statement where nothing is."""
         if not self.read_only:
-            self._warn_unscrubbed()
+            has_streams, has_erasures = self._left_undone()
+            if has_streams:
+                self.recovered = self.streams.recover_quietly()
+            # What was erased may be on the disk still; the log says so.
+            if has_erasures and self._backend.scrubs_itself:
+                from headish.store.keeping.erase import warn_unscrubbed
+
+                warn_unscrubbed(self)
         return self
 
-    def _has_open_streams(self) -> bool:
-        """Whether any answer has not ended; also if that cannot be told, so that a recovery says why."""
+    def _left_undone(self) -> tuple[bool, bool]:
+        """Whether any answer has not ended, and whether anything was ever erased."""
         try:
-            return self._read(lambda connection: has_open_streams(connection, self._number))
+            return self._read(lambda connection: left_undone(connection, self._number))
         except HeadishError:
-            return True
-
-    def _warn_unscrubbed(self) -> None:
-        """Say in the log that what was erased may be on the disk still; a space of which nothing was erased waits for
-        nothing."""
-        try:
-            is_asked = self._backend.scrubs_itself and self._read(
-                lambda connection: has_erasures(connection, self._number)
-            )
-        except HeadishError:
-            return  # whoever reads it is told
-        if is_asked:
-            from headish.store.keeping.erase import warn_unscrubbed
-
-            warn_unscrubbed(self)
+            return True, False  # a recovery says why it cannot be told
 
     @door()
     def backup(

@@ -8,14 +8,22 @@ from uuid import uuid4
 import pytest
 
 from headish import Store
-from support.secured import Logins, WriterPlace, secured_database
+from support.secured import Logins, WriterPlace, secure_spaces, secured_database
 
 
 @pytest.fixture(scope="session")
-def secured(make_postgresql_database: Callable[[], str]) -> Iterator[Logins]:
+def secured(make_postgresql_database: Callable[..., str]) -> Iterator[Logins]:
     """The database that tests share, each in spaces of its own."""
     with secured_database(make_postgresql_database()) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def copied(make_postgresql_database: Callable[..., str]) -> str:
+    """What a secured database of a test's own is a copy of: to secure one takes ten times as long as to copy it."""
+    url = make_postgresql_database()
+    secure_spaces(url)
+    return url
 
 
 @pytest.fixture
@@ -26,9 +34,9 @@ def logins(secured: Logins) -> Logins:
 
 
 @pytest.fixture
-def own(new_postgresql: str) -> Iterator[Logins]:
+def own(make_postgresql_database: Callable[..., str], copied: str) -> Iterator[Logins]:
     """A secured database of the test's own."""
-    with secured_database(new_postgresql) as made:
+    with secured_database(make_postgresql_database(copied), is_secured=True) as made:
         yield made
 
 

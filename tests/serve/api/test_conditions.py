@@ -74,6 +74,14 @@ class TestETags:
         assert post(client, "conversations/set", change, ("If-Match", tag)).json()["title"] == "Two"
         assert post(client, "conversations/set", change, ("If-Match", tag)).status_code == 412
 
+    def test_a_conversation_of_which_nothing_is_said_yet_has_one_too(self, client: httpx.Client) -> None:
+        post(client, "add_turn", {"content": "1", "bookmark": "unsaid"})
+        tag = get(client, "conversations/get", subject="unsaid").headers["etag"]
+        first, second = ({"subject": "unsaid", "title": title} for title in ("One", "Two"))
+        assert post(client, "conversations/set", first, ("If-Match", tag)).status_code == 200
+        assert post(client, "conversations/set", second, ("If-Match", tag)).status_code == 412
+        assert get(client, "conversations/get", subject="unsaid").json()["title"] == "One"
+
     def test_an_object_that_was_removed_and_stored_again_is_another_one(self, client: httpx.Client) -> None:
         named = {"kind": "note", "key": "again"}
         post(client, "objects/put", named | {"data": "YQ=="})

@@ -250,6 +250,32 @@ async def write(agent: Agent, path: Path) -> None:
         assert {name: after[name] for name in before} == before
 
 
+def test_several_that_ask_first_at_once_are_all_answered(path: Path, tmp_path: Path) -> None:
+    with Database.open(path) as database:
+        token = database.access_tokens.add("first", rights=["read"])
+    with serving(path, tmp_path / "state") as fresh:
+
+        async def look() -> None:
+            async with over_http(fresh, token) as session:
+                assert (await Agent(session)("list_conversations", limit=1))["note"] == NOTE
+
+        async def together() -> None:
+            await asyncio.gather(*(look() for _ in range(4)))
+
+        asyncio.run(together())
+
+
+def test_every_request_is_told_where_the_server_cannot_start(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Database.open(path) as database:
+        token = database.access_tokens.add("told", rights=["read"])
+    monkeypatch.setitem(sys.modules, "headish.serve.mcp.server", None)
+    with serving(path, tmp_path / "state") as fresh:
+        assert [fresh.client(token).post("/mcp", json={}).status_code for _ in range(2)] == [500, 500]
+        assert fresh.client(token).get("/api/v1/stats").status_code == 200
+
+
 def test_writing_is_offered_only_where_it_is_allowed(path: Path) -> None:
     async def look() -> None:
         async with over_stdio(path, "--allow-write") as session:

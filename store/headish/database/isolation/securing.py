@@ -83,6 +83,7 @@ def _make(connection: SchemaConnection, apps: Sequence[str], *, moves: bool = Tr
     _check_logins(catalog, apps)
     done: list[Measure] = []
     for _ in range(PASSES):
+        before = len(done)
         for measure in find_missing(catalog, apps, apps):
             if measure.statement is None or (measure.kind == "schema" and not moves):
                 continue
@@ -92,6 +93,8 @@ def _make(connection: SchemaConnection, apps: Sequence[str], *, moves: bool = Tr
             done.append(measure)
             if measure.kind == "schema":
                 break  # all others name the schema that the tables were in
+        if len(done) == before:
+            break
         catalog = read_catalog(connection)
     return Secured(is_secured(catalog), _with_policy(catalog), tuple(done), tuple(find_missing(catalog, apps, apps)))
 

@@ -16,7 +16,6 @@ from headish.rows.payloads import read_payload_at
 from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, parent_at
-from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
 from headish.values.caches import Cache, stored_cache
 from headish.values.ids import TurnId
@@ -105,13 +104,20 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
     return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
 
 
+def _mark_of(connection: Connection, space: int, erasure: int) -> Erased | None:
+    """What stands in the place of a turn's content, by the number of its erasure."""
+    from headish.rows.upkeep.receipts import marks_of  # late: few turns were erased
+
+    return marks_of(connection, space, [erasure]).get(erasure)
+
+
 def read_payload(connection: Connection, space: int, stored: StoredTurn) -> bytes:
     """The payload bytes of a turn, checked against its hash.
 
     Raises: TurnErased, CorruptTurn.
     """
     if stored.erased is not None:
-        mark = marks_of(connection, space, [stored.erased]).get(stored.erased)
+        mark = _mark_of(connection, space, stored.erased)
         raise TurnErased(stored.id, stored.erased, "erased" if mark is None else str(mark))
     payload = read_payload_at(connection, space, stored.place)
     if payload is None:
@@ -126,7 +132,7 @@ def read_shown(connection: Connection, space: int, stored: StoredTurn) -> tuple[
 
     Raises: CorruptTurn.
     """
-    if stored.erased is not None and (mark := marks_of(connection, space, [stored.erased]).get(stored.erased)):
+    if stored.erased is not None and (mark := _mark_of(connection, space, stored.erased)):
         return (mark,)
     return read_blocks(stored, read_payload(connection, space, stored))
 

@@ -6,7 +6,6 @@ from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
 from headish.history.reading.handles import describe_candidates
 from headish.rows.bookmarks import find_bookmark, recent_names
-from headish.rows.elsewhere.remotes import turns_named_there
 from headish.rows.keys import turns_by_handle
 from headish.rows.moves import has_log, past_place
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
@@ -87,6 +86,8 @@ def _find_handle(connection: Connection, space: int, headish: Headish) -> Stored
 
 def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
     """The turn that a device of a remote had under a name when it was last read: ``laptop/main``."""
+    from headish.rows.elsewhere.remotes import turns_named_there  # late: most headishes name what is here
+
     device, _, name = (headish.name or "").encode().partition(b"/")
     found = set(turns_named_there(connection, space, device, name)) if name else set()
     if len(found) > 1:

@@ -37,7 +37,6 @@ from headish.rows.threads.walks import (
     read_tree_links,
 )
 from headish.rows.turns import StoredTurn, links_of, turn_by_id
-from headish.rows.upkeep.receipts import erased_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import Message
@@ -45,15 +44,19 @@ from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
 
 
-def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
+def walk(
+    connection: Connection, space: int, ends: Sequence[Place], links: Mapping[int, Sequence[Place]] | None = None
+) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
+    ``links`` are those of ``read_links_of`` the ends, where the caller has read them.
 
     Cost: two statements, three if the thread has forks, however long it is; of several ends two for each ``LOOKED_UP``,
     which read what their threads share once. The database takes one step per fork.
     Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
     ends = list(dict.fromkeys(ends))
-    links = read_links_of(connection, space, ends)
+    if links is None:
+        links = read_links_of(connection, space, ends)
     if len(ends) == 1:
         threads: Iterable[list[Walked]] = [read_thread(connection, space, ends[0], linear=not links)]
     else:
@@ -323,11 +326,20 @@ def _checked(connection: Connection, space: int, turns: list[Walked]) -> list[Wa
 def _marked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
     """The turns, with a mark in the place of what was erased. Raises: CorruptTurn."""
     empty = [index for index, turn in enumerate(turns) if turn.payload is None]
-    marks = erased_at(connection, space, [turns[index].place for index in empty]) if empty else {}
+    marks = _erased_at(connection, space, [turns[index].place for index in empty])
     for index in empty:
         turn = turns[index]
         turns[index] = turn._replace(payload=_mark(marks, turn.place, turn.id))
     return turns
+
+
+def _erased_at(connection: Connection, space: int, empty: Sequence[Place]) -> Mapping[Place, Erased]:
+    """The marks of the turns without a payload. Cost: nothing where there are none."""
+    if not empty:
+        return {}
+    from headish.rows.upkeep.receipts import erased_at  # late: of most threads nothing was erased
+
+    return erased_at(connection, space, empty)
 
 
 def _mark(marks: Mapping[Place, Erased], place: Place, turn_id: str) -> Erased:
@@ -358,7 +370,7 @@ def _checked_range(connection: Connection, space: int, segment: Segment, wholes:
     if [whole.turn.pos for whole in wholes] != list(range(segment.low, segment.high + 1)):
         raise _missing(segment)
     empty = [whole.turn.place for whole in wholes if whole.payload is None]
-    marks = erased_at(connection, space, empty) if empty else {}
+    marks = _erased_at(connection, space, empty)
     for turn, payload in wholes:
         if isinstance(payload, bytes) and hash_payload(payload) != turn.hash:
             raise CorruptTurn(turn.id, "its payload disagrees with its hash")

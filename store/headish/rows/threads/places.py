@@ -171,6 +171,28 @@ def count_continuing(connection: Connection, space: int, places: Iterable[Place]
     }
 
 
+LAST_OF_CHAINS = Query(
+    "last positions of chains",
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s)
+    SELECT wanted.chain,
+      (SELECT max(t.pos) FROM turn AS t WHERE t.space = :space AND t.chain = wanted.chain) FROM wanted
+    """,
+        WANTED_PLACES,
+    ),
+)
+
+
+def last_of_chains(connection: Connection, space: int, chains: Iterable[int]) -> list[Place]:
+    """The last place of each chain, by chain; at -1 where one has no turn. Cost: one statement for each ``AT_ONCE``."""
+    return sorted(
+        Place(chain, -1 if pos is None else int(pos))
+        for wanted in portions(Place(chain, 0) for chain in chains)
+        for chain, pos in connection.rows(LAST_OF_CHAINS, space=space, wanted=wanted)
+    )
+
+
 FORKED = Query(
     "whether a chain branches from a position on",
     "SELECT chain FROM link WHERE space = :space AND parent_chain = :chain AND parent_pos >= :pos LIMIT 1",

@@ -33,6 +33,8 @@ SPACE = "space"
 """The query's own name for the space; no verb has an argument of that name."""
 OF_ALL = ("usage", "cost")
 """Verbs that take no headish at all for the whole space; no query says None."""
+NO_REVISION = "none"
+"""What stands in an ETag for the revision of a conversation of which nothing is said yet."""
 
 
 async def call(request: Request, verb: ApiVerb) -> Response:
@@ -174,10 +176,12 @@ def _say(verb: ApiVerb, given: dict[str, Any], name: str, value: Any, header: st
         raise InvalidArgument(f"{header} and {name} do not say the same")
 
 
-def _expected(match: str) -> str | int:
+def _expected(match: str) -> Any:
     """What ``expect`` takes, from an ETag: that of a record begins with its revision."""
     tag = _unquoted(match)
     revision = tag.partition("-")[0]
+    if revision == NO_REVISION:
+        return ABSENT
     return int(revision) if revision.isdecimal() and len(revision) < 19 else tag
 
 
@@ -235,4 +239,6 @@ def etag_of(result: Any, body: bytes | memoryview) -> str:
     if isinstance(result, Turn):
         return result.seal if result.erased is None else f"{result.seal}-e{result.erased}"
     digest = blake3(bytes(body)).hexdigest()
-    return f"{result.revision}-{digest}" if isinstance(result, Object | Conversation) else digest
+    if isinstance(result, Object | Conversation):
+        return f"{NO_REVISION if result.revision is None else result.revision}-{digest}"
+    return digest

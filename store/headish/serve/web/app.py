@@ -37,7 +37,7 @@ from headish.serve.access.state import WebState
 from headish.serve.access.themes import theme_routes
 from headish.serve.access.token_book import TokenBook
 from headish.serve.api.routes import LARGE, api_routes
-from headish.serve.mcp.server import McpEndpoint
+from headish.serve.mcp.endpoint import McpEndpoint
 from headish.serve.pages.routes import page_routes
 from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries

@@ -22,7 +22,8 @@ from headish.store.asking.tool_calls import named_turn
 from headish.store.call_options import CallOptions
 from headish.store.reading.tokens import ToolList
 from headish.store.space import Headishes, Space
-from headish.store.writing.add import add_turn, add_turns
+from headish.store.writing.add import add_turn
+from headish.store.writing.many import add_turns
 from headish.store.writing.overlays import compact_when_full
 from headish.values.checks.doors import POSITIVE, door
 from headish.values.ids import TurnId

@@ -25,7 +25,7 @@ from headish.rows.threads import listings
 from headish.rows.turns import turn_by_id
 from headish.store.asking.origins import has_arrived
 from headish.store.asking.reply import with_own_names
-from headish.store.reading.read import heads
+from headish.store.reading.lists import heads
 from headish.store.space import Space
 from headish.values.ids import Mint
 from headish.values.names import check_name

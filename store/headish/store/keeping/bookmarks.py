@@ -1,4 +1,7 @@
-"""``store.bookmarks``: the names of a space."""
+"""``store.bookmarks``: the names of a space.
+
+What moves a name is imported where one moves: each list of turns looks names up, and does not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from headish.database.query import Connection, Row
 from headish.errors import InvalidArgument, UnknownBookmark, shown
 from headish.history.reading.decode import complete_turns, read_time
-from headish.history.writing.moves import Moved, is_logged, remove_name, rename_name, set_name, undo_name
 from headish.rows.bookmarks import ALL, count_bookmarks, find_bookmark, list_bookmarks, list_recent_bookmarks
-from headish.rows.moves import bookmark_history
 from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import parent_at
 from headish.store.paging import check_limit, check_order
@@ -24,6 +25,7 @@ from headish.values.names import Absent, check_name, read_expect, refusal, store
 from headish.values.turns import Bookmark, Move, Turn
 
 if TYPE_CHECKING:
+    from headish.history.writing.moves import Moved
     from headish.values.results.erasures import Erasure
 
 PAGE = 500
@@ -108,6 +110,8 @@ class Bookmarks(Mapping[str, TurnId]):
         ``expect`` is the id that the name must have pointed at, or ``ABSENT`` if there must be no such name yet.
         Raises: InvalidName, UnknownTurn, BookmarkMoved, InvalidArgument.
         """
+        from headish.history.writing.moves import set_name
+
         encoded, parsed, expected = check_name(name, is_new=True), parse_headish(headish), read_expect(expect)
         moved = self._move(encoded, partial(set_name, headish=parsed, expect=expected))
         assert moved.turn is not None
@@ -118,6 +122,8 @@ class Bookmarks(Mapping[str, TurnId]):
 
         Raises: UnknownBookmark, BookmarkMoved.
         """
+        from headish.history.writing.moves import remove_name
+
         self._move(check_name(name), partial(remove_name, expect=read_expect(expect)))
 
     @door()
@@ -128,6 +134,8 @@ class Bookmarks(Mapping[str, TurnId]):
         Raises: UnknownBookmark, InvalidName, BookmarkMoved also where the new name exists, InvalidArgument where it
         did once.
         """
+        from headish.history.writing.moves import rename_name
+
         was, encoded = check_name(old), check_name(new, is_new=True)
         moved = self._move(
             encoded,
@@ -143,6 +151,8 @@ class Bookmarks(Mapping[str, TurnId]):
         Past the root the name is removed. ``expect`` is that of ``set``. To undo a *move*, set ``name@{1}``.
         Raises: UnknownBookmark, BookmarkMoved, InvalidArgument for an ``n`` below 1.
         """
+        from headish.history.writing.moves import is_logged, undo_name
+
         if not isinstance(n, int) or not 0 < n < ALL:
             raise InvalidArgument(f"a name goes back by 1 turn or more, not by {shown(n)}")
         space, encoded, expected = self._space, check_name(name), read_expect(expect)
@@ -174,6 +184,8 @@ class Bookmarks(Mapping[str, TurnId]):
 
     def _move(self, name: bytes, work: Callable[[Connection, int, bytes], Moved]) -> Moved:
         """Move a name once, even if the answer to the commit is lost: its number in the log tells."""
+        from headish.history.writing.moves import is_logged
+
         space = self._space
         return space._write(
             lambda connection: work(connection, space._number, name),
@@ -182,6 +194,8 @@ class Bookmarks(Mapping[str, TurnId]):
 
     def history(self, name: str) -> builtins.list[Move]:
         """Every move of a name, the last first, even of a removed one. Raises: UnknownBookmark if it never was."""
+        from headish.rows.moves import bookmark_history
+
         space, encoded = self._space, check_name(name)
         rows = space._read(lambda connection: bookmark_history(connection, space._number, encoded))
         if not rows:

@@ -27,8 +27,9 @@ from headish.errors import (
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
 from headish.store.reading.export import NO_ANSWER, export
+from headish.store.reading.lists import tree
 from headish.store.reading.pages import render
-from headish.store.reading.read import get, tree
+from headish.store.reading.read import get
 from headish.store.space import Space
 from headish.transcripts.datasets.rows import ROWS, as_line
 from headish.transcripts.threads import TARGETS

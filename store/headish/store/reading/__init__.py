@@ -7,6 +7,7 @@ if TYPE_CHECKING:  # a store imports them when one of their verbs is first calle
     from headish.store.reading import compare as compare
     from headish.store.reading import export as export
     from headish.store.reading import follow as follow
+    from headish.store.reading import lists as lists
     from headish.store.reading import pages as pages
     from headish.store.reading import read as read
     from headish.store.reading import reports as reports

@@ -7,4 +7,5 @@ if TYPE_CHECKING:  # a store imports them when one of their verbs is first calle
     from headish.store.writing import copy as copy
     from headish.store.writing import edit as edit
     from headish.store.writing import imports as imports
+    from headish.store.writing import many as many
     from headish.store.writing import overlays as overlays

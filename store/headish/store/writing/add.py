@@ -1,9 +1,8 @@
-"""Verbs that store turns. They check and encode their arguments before their transaction opens."""
+"""Verbs that store one turn. They check and encode their arguments before their transaction opens."""
 
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -20,28 +19,19 @@ from headish.content.media import guess_media_type
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
 from headish.history.reading.decode import complete_turn
-from headish.history.writing.append import Appended, Written, append, append_batch
-from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
-from headish.history.writing.keys import append_once
-from headish.history.writing.messages import message_drafts
-from headish.history.writing.planning import BatchPlace, Earlier
-from headish.history.writing.record import record_list
+from headish.history.writing.append import Appended, Written, append_batch
 from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
-from headish.rows.objects import Put, put_object
 from headish.rows.turns import StoredTurn
-from headish.store.keeping.objects import read_puts
-from headish.store.reading.read import read_range
 from headish.store.space import Space
-from headish.values.checks.doors import FLAG, LIST, LIST_OR_BODY, check, door, is_path
+from headish.values.checks.doors import LIST, check, is_path
 from headish.values.checks.files import open_regular
-from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
-from headish.values.messages import Message
-from headish.values.names import check_name
-from headish.values.turns import Recorded, Turn
+from headish.values.turns import Turn
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from headish.rows.objects import Put
 
 
 def add_turn(
@@ -75,6 +65,8 @@ def add_turn(
     draft = make_draft(content, turn, space._payload_limit_bytes, space._author)
     if objects == ():
         return _add(space, draft)
+    from headish.store.keeping.objects import read_puts  # late: few turns bring objects along
+
     check("objects", objects, LIST)
     return _add_once(space, draft, read_puts(objects, space._payload_limit_bytes))
 
@@ -101,125 +93,6 @@ def add_document(
     content_type = content_type or guess_media_type(data, system.get("document_name"))
     draft = make_document_draft(data, turn, content_type=content_type, system=system, author=space._author)
     return _add(space, draft)
-
-
-@door()
-def add_turns(
-    space: Space,
-    items: Iterable[Mapping[str, Any] | Content],
-    *,
-    moves: bool = True,
-    objects: Iterable[Mapping[str, Any]] = (),
-) -> StoredTurns:
-    """Store a stream of turns of any length, in bounded memory.
-
-    An item is a mapping of ``content`` and ``add_turn``'s arguments, or content alone; its ``continues`` may also be
-    the index of an earlier item. headish takes the stream in batches of at most 1,000 turns; a batch is one
-    transaction, all or nothing. What an earlier batch stored stays when a later item is refused. ``moves=False``: no
-    name moves along, whatever an item says.
-
-    ``objects`` are mappings of the arguments of ``store.objects.put``. With them the whole stream is drained first, and
-    all turns and objects are one transaction: both are stored, or nothing. The result's ``revisions`` are theirs.
-    Raises: as ``add_turn`` and ``objects.put``.
-    """
-    adder = TurnAdder(space, moves=moves, objects=objects)
-    for item in items:
-        adder.add(item)
-    return adder.finish()
-
-
-class TurnAdder:
-    """``add_turns``, item by item: ``add`` each, then ``finish``. Asyncio adds items as they come, without a thread
-    that waits for them."""
-
-    def __init__(self, space: Space, *, moves: bool = True, objects: Iterable[Mapping[str, Any]] = ()) -> None:
-        check("moves", moves, FLAG)
-        check("objects", objects, LIST)
-        self._space, self._carries_names = space, moves
-        self._puts = read_puts(objects, space._payload_limit_bytes)
-        self._batch = DraftBatch()
-        self._unstored: list[list[Draft]] = []
-        self._stored: list[Earlier] = []
-        self._count = 0
-
-    def add(self, item: Mapping[str, Any] | Content) -> None:
-        """Take an item; the batch that is full without it is stored, unless objects are stored along."""
-        draft = make_draft(*read_item(item), self._space._payload_limit_bytes, self._space._author)
-        self._end(self._batch.add(draft))
-
-    def finish(self) -> StoredTurns:
-        """Store the rest; what was stored."""
-        self._end(self._batch.take())
-        read = partial(read_range, self._space)
-        if self._puts:
-            return StoredTurns(
-                read, *_add_together(self._space, self._unstored, self._puts, carries_names=self._carries_names)
-            )
-        return StoredTurns(read, self._stored, self._count)
-
-    def _end(self, drafts: list[Draft]) -> None:
-        if not drafts:
-            return
-        if self._puts:
-            self._unstored.append(drafts)
-            return
-        stream = BatchPlace(self._count, self._stored)
-        self._stored.append(_earlier(self._count, _append(self._space, drafts, stream, self._carries_names)))
-        self._count += len(drafts)
-
-
-def _add_together(
-    space: Space, portions: Sequence[list[Draft]], puts: Sequence[Put], *, carries_names: bool
-) -> tuple[list[Earlier], int, list[int]]:
-    """Turns and objects in one transaction, however many there are; the objects' revisions."""
-
-    def work(connection: Connection, mint: Mint) -> tuple[list[Earlier], int, list[int]]:
-        batches: list[Earlier] = []
-        count = 0
-        for portion in portions:
-            stream = BatchPlace(count, batches)
-            stored = append_once(connection, space._number, portion, mint, stream=stream, carries_names=carries_names)
-            batches.append(_earlier(count, stored))
-            count += len(portion)
-        return batches, count, [put_object(connection, space._number, put) for put in puts]
-
-    return space._store(work)
-
-
-@door(messages=LIST_OR_BODY)
-def record(
-    space: Space,
-    messages: Iterable[Message | Mapping[str, Any]] | Mapping[str, Any],
-    *,
-    continues: str | None = None,
-    bookmark: str | None = None,
-    form: str | None = None,
-) -> Recorded:
-    """Store a whole message list that a client sends again and again: only its new tail becomes turns.
-
-    The longest stored part is recognised by its digests: below ``continues``, or in the tree of ``bookmark``; without
-    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip.
-
-    A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
-    ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
-    It may also be what the client of an API sends, and ``messages`` the body that holds the list and its instructions:
-    ``form`` is ``chat``, ``responses``, ``anthropic``, ``gemini`` or ``cohere``, else the shape tells it.
-    ``messages(form=)`` gives it back equal. Such an entry stands as ``{"message": entry}`` beside further options.
-
-    Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
-    microseconds for each known message.
-    What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
-    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent.
-    """
-    drafts = message_drafts(messages, form, space._payload_limit_bytes, space._author)
-    if not drafts:
-        raise InvalidArgument("record needs at least one message")
-    base = None if continues is None else parse_headish(continues)
-    name = None if bookmark is None else check_name(bookmark, is_new=True)
-    appended, added, erased = space._store(
-        lambda connection, mint: record_list(connection, space._number, drafts, base, name, mint)
-    )
-    return Recorded(space._as_turn(appended), added, erased)
 
 
 def _add(space: Space, draft: Draft) -> Turn:
@@ -251,6 +124,9 @@ def _append_remembered(
 
 
 def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
+    from headish.history.writing.keys import append_once  # late: most turns have no key, and bring no objects along
+    from headish.rows.objects import put_object
+
     def work(connection: Connection, mint: Mint) -> Appended | StoredTurn:
         [stored] = append_once(connection, space._number, [draft], mint)
         for put in puts:
@@ -261,25 +137,6 @@ def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:
     if isinstance(stored, Appended):
         return space._as_turn(stored)
     return space._read(lambda connection: complete_turn(connection, space._number, stored, space._options_at))
-
-
-def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earlier:
-    """How the turns of a batch are found."""
-    seqs = array("q", (each.turn.seq if isinstance(each, Appended) else each.seq for each in stored))
-    follow = all(seq == seqs[0] + index for index, seq in enumerate(seqs))
-    return Earlier(first_index, seqs[0], None if follow else seqs)
-
-
-def _append(
-    space: Space, drafts: list[Draft], stream: BatchPlace, carries_names: bool
-) -> Sequence[Appended | StoredTurn]:
-    # Most drafts have no key and name no other turn: they are not looked up.
-    verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
-    return space._store(
-        lambda connection, mint: verb(
-            connection, space._number, drafts, mint, stream=stream, carries_names=carries_names
-        )
-    )
 
 
 def _read_document(

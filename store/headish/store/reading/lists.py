@@ -1,0 +1,148 @@
+"""Verbs that list turns: what continues one, the heads, a tree, all turns of a space. Each page is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Literal
+
+from headish.database.query import Connection
+from headish.errors import CorruptTurn
+from headish.history.reading.decode import complete_turns
+from headish.history.reading.halves import hidden_in_space
+from headish.history.reading.trees import read_part, read_whole_tree
+from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
+from headish.history.twins import folded_twins
+from headish.rows.bookmarks import ALL
+from headish.rows.threads import listings
+from headish.rows.threads.places import has_at_most
+from headish.rows.turns import StoredTurn
+from headish.store.paging import check_limit, check_order, position
+from headish.store.space import Space
+from headish.values.checks.doors import door
+from headish.values.ids import TurnId
+from headish.values.results.threads import Tree
+from headish.values.turns import TreeTurn, Turn
+
+PAGE_TURNS = 500
+
+
+@door()
+def children(
+    space: Space, headish: str, *, limit: int | None = None, after: str | None = None, versions: bool = False
+) -> list[Turn]:
+    """The turns that continue this one, in commit order; ``limit`` of them, after the turn ``after``.
+
+    An answer that an import met again when it had grown is left out unless something else continues it; ``versions``
+    shows it, too.
+
+    Cost: three statements, and one for each 64 turns; three more for each 64 answers that grew.
+    Raises: InvalidArgument for a ``limit`` below 1.
+    """
+    wanted, start = check_limit(limit), position(after, lambda stored: stored.seq, 0)
+
+    def work(connection: Connection, stored: StoredTurn) -> list[Turn]:
+        behind, hidden = (
+            start(connection, space._number),
+            () if versions else hidden_in_space(connection, space._number),
+        )
+        # Each of the hidden turns may stand in the page: so many more are asked for.
+        asked = min(wanted + len(hidden), ALL)
+        page = listings.children(connection, space._number, stored.place, after=behind, limit=asked)
+        found = [each for each in page if each.id not in hidden][:wanted]
+        return complete_turns(connection, space._number, found, space._options_at)
+
+    return space._read_at(headish, work)
+
+
+@door()
+def heads(
+    space: Space,
+    *,
+    limit: int | None = None,
+    after: str | None = None,
+    by: Literal["start", "tip"] = "start",
+    erased: bool = False,
+    versions: bool = False,
+    twins: bool = False,
+) -> list[Turn]:
+    """The turns that nothing continues, the branch that began last first; ``limit`` of them, after ``after``.
+    ``erased`` shows those that were erased, too.
+
+    ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
+    the same even if a turn has continued that head meanwhile. An answer that an import met again when it had grown is
+    none; with ``versions`` it is. Nor is a turn that came from another store and says what was said here behind the
+    same turns; with ``twins`` it is.
+    Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
+    Raises: InvalidArgument for a ``limit`` below 1 or another order.
+    """
+    check_order(by, ("start", "tip"), "heads")
+    wanted = check_limit(limit)
+    start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
+    read = listings.heads if by == "start" else listings.heads_by_tip
+
+    def work(connection: Connection) -> list[Turn]:
+        before, found = start(connection, space._number), list[StoredTurn]()
+        unlisted = NOTHING_UNLISTED if versions and twins else unlisted_in_space(connection, space._number)
+        halves = set[TurnId]() if versions else unlisted.halves
+        folds = unlisted.has_arrivals and not twins
+        while len(found) < wanted:
+            page = read(connection, space._number, before=before, limit=wanted - len(found), erased=erased)
+            same = folded_twins(connection, space._number, [each.id for each in page]) if folds else set[TurnId]()
+            left_out = halves | same
+            found += [each for each in page if each.id not in left_out]
+            if not left_out or not page:
+                break
+            before = page[-1].chain if by == "start" else page[-1].seq
+        return complete_turns(connection, space._number, found, space._options_at)
+
+    return space._read(work)
+
+
+@door()
+def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
+    """All turns of the space in commit order, after ``after``; read in pages, each when it is reached."""
+    seq = 0 if after is None else space._read_at(after, lambda _, stored: stored.seq)
+    while page := space._read(partial(_page, space=space, seq=seq, limit=PAGE_TURNS)):
+        yield from (turn for _, turn in page)
+        seq = page[-1][0]
+
+
+def read_range(space: Space, seq: int, count: int) -> list[Turn]:
+    """``count`` turns from a commit number on. Raises: CorruptTurn where one is missing."""
+    found: list[Turn] = []
+    while len(found) < count:
+        start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
+        page = space._read(partial(_page, space=space, seq=start, limit=limit))
+        if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
+            raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
+        found += [turn for _, turn in page]
+    return found
+
+
+@door()
+def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
+    """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
+
+    ``limit`` takes a part of a larger tree: half of these turns lead to the turn, the last of its thread (or all of it
+    if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that continue
+    one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an answer
+    that an import met again when it had grown, the last version is shown; with ``versions`` all are.
+    Cost: three statements for a whole tree; of a part, about ten, and a few more for each 1,024 turns; with a
+    ``limit``, one more that counts the tree so far.
+    Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
+    """
+    wanted = check_limit(limit)
+
+    def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
+        if limit is None or has_at_most(connection, space._number, stored.place, wanted):
+            return read_whole_tree(connection, space._number, stored.place, halves=versions)
+        return read_part(connection, space._number, stored.place, wanted, halves=versions)
+
+    return Tree(space._read_at(headish, work))
+
+
+def _page(connection: Connection, space: Space, seq: int, limit: int) -> list[tuple[int, Turn]]:
+    page = listings.turns_after(connection, space._number, seq, limit)
+    turns = complete_turns(connection, space._number, page, space._options_at)
+    return list(zip([stored.seq for stored in page], turns, strict=True))
