@@ -25,7 +25,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Emit": ("resolve", "export", "request", "lint", "convert", "lint-transcript"),
     "Keep": ("verify", "stats", "backup", "restore", "erase", "erasures", "gc", "db", "spaces", "config"),
     "Serve": ("serve", "run", "call", "token", "mcp"),
-    "Share": ("remote", "clone", "sync", "push", "pull", "status", "bundle", "sign"),
+    "Share": ("remote", "clone", "sync", "push", "pull", "status", "bundle", "sign", "serve-stdio"),
     "Follow": ("follow", "position", "audit"),
     "Begin": ("demo", "help", "completion"),
 }

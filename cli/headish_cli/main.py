@@ -84,6 +84,7 @@ COMMANDS = {
     "run": "commands.serving.running",
     "search": "commands.finding.search",
     "serve": "commands.serving.serve",
+    "serve-stdio": "commands.sharing.answering",
     "show": "commands.finding.showing",
     "siblings": "commands.changing.editing",
     "sign": "commands.keeping.signing",

@@ -50,7 +50,7 @@ ASKING = {"ask", "retry", "summarize", "compact", "open_answer", "open_retry"}
 WAITING = {
     "ask_title", "run_tools", "import_file", "backup", "verify", "gc", "reindex", "search_index", "distribute",
     "copy_to", "move", "erase", "export", "render", "render_pieces",
-    "create", "status", "collect", "apply", "push", "pull", "exchange", "invite", "revoke",
+    "create", "status", "collect", "apply", "push", "pull", "exchange", "answer", "invite", "revoke",
 }  # fmt: skip
 """Verbs that may take long, and would hold up others."""
 TAKING = {"add_turns", "reply"}

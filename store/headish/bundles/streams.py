@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import islice
 from typing import Any, BinaryIO
@@ -44,13 +44,13 @@ ORDER = {
 
 
 class BundleWriter:
-    """Writes a bundle to a file. ``key``: 32 bytes; only its holder can make the sums. Raises TooLarge for what no
-    reader would take.
+    """Writes a bundle to a file, or among the frames of a conversation between two stores. ``key``: 32 bytes; only its
+    holder can make the sums. Raises TooLarge for what no reader would take.
     """
 
-    def __init__(self, file: BinaryIO, header: BundleHeader, key: bytes | None = None) -> None:
+    def __init__(self, file: BinaryIO | FrameWriter, header: BundleHeader, key: bytes | None = None) -> None:
         check_listed("the list of turns that a bundle continues", header.requires)
-        self._frames = FrameWriter(file, BUNDLE, key)
+        self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key)
         self._frames.write(BundleKind.HEADER, header)
         self.turns = self.receipts = self._receipt_bytes = 0
         self._covered: list[bytes] = []
@@ -94,20 +94,20 @@ class BundleWriter:
 
 
 class BundleReader:
-    """Reads a bundle once, from its beginning. ``header`` is read at once; memory holds one frame, and of a signed
-    bundle a hash for each turn.
+    """Reads a bundle once, from its beginning: a file, or its frames. ``header`` is read at once; memory holds one
+    frame, and of a signed bundle a hash for each turn.
 
     Raises: InvalidBundle; NotADevice where its sums are not those of the key.
     """
 
-    def __init__(self, file: BinaryIO, name: str, key: bytes | None = None) -> None:
+    def __init__(self, file: BinaryIO | Generator[tuple[IntEnum, Any]], name: str, key: bytes | None = None) -> None:
         self.name = name
         self.signature: bytes | None = None
         """That of its end, once it was read."""
         self._covered: list[bytes] = []
         # What is encrypted cannot be altered unseen: sums that disagree under a key were made without it.
         format = BUNDLE if key is None else BUNDLE._replace(altered=_refuse_writer)
-        self._frames = read_frames(file, name, format, key)
+        self._frames = file if isinstance(file, Generator) else read_frames(file, name, format, key)
         kind, header = next(self._frames)
         if kind is not BundleKind.HEADER:
             raise InvalidBundle(name, "it has no header")

@@ -80,6 +80,7 @@
     │   ├── UnreadableAnswer      an answer of an unknown kind, or a too large one
     │   └── Interrupted           the connection was lost in the middle of the answer
     ├── RemoteUnavailable         a remote cannot be reached, or refuses
+    ├── RemoteRefused             the store at the other end of a live remote refused something
     ├── RemoteRolledBack          a remote is not as far as it was: somebody put an old state there
     ├── NoRemoteKey               this machine does not have the key of an encrypted remote
     ├── SigningFailed             ssh-keygen did not sign, or cannot be asked

@@ -83,6 +83,14 @@ class RemoteUnavailable(HeadishError):
         super().__init__(f"{url}: {reason}")
 
 
+class RemoteRefused(HeadishError):
+    """The store at the other end of a live remote has refused something: ``error`` is the name of its error there."""
+
+    def __init__(self, url: str, error: str, reason: str) -> None:
+        self.url, self.error, self.reason = url, error, reason
+        super().__init__(f"{url} refused ({error}): {reason}")
+
+
 class RemoteRolledBack(HeadishError):
     """Logs of a remote are shorter than they were, or others. ``logs`` says of each what it was and what it is.
 

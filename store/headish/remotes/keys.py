@@ -126,13 +126,30 @@ def load_keys(remote_id: str) -> KeyPair | None:
 
 def save_keys(remote_id: str, keys: KeyPair) -> None:
     """Write the keys of a remote to a file that only its owner may read, whole or not at all."""
-    path = _path(remote_id)
+    _write(_path(remote_id), msgspec.json.encode(keys))
+
+
+def allow_command(remote_id: str, url: str) -> None:
+    """Note that a person of this machine has named the command that reaches a remote."""
+    _write(_command_path(remote_id), url.encode())
+
+
+def is_allowed(remote_id: str, url: str) -> bool:
+    """Whether a person of this machine has named a command: a database that came from elsewhere may name any."""
+    try:
+        with open(_command_path(remote_id), "rb") as file:
+            return file.read() == url.encode()
+    except OSError:
+        return False
+
+
+def _write(path: str, data: bytes) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = f"{path}.part-{os.urandom(4).hex()}"
     opened = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(opened, "wb") as file:
-            file.write(msgspec.json.encode(keys))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
@@ -143,13 +160,18 @@ def save_keys(remote_id: str, keys: KeyPair) -> None:
 
 
 def forget_keys(remote_id: str) -> None:
-    """Remove the keys of a remote from this machine."""
-    with suppress(FileNotFoundError):
-        os.unlink(_path(remote_id))
+    """Remove what this machine keeps of a remote."""
+    for path in (_path(remote_id), _command_path(remote_id)):
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def _path(remote_id: str) -> str:
     return os.path.join(key_folder(), f"{remote_id}.json")
+
+
+def _command_path(remote_id: str) -> str:
+    return os.path.join(key_folder(), f"{remote_id}.command")
 
 
 def _age() -> Any:

@@ -50,6 +50,17 @@ def has_log(connection: Connection, space: int, name: bytes) -> bool:
     return connection.row(LAST_LOG, space=space, name=name) is not None
 
 
+WAS_AT = Query(
+    "whether a name was at a place",
+    "SELECT 1 FROM bookmark_log WHERE space = :space AND name = :name AND chain = :chain AND pos = :pos LIMIT 1",
+)
+
+
+def was_at(connection: Connection, space: int, name: bytes, place: Place) -> bool:
+    """Whether a bookmark pointed at a place at any time. Cost: reads its log."""
+    return connection.row(WAS_AT, space=space, name=name, chain=place.chain, pos=place.pos) is not None
+
+
 AHEAD = Query(
     "a bookmark whose log goes on behind its last move",
     """

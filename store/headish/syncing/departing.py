@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft
 from headish.content.frames import FRAME_BYTES
+from headish.content.receipts import encode_receipt
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.documents import referred_by
@@ -14,6 +15,7 @@ from headish.history.reading.order import arrange
 from headish.rows.bookmarks import named_turns
 from headish.rows.conversations import records_after
 from headish.rows.elsewhere.arrivals import OWN, StoredArrival, arrivals_among, arrived_with
+from headish.rows.elsewhere.sealed import spoken_with
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import read_payload_at
 from headish.rows.threads.places import parents_of_turns
@@ -57,6 +59,16 @@ class Departing:
         """The turns of a span in pages, in commit order. Raises: CorruptTurn."""
         for rows in self._rows_of(span):
             yield from self._in_pages(rows)
+
+    def picked(self, seqs: Sequence[int]) -> Iterator[list[TurnRecord]]:
+        """The turns with some commit numbers, in pages, in commit order. Raises: CorruptTurn."""
+        for start in range(0, len(seqs), PAGE_TURNS):
+            yield from self._in_pages(spoken_with(*self._source, seqs[start : start + PAGE_TURNS]))
+
+    def receipts_of(self, pages: Iterable[Sequence[TurnRecord]]) -> list[bytes]:
+        """The receipts of the turns of pages that are erased, as they are stored."""
+        wanted = {each.erased for page in pages for each in page}
+        return [encode_receipt(each) for each in self._receipts.values() if each.id in wanted]
 
     def required_by(self, span: Span) -> list[TurnId]:
         """The ids that turns of a span continue and that are not in it, in order."""
@@ -180,6 +192,18 @@ class Departing:
                 raise CorruptTurn(turn, "it is erased, and no receipt says so")
             self._receipts[number] = receipt
         return self._receipts[number]
+
+
+def take_pages(pages: Iterable[list[TurnRecord]], limit_bytes: int) -> tuple[list[list[TurnRecord]], bool]:
+    """The first pages, up to the one with which their payloads have more than so many bytes; and whether one was."""
+    taken: list[list[TurnRecord]] = []
+    size = 0
+    for page in pages:
+        taken.append(page)
+        size += sum(len(each.payload or b"") for each in page)
+        if size > limit_bytes:
+            return taken, True
+    return taken, False
 
 
 def _is_from(arrival: StoredArrival, span: Span) -> bool:

@@ -190,6 +190,12 @@ def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool
     return replace(ours, **changes, tags=ours.tags if set(tags) == set(ours.tags) else tags), is_kept
 
 
+def hashes_of(data: bytes) -> bytes | None:
+    """What is kept of what is said of a conversation, where that can be read."""
+    record = _decoded(data)
+    return None if record is None else _hashes(record)
+
+
 def _hashes(record: Record) -> bytes:
     """What to keep of a device's record: only hashes, so that no word of it stays here when it is erased."""
     fields: dict[str, Any] = {field: _hash(getattr(record, field)) for field in FIELDS}

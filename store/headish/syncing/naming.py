@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blake3 import blake3
+
 from headish.bundles.records import SentName, SentRecord
 from headish.content.hashes import mark_name
 from headish.content.receipts import decode_receipt
@@ -117,6 +119,11 @@ def record_is_here(connection: Connection, space: int, subject: bytes) -> bool:
     if first is not None:
         return turn_by_id(connection, space, first) is not None
     return find_bookmark(connection, space, subject) is not None
+
+
+def hash_said(data: bytes | None) -> bytes:
+    """What tells what is said of a conversation from anything else; empty where nothing is."""
+    return b"" if data is None else blake3(data).digest()
 
 
 def is_erased_name(connection: Connection, space: int, name: bytes) -> bool:

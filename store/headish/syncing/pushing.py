@@ -21,7 +21,7 @@ from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature
 from headish.signing.keygen import sign_message
 from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
-from headish.syncing.departing import Departing, Span, all_names, all_records
+from headish.syncing.departing import Departing, Span, all_names, all_records, take_pages
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, save_remote
@@ -108,7 +108,7 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     pushed = Pushed(stored_name(remote.name))
     while isinstance(written := _write_next(given), _Written):
         if written.keys and not given.allow_secrets:
-            raise SecretsFound(written.keys, _handles(given, written.keys))
+            raise SecretsFound(written.keys, handles_of(given.target, written.keys))
         if not pushed.objects:  # what the head will say, too, before anything is put
             _check_said(given, given.target.backend.read(partial(_read_said, space=given.target.space)))
         given = _put(given, written)
@@ -141,7 +141,7 @@ def check_keys(given: Push) -> None:
 
     keys = target.backend.read(find)
     if keys and not given.allow_secrets:
-        raise SecretsFound(keys, _handles(given, keys))
+        raise SecretsFound(keys, handles_of(given.target, keys))
     _check_said(given, target.backend.read(partial(_read_said, space=target.space)))
 
 
@@ -221,14 +221,8 @@ def _gather(connection: Connection, space: int, remote: OpenRemote) -> _Gathered
         return _read_said(connection, space)
     span = Span(low, end.seq, remote.held)
     departing = Departing(connection, space)
-    pages: list[list[TurnRecord]] = []
-    size, high = 0, end.seq
-    for page in departing.since(span):
-        pages.append(page)
-        size += sum(len(each.payload or b"") for each in page)
-        if size > BUNDLE_BYTES:
-            high = departing.reached
-            break
+    pages, is_full = take_pages(departing.since(span), BUNDLE_BYTES)
+    high = departing.reached if is_full else end.seq
     receipts = list(receipts_behind(connection, space, change))
     reached = position_at(connection, space, end.epoch, high, end.change)
     # Behind the last turn: what they are of has to be there.
@@ -337,10 +331,10 @@ def _tidy(given: Push) -> Push:
     return _save(given, remote._replace(state=replace(remote.state, untidy=False)))
 
 
-def _handles(given: Push, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
+def handles_of(target: SyncTarget, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
+    """How lists show some turns."""
     from headish.history.reading.handles import make_handles
 
-    target = given.target
     return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
 
 

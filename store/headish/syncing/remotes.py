@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
-from headish.remotes.keys import KeyPair, RemoteKey, load_keys, recipient_of
+from headish.remotes.commands import is_live
+from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
 from headish.values.results.sharing import RemotePlace
@@ -63,7 +64,11 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     """How far this store's own log is: ``own``, with ``pushed``, the cursor behind it, ``signed``, the number of the
     last signature in it, and the fingerprint of the key that it was written with; ``anew``: the next push writes it
     from its beginning. ``seen`` are the logs of the others, by device, ``invited`` the recipients that this store gave
-    the key."""
+    the key.
+
+    Of a live remote: ``pushed`` as well, ``pulled``, the cursor of the store there up to which all is here, and
+    ``met``, the last one that it gave, which tells whether its history goes on. ``gone`` are names that were removed
+    there, each with the turn that it had: they are not put there again while they stay here at that turn."""
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
@@ -74,6 +79,9 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     seen: dict[str, SeenLog] = {}
     revoked: tuple[str, ...] = ()
     invited: tuple[str, ...] = ()
+    pulled: str | None = None
+    met: str | None = None
+    gone: dict[str, str] = {}
 
 
 class OpenRemote(NamedTuple):
@@ -89,6 +97,18 @@ class OpenRemote(NamedTuple):
         """The devices whose logs hold what came from there, with the name of this remote: another one may have a device
         of the same id. Each with the commit number behind which they do."""
         return {(self.name, device): each.resent for device, each in self.state.seen.items()}
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a store answers there; else it is a place for logs."""
+        return is_live(self.url)
+
+    @property
+    def logs(self) -> list[tuple[str, SeenLog]]:
+        """The devices with their logs, this store first; at the end of a live remote there is one store alone."""
+        own = replace(self.state.own, label=self.settings.label)
+        seen = sorted(self.state.seen.items(), key=lambda each: each[1].label)
+        return seen if self.is_live else [(self.settings.device, own), *seen]
 
     @property
     def labels(self) -> frozenset[bytes]:
@@ -203,13 +223,16 @@ def describe(remote: OpenRemote) -> RemotePlace:
         sign=remote.settings.sign,
         fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
         recipient=None if keys is None else recipient_of(keys.own),
-        waits="" if has_key or not remote.settings.encrypted else waits_of(remote, keys),
+        waits="" if has_key or not (remote.settings.encrypted or remote.is_live) else waits_of(remote, keys),
     )
 
 
 def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
     """What is to be done before an encrypted remote syncs."""
     name = stored_name(remote.name)
+    if remote.is_live:
+        allowed = is_allowed(remote.settings.id, remote.url)
+        return "" if allowed else "this machine has not named its command: 'headish remote remove' it and add it again"
     if keys is None:
         return "its keys are gone from this machine: 'headish remote remove' it and add it again"
     if remote.settings.key is not None:

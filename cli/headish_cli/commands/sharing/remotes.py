@@ -23,6 +23,14 @@ prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that
 SETTINGS = ("key", "names", "erasures", "trust", "sign")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
+THERE = {
+    "made": "new there",
+    "moved": "moved on there",
+    "removed": "removed there",
+    "refused": "may not be moved there",
+    "unknown": "is at a turn there that is not here: pull first",
+}
+"""What people are told of a bookmark at a live remote, by what became of it."""
 rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
 
 
@@ -47,7 +55,7 @@ def remote_command() -> None:
     """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
 
     A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
-    ever overwritten. headish encrypts what it puts there.
+    ever overwritten. headish encrypts what it puts there. A live remote is the database of another machine, over ssh.
     """
 
 
@@ -62,6 +70,9 @@ def add_command(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
+
+    With ssh://HOST/PATH, NAME is the database PATH on HOST, where headish must be installed; ssh://HOST is the usual
+    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'.
 
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
@@ -85,7 +96,7 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
         print_json_lines(remotes)
         return
     for each in remotes:
-        how = "encrypted" if each.encrypted else "plain"
+        how = "encrypted" if each.encrypted else "live" if is_live(each.url) else "plain"
         click.echo(f"{one_line(each.name, 255)}  {one_line(each.url, 500)}  {how}  as {one_line(each.device, 255)}")
 
 
@@ -190,21 +201,37 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
 
 @click.command("push")
 @name_argument
+@click.option("--delete", is_flag=True, help="Remove bookmarks at a live remote that were removed here.")
+@click.option(
+    "--force-with-lease",
+    metavar="HEADISH",
+    help="Move bookmarks of a live remote that went apart, if they are at this turn there.",
+)
 @secrets_option
 @rollback_option
 @json_option
 @pass_settings
 def push_command(
-    settings: GlobalOptions, name: str | None, allow_secrets: bool, accept_rollback: bool, as_json: bool
-) -> None:
-    """Send what is new here to the remote NAME, or to all."""
+    settings: GlobalOptions, name: str | None, delete: bool, force_with_lease: str | None, allow_secrets: bool,
+    accept_rollback: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Send what is new here to the remote NAME, or to all.
+
+    Bookmarks of a live remote go forward. Where both sides moved one, it stays, and the exit code is 1.
+    """
     with settings.open() as store:
+        sent = []
         for each in _names(store, name):
-            done = store.remotes.push(each, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+            done = store.remotes.push(
+                each, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
+                force_with_lease=force_with_lease,
+            )  # fmt: skip
+            sent.append(done)
             if as_json:
                 print_json_lines([done])
             else:
                 _tell_pushed(done)
+    _end(sent)
 
 
 @click.command("pull")
@@ -247,7 +274,7 @@ def sync_command(
         for each in done:
             tell_pulled(each.pulled)
             _tell_pushed(each.pushed)
-    _end([each.pulled for each in done])
+    _end([part for each in done for part in (each.pulled, each.pushed)])
 
 
 @click.command("status")
@@ -281,6 +308,7 @@ def _names(store: Store, name: str | None) -> list[str]:
 def tell_remote(remote: RemotePlace) -> None:
     """A remote in words, and what is to be done next."""
     how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"
+    how = "live" if is_live(remote.url) else how
     say(f"{one_line(remote.name, 255)}: {how}; this machine is {one_line(remote.device, 255)}.")
     if remote.waits:
         say(f"{one_line(remote.waits, 500)}.")
@@ -299,9 +327,22 @@ def tell_pulled(done: Pulled) -> None:
 
 
 def _tell_pushed(done: Pushed) -> None:
-    say(f"{one_line(done.remote, 255)}: {counted(done.turns, 'turn')} sent.")
+    remote = one_line(done.remote, 255)
+    say(f"{remote}: {counted(done.turns, 'turn')} sent.")
+    for each in done.names:
+        name = one_line(each.name, 255)
+        told = THERE.get(each.outcome)
+        if each.outcome == "diverged":
+            say(f"{name}: {each.here:,} here, {each.there:,} on {remote}; headish diff {name}..{remote}/{name}")
+        elif told is not None:
+            say(f"{remote}/{name}: {told}")
 
 
-def _end(done: Sequence[Pulled]) -> None:
-    if any(each.outcome == "diverged" for pulled in done for each in pulled.names):
+def is_live(url: str) -> bool:
+    """Whether a remote is a store that answers."""
+    return url.startswith(("ssh:", "cmd:"))
+
+
+def _end(done: Sequence[Pulled | Pushed]) -> None:
+    if any(each.outcome in ("diverged", "unknown") for part in done for each in part.names):
         raise SystemExit(1)

@@ -332,10 +332,16 @@ class AsyncRemotes(Front["Remotes"]):
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None
     ) -> RemotePlace:
-        """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``)."""
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
+        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote."""
         return await self._finish(
             self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
         )
+
+    async def answer(self, reads: int, writes: int, *, names: str = '*', trust: bool = False) -> int:
+        """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
+        how many turns came."""
+        return await self._wait(self.sync.answer, reads=reads, writes=writes, names=names, trust=trust)
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
@@ -353,7 +359,8 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
-        """The stores that sync with a remote, this one first, as they were when they were last read."""
+        """The stores that sync with a remote, this one first, as they were when they were last read. At the end of a
+        live remote there is one."""
         return await self._finish(self.sync.devices, name=name)
 
     async def erase_pending(self) -> int:
@@ -363,7 +370,7 @@ class AsyncRemotes(Front["Remotes"]):
     async def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
     ) -> Synced:
-        """Pull, then push. Raises: as both."""
+        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
         return await self._wait(
             self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback
         )
@@ -390,9 +397,15 @@ class AsyncRemotes(Front["Remotes"]):
         """Read the logs of all other devices there, as far as they have come, and store what is new."""
         return await self._wait(self.sync.pull, name=name, prune=prune, accept_rollback=accept_rollback)
 
-    async def push(self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False) -> Pushed:
-        """Append what is new here to this store's log there."""
-        return await self._wait(self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+    async def push(
+        self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
+        force_with_lease: str | None = None
+    ) -> Pushed:
+        """Append what is new here to this store's log there; to a live remote, send it and publish names."""
+        return await self._wait(
+            self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
+            force_with_lease=force_with_lease
+        )
 
     async def remove(self, name: str) -> None:
         """Forget a remote, with its keys on this machine. What came from there stays, and so do the files there."""

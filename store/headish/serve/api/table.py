@@ -236,6 +236,7 @@ NOT_SERVED: dict[str, str] = {
     "batches.get": "belongs to who made the batch",
     "batches.list": "belongs to who made the batch",
     "remotes.add": _SYNC,
+    "remotes.answer": _SYNC,
     "remotes.bookmarks": _SYNC,
     "remotes.clone": _SYNC,
     "remotes.devices": _SYNC,

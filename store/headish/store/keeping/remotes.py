@@ -6,11 +6,9 @@ import builtins
 import os
 import re
 import socket
-from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from headish.database.query import Connection
 from headish.errors import (
     HeadishError,
     InvalidArgument,
@@ -20,6 +18,7 @@ from headish.errors import (
     RemoteUnavailable,
     shown,
 )
+from headish.remotes.commands import Pipes, is_live
 from headish.remotes.keys import (
     RemoteKey,
     forget_keys,
@@ -27,25 +26,26 @@ from headish.remotes.keys import (
     save_keys,
 )
 from headish.remotes.objects import ObjectPlace, check_url
-from headish.rows.bookmarks import find_bookmark
 from headish.rows.counters import read_counter
-from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
-from headish.rows.turns import turn_at, turn_by_id
 from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.live import CALLER, answer, settings_of_live, talking
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
 from headish.syncing.joining import change_key, check_key, check_plain, give_key, make_keys, renew_key
+from headish.syncing.live.answering import Doorkeeper
+from headish.syncing.live.conversation import LiveSync
+from headish.syncing.live.moves import NameWishes
+from headish.syncing.live.sending import LivePush, send_all
+from headish.syncing.live.taking import take_all
 from headish.syncing.logs import Logs, folder_of, machine_of
-from headish.syncing.naming import compare
 from headish.syncing.pulling import Pull, pull
 from headish.syncing.pushing import Push, check_keys, push
 from headish.syncing.remotes import (
     OpenRemote,
     RemoteSettings,
     RemoteState,
-    SeenLog,
     describe,
     key_of,
     keys_of,
@@ -54,11 +54,11 @@ from headish.syncing.remotes import (
     save_remote,
     store_remote,
 )
+from headish.syncing.standing import count_unsent, describe_device, find_diverged, tell_unreached
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.results.erasures import Receipt
 from headish.values.results.sharing import (
-    DIVERGED,
     Cloned,
     Pulled,
     Pushed,
@@ -88,7 +88,8 @@ class Remotes:
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None,
     ) -> RemotePlace:  # fmt: skip
-        """Name a place: a folder (``file:///…``) or a bucket (``s3://``, ``gs://``, ``az://``).
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
+        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote.
 
         ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
@@ -110,20 +111,29 @@ class Remotes:
         known = space._read(lambda connection: read_remotes(connection, space._number))
         if any(each.name == encoded for each in known):
             raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
-        place = ObjectPlace(check_url(url))
-        settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
-                                  erasures="ask" if plain else "apply")  # fmt: skip
-        if plain:
-            check_plain(name, place, space.space)
+        if is_live(url):
+            settings = settings_of_live(url, label, has_options=plain or passphrase or key is not None)
         else:
-            keys = make_keys(name, place, space.space, passphrase=passphrase, key=key)
-            confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
-            save_keys(settings.id, keys)
-            # Whoever invites this machine knows by its recipient which device it is.
-            settings = replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
+            settings = self._join(name, url, label, plain=plain, passphrase=passphrase, key=key)
         added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
         space._write(lambda connection: store_remote(connection, number, added))
         return describe(added)
+
+    def _join(
+        self, name: str, url: str, label: str, *, plain: bool, passphrase: bool, key: str | None
+    ) -> RemoteSettings:
+        """What is kept of a new place for objects, with its key where that is new, or where this machine has it."""
+        place, space = ObjectPlace(check_url(url)), self._space.space
+        settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
+                                  erasures="ask" if plain else "apply")  # fmt: skip
+        if plain:
+            check_plain(name, place, space)
+            return settings
+        keys = make_keys(name, place, space, passphrase=passphrase, key=key)
+        confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
+        save_keys(settings.id, keys)
+        # Whoever invites this machine knows by its recipient which device it is.
+        return replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
 
     @door(plain=FLAG, passphrase=FLAG)
     def clone(
@@ -139,11 +149,14 @@ class Remotes:
             raise InvalidArgument(
                 "there is a history here already: 'headish remote add', then 'headish sync' joins both"
             )
-        if not ObjectPlace(check_url(url)).list(folder_of(space.space)):
+        if not is_live(url) and not ObjectPlace(check_url(url)).list(folder_of(space.space)):
             raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
         added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
         try:
-            return Cloned(added, None if added.waits else self.pull(name))
+            cloned = Cloned(added, None if added.waits else self.pull(name))
+            if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
+                raise RemoteUnavailable(url, f"no history of the space {space.space!r} is there")
+            return cloned
         except HeadishError:
             if not space._read(lambda connection: read_counter(connection, space._number)).seq:
                 self.remove(name)  # so that it can be cloned again
@@ -182,6 +195,8 @@ class Remotes:
         """
         remote = self._find(name)
         _check_fingerprint(key)
+        if key is not None and remote.is_live:
+            raise InvalidArgument(f"remote {name!r} has no key: ssh keeps what it carries secret")
         if erasures is not None and erasures not in ERASURES:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
@@ -219,6 +234,9 @@ class Remotes:
         Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
         anything is changed, unless ``allow_secrets``.
         """
+        remote = self._find(name)
+        if remote.is_live:
+            raise InvalidArgument(f"remote {name!r} has no devices to take out: a store answers there")
         self.pull(name)
         remote = self._find(name)
         gone = next((each for each, seen in remote.state.seen.items() if seen.label == device), None)
@@ -247,18 +265,17 @@ class Remotes:
 
     @door()
     def devices(self, name: str) -> builtins.list[RemoteDevice]:
-        """The stores that sync with a remote, this one first, as they were when they were last read.
+        """The stores that sync with a remote, this one first, as they were when they were last read. At the end of a
+        live remote there is one.
 
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
         wanted = set(space._read(lambda connection: ids_of_erasures(connection, space._number)))
-        own = replace(remote.state.own, label=remote.settings.label)
-        seen = sorted(remote.state.seen.items(), key=lambda each: each[1].label)
         invited = set(map(machine_of, remote.state.invited))
         return [
-            _device_of(device, each, wanted, own=index == 0, invited=device in invited)
-            for index, (device, each) in enumerate([(remote.settings.device, own), *seen])
+            describe_device(device, each, wanted, own=index == 0 and not remote.is_live, invited=device in invited)
+            for index, (device, each) in enumerate(remote.logs)
         ]
 
     @door()
@@ -268,18 +285,33 @@ class Remotes:
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
-        unsent = space._read(lambda connection: _count_unsent(connection, space._number, remote))
-        diverged = space._read(lambda connection: _diverged(connection, space._number, remote.name))
+        unsent = space._read(lambda connection: count_unsent(connection, space._number, remote))
+        diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
         return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
 
-    @door(accept_rollback=FLAG)
-    def push(self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False) -> Pushed:
-        """Append what is new here to this store's log there.
+    @door(accept_rollback=FLAG, delete=FLAG)
+    def push(
+        self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
+        force_with_lease: str | None = None,
+    ) -> Pushed:  # fmt: skip
+        """Append what is new here to this store's log there; to a live remote, send it and publish names.
 
-        Cost: where nothing is new, one request; else two, and one for each 16 MiB.
-        Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack.
+        At a live remote a name goes forward, and along where only this side has moved it since it was seen there.
+        Where both have, it stays and is told, unless ``force_with_lease`` is the headish of the turn that it has there:
+        if it still has it, it goes where it is here. ``delete`` removes names there that were removed here and have not
+        moved there.
+        Cost: where nothing is new, one request or round trip; else two, and one for each 16 MiB.
+        Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; of a live remote also
+        RemoteRefused; InvalidArgument for names of a remote that is not live.
         """
-        remote = renew_key(self._find(name), self._space.space)
+        remote = self._find(name)
+        wishes = self._wishes(delete, force_with_lease)
+        if remote.is_live:
+            with talking(self._space, self._target(), remote) as live:
+                return send_all(LivePush(live, wishes, allow_secrets))
+        if wishes:
+            raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
+        remote = renew_key(remote, self._space.space)
         check_key(remote, self._space.space)  # what a device that was taken out could read stays here
         done, _ = push(self._push(remote, allow_secrets), accept_rollback=accept_rollback)
         return done
@@ -296,7 +328,11 @@ class Remotes:
         that are not as far as they were, unless ``accept_rollback``, and NotADevice for those that no device wrote.
         """
         space = self._space
-        remote = renew_key(self._find(name), space.space)
+        remote = self._find(name)
+        if remote.is_live:
+            with talking(space, self._target(), remote) as live:
+                return self._pulled(live, prune=prune)
+        remote = renew_key(remote, space.space)
         try:
             done, _ = pull(Pull(self._target(), self._logs(remote), remote, accept_rollback, prune))
         except (NotADevice, RemoteRolledBack):
@@ -313,9 +349,30 @@ class Remotes:
     def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
     ) -> Synced:
-        """Pull, then push. Raises: as both."""
+        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
+        remote = self._find(name)
+        if remote.is_live:
+            with talking(self._space, self._target(), remote) as live:
+                pulled = self._pulled(live, prune=prune)
+                if live.welcome.read_only:
+                    return Synced(pulled, Pushed(name))
+                return Synced(pulled, send_all(LivePush(live, NameWishes(), allow_secrets)))
         pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
+
+    @door()
+    def answer(self, reads: int, writes: int, *, names: str = "*", trust: bool = False) -> int:
+        """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
+        how many turns came.
+
+        ``names`` is the pattern of the bookmarks that it may move. ``trust``: it is a device of this store's owner, so
+        that the options of its turns act here and its erasures erase here. A store that was opened read-only takes
+        nothing.
+        Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
+        """
+        space, target = self._space, self._target()
+        door = Doorkeeper(space.space, target.backend.read_only, names, trust)
+        return answer(space, target, Pipes(CALLER, reads, writes), door)
 
     @door()
     def bookmarks(self) -> builtins.list[Bookmark]:
@@ -335,7 +392,7 @@ class Remotes:
         remotes = space._read(lambda connection: read_remotes(connection, space._number))
         told: dict[str, tuple[str, ...]] = {}
         for receipt in space._read(lambda connection: ids_of_erasures(connection, space._number)):
-            lines = tuple(line for each in remotes if (line := _missing(each, receipt)))
+            lines = tuple(line for each in remotes if (line := tell_unreached(each, receipt)))
             if lines:
                 told[receipt] = lines
         return told
@@ -354,6 +411,17 @@ class Remotes:
         if erased:
             scrub_now(self._space._database)
         return erased
+
+    def _wishes(self, delete: bool, force_with_lease: str | None) -> NameWishes:
+        leases = () if force_with_lease is None else (self._space._read_at(force_with_lease, lambda _, turn: turn.id),)
+        return NameWishes(delete, frozenset(leases))
+
+    def _pulled(self, live: LiveSync, *, prune: bool) -> Pulled:
+        done = take_all(live, prune=prune)
+        self._space._database.count_written(done.stored)
+        if done.erased:
+            scrub_now(self._space._database)
+        return done
 
     def _find(self, name: str) -> OpenRemote:
         space = self._space
@@ -380,40 +448,6 @@ def _device() -> str:
     return given if new_refusal(given) is None and "/" not in given else "device"
 
 
-def _device_of(device: str, seen: SeenLog, wanted: set[str], *, own: bool, invited: bool) -> RemoteDevice:
-    time = datetime.fromtimestamp(seen.made_at / 1000, UTC) if seen.made_at else None
-    erased = wanted <= set(seen.erased)
-    return RemoteDevice(seen.label, device, seen.number, time, own=own, invited=invited, erased=erased)
-
-
 def _check_fingerprint(key: str | None) -> None:
     if key is not None and not _FINGERPRINT.fullmatch(key):
         raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
-
-
-def _missing(remote: OpenRemote, receipt: str) -> str:
-    """How many devices of a remote an erasure has not reached; empty where it has reached all."""
-    logs = [remote.state.own, *remote.state.seen.values()]
-    missing = sum(receipt not in each.erased for each in logs)
-    return f"{missing} of {len(logs)} devices on {stored_name(remote.name)}" if missing else ""
-
-
-def _count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
-    """How many turns came here since the last push, and not from there."""
-    low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
-    high = read_counter(connection, space).seq
-    among, held = arrivals_among(connection, space, low + 1, high), remote.held
-    arrived = (each for each in among if each.first > held.get((each.remote, each.device), each.first))
-    return high - low - sum(min(each.last, high) - max(each.first, low + 1) + 1 for each in arrived)
-
-
-def _diverged(connection: Connection, space: int, remote: bytes) -> tuple[str, ...]:
-    """The bookmarks that go apart from where a device has them, as ``DEVICE/NAME``."""
-    found: builtins.list[str] = []
-    for each in list_remote_bookmarks(connection, space):
-        place = find_bookmark(connection, space, each.name) if each.remote == remote and each.turn else None
-        here = None if place is None else turn_at(connection, space, place)
-        there = None if each.turn is None else turn_by_id(connection, space, each.turn)
-        if here is not None and there is not None and compare(connection, space, here, there) == DIVERGED:
-            found.append(f"{stored_name(each.device)}/{stored_name(each.name)}")
-    return tuple(found)

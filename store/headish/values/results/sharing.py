@@ -123,12 +123,14 @@ class RemoteStatus(PlainResult, frozen=True):
 
 
 class Pushed(PlainResult, frozen=True):
-    """What went to a remote: turns, receipts of erasures, and objects that were written there."""
+    """What went to a remote: turns, receipts of erasures, and objects that were written there. ``names`` are the
+    bookmarks that moved at a live one, or go apart, and what became of each there."""
 
     remote: str
     turns: int = 0
     receipts: int = 0
     objects: int = 0
+    names: tuple[ArrivedName, ...] = ()
 
 
 class Pulled(PlainResult, frozen=True):

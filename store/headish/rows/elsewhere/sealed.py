@@ -1,0 +1,87 @@
+"""Turns as another store compares them: ids and seals, by commit number, by id, or in a range of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from headish.database.query import Connection, Query
+from headish.rows.threads.places import LISTED, as_list
+from headish.rows.turns import T_COLUMNS, StoredTurn
+from headish.values.ids import TurnId
+
+PAGE = 10_000
+
+
+class SealedTurn(NamedTuple):
+    """What tells a turn from any other, its id and its seal; and its commit number."""
+
+    seq: int
+    id: TurnId
+    seal: bytes
+
+
+SEALED_BEHIND = Query(
+    "ids and seals behind a commit number",
+    "SELECT seq, id, seal FROM turn WHERE space = :space AND seq > :low AND seq <= :high ORDER BY seq LIMIT :limit",
+)
+
+
+def sealed_behind(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SealedTurn]:
+    """The turns behind one commit number, up to another, in order, ``limit`` at the most."""
+    rows = connection.rows(SEALED_BEHIND, space=space, low=low, high=high, limit=limit)
+    return [*map(SealedTurn._make, rows)]
+
+
+SEALED_AMONG = Query(
+    "ids and seals of a range of ids",
+    "SELECT seq, id, seal FROM turn WHERE space = :space AND id > :low AND id <= :high ORDER BY id LIMIT :limit",
+)
+
+
+def sealed_among(connection: Connection, space: int, low: str, high: str) -> Iterator[SealedTurn]:
+    """The turns whose ids are above one, up to another, by id. One statement for each ten thousand."""
+    page: Sequence[SealedTurn] = ()
+    while not page or len(page) == PAGE:
+        rows = connection.rows(SEALED_AMONG, space=space, low=low, high=high, limit=PAGE)
+        page = [*map(SealedTurn._make, rows)]
+        if not page:
+            return
+        yield from page
+        low = page[-1].id
+
+
+_WANTED_IDS = {
+    "sqlite": "SELECT value FROM json_each(:ids)",
+    "postgresql": "SELECT value FROM json_array_elements_text(CAST(:ids AS json))",
+}
+# The join is materialized first: left to itself, SQLite begins with every turn of the space.
+_SEALED = """
+    WITH wanted(id) AS MATERIALIZED (%s)
+    SELECT t.seq, t.id, t.seal FROM wanted CROSS JOIN turn AS t WHERE t.space = :space AND t.id = wanted.id
+"""
+SEALED_WITH = Query("ids and seals of some turns", **{name: _SEALED % each for name, each in _WANTED_IDS.items()})
+
+
+def sealed_with(connection: Connection, space: int, ids: Iterable[str]) -> dict[TurnId, SealedTurn]:
+    """Those of some turns that are here, by id. Cost: one statement; none for no ids."""
+    listed = list(dict.fromkeys(ids))
+    rows = connection.rows(SEALED_WITH, space=space, ids=as_list(listed)) if listed else ()
+    return {row[1]: SealedTurn._make(row) for row in rows}
+
+
+_SPOKEN = f"""
+    WITH wanted(seq) AS MATERIALIZED (%s)
+    SELECT {T_COLUMNS}, t.data FROM wanted CROSS JOIN turn AS t WHERE t.space = :space AND t.seq = wanted.seq
+    ORDER BY t.seq
+"""
+SPOKEN_WITH = Query(
+    "turns with some commit numbers, with the payloads in their rows",
+    **{name: _SPOKEN % (each % "seqs") for name, each in LISTED.items()},
+)
+
+
+def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> list[tuple[StoredTurn, bytes | None]]:
+    """The turns with some commit numbers, in order; each with its payload if that is a small one. One statement."""
+    rows = connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()
+    return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]

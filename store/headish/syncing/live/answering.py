@@ -1,0 +1,281 @@
+"""Answer a store that calls: one question after the other, each in transactions of its own.
+
+No transaction is open while this store waits for the other one, or for it to take what was answered. What is said is
+believed no more than what lies in a bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, NamedTuple
+
+from headish.bundles.live import (
+    LISTED_AT_ONCE,
+    MARK_BYTES,
+    AskPages,
+    AskRanges,
+    AskReceipts,
+    AskTurns,
+    Hello,
+    LeaseAnswer,
+    LeaseAnswers,
+    LiveHead,
+    LiveKind,
+    NameLease,
+    NameLeases,
+    Offer,
+    RangeAnswers,
+    Say,
+    Stored,
+    TurnMarks,
+    Wanted,
+    Welcome,
+)
+from headish.bundles.records import SentName, SentSignature, TurnRecord
+from headish.database.query import Connection
+from headish.errors import (
+    CursorLost,
+    ForeignConflict,
+    HeadishError,
+    InvalidArgument,
+    InvalidBundle,
+    ReadOnly,
+    RemoteUnavailable,
+)
+from headish.feeds.cursors import find_end, parse_cursor, resume
+from headish.history.conversations import write_arrived_record
+from headish.history.signatures import as_sent
+from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
+from headish.rows.conversations import find_dated_record
+from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
+from headish.rows.elsewhere.sealed import sealed_behind, sealed_with
+from headish.rows.signatures import last_signature, signatures_of
+from headish.rows.turns import turn_at, turn_by_id
+from headish.syncing.bundling import SyncTarget, apply_bundle, receipts_behind, write_locked
+from headish.syncing.departing import Departing, all_names, all_records, take_pages
+from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
+from headish.syncing.live.ranges import answer_ranges, check_ranges, list_turn
+from headish.syncing.live.wire import Wire
+from headish.syncing.naming import hash_said, record_is_here, settle_name
+from headish.values.ids import as_turn_id
+from headish.values.names import new_refusal, stored_name
+from headish.values.results.sharing import DIVERGED, MOVED, REFUSED, REMOVED, SAME, UNKNOWN
+
+BATCH_BYTES = 16 * 1024 * 1024
+"""A bundle is closed once its payloads have so many bytes: memory holds one."""
+
+
+class Doorkeeper(NamedTuple):
+    """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
+    device of this store's owner, so that its options act here and its erasures erase."""
+
+    space: str
+    read_only: bool = False
+    names: str = "*"
+    trusts: bool = False
+
+
+class Answering:
+    """A conversation from the side that answers. ``stored`` and ``erased`` count what it has brought."""
+
+    def __init__(self, target: SyncTarget, wire: Wire, door: Doorkeeper) -> None:
+        self._target, self._wire, self._door = target, wire, door
+        self._caller = b""
+        self._erasures: ErasuresThere | None = None
+        self.stored = 0
+
+    @property
+    def erased(self) -> int:
+        return 0 if self._erasures is None else self._erasures.count
+
+    def run(self) -> None:
+        """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
+        try:
+            self._greet(self._wire.receive(Hello))
+            while (message := self._wire.next())[0] is not LiveKind.BYE:
+                self._answer(*message)
+        except RemoteUnavailable:
+            raise  # nobody is there to be told
+        except HeadishError as error:
+            self._wire.refuse(error)
+            raise
+
+    def _greet(self, hello: Hello) -> None:
+        if hello.space != self._door.space:
+            raise InvalidArgument(f"the space there is {hello.space!r}, and here it is {self._door.space!r}")
+        if new_refusal(hello.label) is not None:
+            raise InvalidArgument("the name of the device that calls is none")
+        self._caller = hello.label.encode()
+        end, holds = self._target.backend.read(partial(_find_holds, space=self._target.space, cursor=hello.cursor))
+        self._wire.send(Welcome(end, holds, self._door.read_only, self._door.names))
+
+    def _answer(self, kind: LiveKind, message: Any) -> None:
+        if kind is LiveKind.HEADER:
+            self._take_bundle((kind, message))
+            return
+        answers: dict[LiveKind, Callable[[Any], None]] = {
+            LiveKind.ASK_RECEIPTS: self._send_receipts,
+            LiveKind.ASK_TURNS: self._list_turns,
+            LiveKind.ASK_RANGES: self._compare,
+            LiveKind.ASK_PAGES: self._send_pages,
+            LiveKind.OFFER: self._choose,
+            LiveKind.ASK_HEAD: self._send_head,
+            LiveKind.MOVES: self._move,
+        }
+        if kind not in answers:
+            raise InvalidBundle(self._wire.name, f"it says {kind.name}, which is nothing that is answered")
+        answers[kind](message)
+
+    def _send_receipts(self, asked: AskReceipts) -> None:
+        space = self._target.space
+        receipts = self._target.backend.read(lambda connection: list(receipts_behind(connection, space, asked.after)))
+        self._wire.send_bundle(receipts, ())
+
+    def _list_turns(self, asked: AskTurns) -> None:
+        space = self._target.space
+        turns = self._target.backend.read(
+            lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
+        )
+        reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
+        self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
+
+    def _compare(self, asked: AskRanges) -> None:
+        check_ranges(asked.ranges, self._wire.name)
+        answers = answer_ranges(self._target.backend, self._target.space, asked.ranges)
+        self._wire.send(RangeAnswers(tuple(answers)))
+
+    def _send_pages(self, asked: AskPages) -> None:
+        if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
+            raise InvalidBundle(self._wire.name, "it asks for turns in no order")
+        self._wire.send_bundle(
+            *self._target.backend.read(partial(read_pages, space=self._target.space, seqs=asked.seqs))
+        )
+
+    def _choose(self, offer: Offer) -> None:
+        space = self._target.space
+        ids = [each.id for each in offer.turns]
+        here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
+        bits = bytearray(-(-len(ids) // 8))
+        for index, each in enumerate(offer.turns):
+            turn_id = as_turn_id(each.id)
+            if turn_id != each.id:
+                raise InvalidBundle(self._wire.name, "it offers a turn whose id is none")
+            found = here.get(turn_id)
+            if found is None:
+                bits[index // 8] |= 1 << index % 8
+            elif found.seal[:MARK_BYTES] != each.mark:
+                raise ForeignConflict(turn_id)
+        self._wire.send(Wanted(bytes(bits)))
+
+    def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:
+        self._check_writes()
+        if self._erasures is None:
+            self._erasures = ErasuresThere(self._target, "apply" if self._door.trusts else "ask")
+        origin = ArrivalOrigin(OWN if self._door.trusts else PLAIN, by=self._caller)
+        self._erasures.come_from(origin)
+        before = self._end()
+        applied = apply_bundle(self._target, self._wire.bundle(first), origin, erasures=self._erasures)
+        self.stored += applied.stored
+        self._wire.send(Stored(applied.stored, before, self._end(), self._door.trusts))
+
+    def _send_head(self, _: Any) -> None:
+        self._wire.send(self._target.backend.read(partial(_read_head, space=self._target.space)))
+
+    def _move(self, asked: NameLeases) -> None:
+        self._check_writes()
+        work = partial(_move_all, space=self._target.space, asked=asked, pattern=self._door.names)
+        self._wire.send(write_locked(self._target, work))
+
+    def _check_writes(self) -> None:
+        if self._door.read_only:
+            raise ReadOnly(self._door.space, "this store is open to readers alone")
+
+    def _end(self) -> str:
+        space = self._target.space
+        return self._target.backend.read(lambda connection: str(find_end(connection, space).cursor))
+
+
+def read_pages(
+    connection: Connection, space: int, seqs: Sequence[int]
+) -> tuple[list[bytes], list[list[TurnRecord]], list[SentSignature]]:
+    """The first of some turns in pages of about ``BATCH_BYTES``, with the receipts of those that are erased before
+    them, and their signatures.
+
+    Raises: CorruptTurn.
+    """
+    departing = Departing(connection, space)
+    pages, _ = take_pages(departing.picked(seqs), BATCH_BYTES)
+    signatures: list[SentSignature] = []
+    if last_signature(connection, space):
+        signed = signatures_of(connection, space, [each.id for page in pages for each in page])
+        signatures = [as_sent(each) for each in signed]
+    return departing.receipts_of(pages), pages, signatures
+
+
+def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool]:
+    """How far the space is, and whether it holds what lay at a cursor."""
+    end = str(find_end(connection, space).cursor)
+    if cursor is None:
+        return end, False
+    try:
+        resume(connection, space, parse_cursor(cursor))
+    except CursorLost:
+        return end, False
+    return end, True
+
+
+def _read_head(connection: Connection, space: int) -> LiveHead:
+    cursor = str(find_end(connection, space).cursor)
+    erased = (*ids_of_erasures(connection, space), *ids_of_applied(connection, space))
+    return LiveHead(cursor, tuple(all_names(connection, space)), tuple(all_records(connection, space)), erased)
+
+
+def _move_all(connection: Connection, space: int, asked: NameLeases, pattern: str) -> LeaseAnswers:
+    before = str(find_end(connection, space).cursor)
+    names = tuple(_move_name(connection, space, each, pattern) for each in asked.moves)
+    said = tuple(_say(connection, space, each, pattern) for each in asked.says)
+    return LeaseAnswers(names, said, before, str(find_end(connection, space).cursor))
+
+
+def _move_name(connection: Connection, space: int, move: NameLease, pattern: str) -> LeaseAnswer:
+    """Move a name where it is as the caller saw it, or forward; else it stays."""
+    if not _may_move(move.name, pattern):
+        return LeaseAnswer(REFUSED)
+    place = find_bookmark(connection, space, move.name)
+    here = None if place is None else turn_at(connection, space, place)
+    is_seen = (None if here is None else here.id) == move.seen
+    if move.turn is None:
+        if here is not None and is_seen:
+            remove_bookmark(connection, space, move.name)
+        return LeaseAnswer(REMOVED if here is None or is_seen else DIVERGED)
+    if here is None and not is_seen:
+        return LeaseAnswer(REMOVED)
+    turn = as_turn_id(move.turn)
+    there = None if turn is None else turn_by_id(connection, space, turn)
+    if there is None:
+        return LeaseAnswer(UNKNOWN)
+    if here is not None and is_seen:
+        if here.id != there.id:
+            set_bookmark(connection, space, move.name, there)
+        return LeaseAnswer(SAME if here.id == there.id else MOVED)
+    settled = settle_name(connection, space, SentName(move.name, there.id, there.digest))
+    return LeaseAnswer(settled.outcome, settled.here, settled.there)
+
+
+def _may_move(name: bytes, pattern: str) -> bool:
+    text = name.decode(errors="surrogateescape")
+    return new_refusal(text) is None and fnmatchcase(text, pattern)
+
+
+def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
+    """Say of a conversation what the caller says, where it has read what is said here; whether that was done."""
+    subject = say.record.subject
+    if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
+        return False
+    found = find_dated_record(connection, space, subject)
+    if hash_said(None if found is None else found[2]) != say.seen:
+        return False
+    revision = say.record.revision if found is None else found[0] + 1
+    return write_arrived_record(connection, space, subject, revision, say.record.data)

@@ -1,0 +1,95 @@
+"""A conversation with a store that answers, from the side that asks: what was agreed, and what is kept of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from headish.bundles.live import AskHead, AskRanges, Hello, IdRange, LiveHead, RangeAnswer, RangeAnswers, Welcome
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, InvalidBundle
+from headish.feeds.cursors import Cursor, find_end, parse_cursor
+from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
+from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.live.ranges import Different, find_different
+from headish.syncing.live.wire import Wire
+from headish.syncing.remotes import OpenRemote, RemoteState, SeenLog, save_remote
+from headish.values.names import stored_name
+
+
+class LiveSync:
+    """A conversation that goes on. ``space`` is the name of the space.
+
+    ``remote`` is what is kept of the other store now, ``there`` how far that store was at the beginning.
+    ``compared_at``: how far this one was when both were compared.
+    """
+
+    def __init__(self, target: SyncTarget, wire: Wire, remote: OpenRemote, space: str) -> None:
+        self.target, self.wire, self.remote = target, wire, remote
+        cursor = remote.state.met or remote.state.pulled
+        self.welcome = wire.ask(Hello(space, remote.settings.label, cursor), Welcome)
+        self.there = self.cursor(self.welcome.cursor)
+        self.compared_at: int | None = None
+        self._different: Different | None = None
+        self._head: LiveHead | None = None
+
+    @property
+    def label(self) -> str:
+        """What the other store is called here: as its remote."""
+        return stored_name(self.remote.name)
+
+    @property
+    def origin(self) -> ArrivalOrigin:
+        """From whom turns come."""
+        remote = self.remote
+        return ArrivalOrigin(PLAIN, remote.name, remote.settings.device, remote.name)
+
+    def head(self) -> LiveHead:
+        """What is called what there; asked for once."""
+        if self._head is None:
+            self._head = self.wire.ask(AskHead(), LiveHead)
+        return self._head
+
+    def compare(self) -> Different | None:
+        """The turns that only one side has; None where they are too many, or one side has none. Looked up once."""
+        if self.compared_at is None and self.there.seq:
+            backend, space = self.target.backend, self.target.space
+            self.compared_at = backend.read(lambda connection: find_end(connection, space)).seq
+            self._different = find_different(backend, space, self._ask_ranges, self.wire.name)
+        return self._different
+
+    def _ask_ranges(self, ranges: Sequence[IdRange]) -> Sequence[RangeAnswer]:
+        return self.wire.ask(AskRanges(tuple(ranges)), RangeAnswers).answers
+
+    def cursor(self, text: str) -> Cursor:
+        """A cursor that the other store said. Raises: InvalidBundle."""
+        try:
+            return parse_cursor(text)
+        except InvalidArgument as error:
+            raise InvalidBundle(self.wire.name, str(error)) from None
+
+    def seen(self) -> SeenLog:
+        """What is known of the other store."""
+        return self.remote.state.seen.get(self.remote.settings.device, SeenLog(self.label))
+
+    def seen_with(self, erased: tuple[str, ...]) -> dict[str, SeenLog]:
+        """The same, met now, with the erasures that it has."""
+        now = time.time_ns() // 1_000_000
+        return {self.remote.settings.device: replace(self.seen(), erased=erased, made_at=now)}
+
+    def moved_on(self, before: str, after: str, *, is_ours: bool) -> RemoteState:
+        """How far the other store is, once it was changed. ``is_ours``: by this one alone; then there is nothing to be
+        read back."""
+        state = self.remote.state
+        return replace(state, met=after, pulled=after if is_ours and state.pulled == before else state.pulled)
+
+    def note(self, state: RemoteState) -> None:
+        """Keep how far all is."""
+        write_locked(self.target, partial(self.keep, state=state))
+
+    def keep(self, connection: Connection, state: RemoteState) -> None:
+        """The same. The space is locked."""
+        self.remote = save_remote(connection, self.target.space, self.remote, self.remote._replace(state=state))

@@ -1,0 +1,154 @@
+"""Names on their way to a store that answers: each with the turn at which it was seen there, which is its lease.
+
+A name goes forward; or sideways, where the name of here was once where that of there is: then whoever moved it here
+knew of that turn (as ``--force-if-includes`` of git). Where both sides moved it, it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from headish.bundles.live import MOVES_AT_ONCE, LeaseAnswers, LiveHead, NameLease, NameLeases, Say
+from headish.bundles.records import SentName, SentRecord
+from headish.database.query import Connection
+from headish.errors import InvalidBundle
+from headish.rows.elsewhere.remotes import bookmarks_of_device, forget_remote_bookmarks, write_remote_bookmarks
+from headish.rows.moves import has_log, was_at
+from headish.rows.turns import turn_by_id
+from headish.syncing.departing import all_names, all_records
+from headish.syncing.live.wire import Wire
+from headish.syncing.meeting import hashes_of
+from headish.syncing.naming import compare, count_apart, hash_said
+from headish.syncing.remotes import OpenRemote
+from headish.values.ids import TurnId, as_turn_id
+from headish.values.names import stored_name
+from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REMOVED, SAME, UNKNOWN, ArrivedName
+
+
+class NameWishes(NamedTuple):
+    """What a push does with names beside moving them forward: ``delete`` those there that were removed here, and take
+    those that are at one of ``leases`` there wherever they are here."""
+
+    delete: bool = False
+    leases: frozenset[TurnId] = frozenset()
+
+    def __bool__(self) -> bool:
+        return self.delete or bool(self.leases)
+
+
+class ChosenMoves(NamedTuple):
+    """What is to be said there, and the names that stay because both sides moved them."""
+
+    moves: list[NameLease]
+    says: list[Say]
+    apart: list[ArrivedName]
+
+
+def choose_moves(
+    connection: Connection, space: int, remote: OpenRemote, head: LiveHead, pattern: str, wishes: NameWishes
+) -> ChosenMoves:
+    """What is to be said there. ``pattern`` is that of the names that may be moved there.
+
+    Cost: about five statements for each name that is elsewhere there.
+    """
+    chosen = ChosenMoves([], [], [])
+    there = {each.name: each for each in head.names}
+    own = all_names(connection, space)
+    for name in own:
+        if fnmatchcase(stored_name(name.name), pattern):
+            _choose(connection, space, remote, name, there.get(name.name), wishes.leases, chosen)
+    if wishes.delete:
+        names = {each.name for each in own}
+        seen = bookmarks_of_device(connection, space, remote.name, remote.name)
+        chosen.moves.extend(
+            NameLease(name, None, each.turn)
+            for name, each in seen.items()
+            if each.turn and name in there and name not in names and has_log(connection, space, name)
+        )
+    said = {each.subject: each for each in head.records}
+    for record in all_records(connection, space):
+        other = said.get(record.subject)
+        if (other is None or other.data != record.data) and fnmatchcase(stored_name(record.subject), pattern):
+            chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
+    return chosen
+
+
+def _choose(
+    connection: Connection, space: int, remote: OpenRemote, name: SentName, there: SentName | None,
+    leases: Collection[TurnId], chosen: ChosenMoves,
+) -> None:  # fmt: skip
+    if there is None:
+        if remote.state.gone.get(stored_name(name.name)) != name.turn:
+            chosen.moves.append(NameLease(name.name, name.turn, None))
+        return
+    if there.turn == name.turn or there.digest == name.digest:
+        return
+    at, here = as_turn_id(there.turn), turn_by_id(connection, space, TurnId(name.turn))
+    other = None if at is None else turn_by_id(connection, space, at)
+    if other is None or here is None:
+        chosen.apart.append(ArrivedName(stored_name(name.name), TurnId(there.turn), UNKNOWN))
+        return
+    outcome = compare(connection, space, other, here)
+    if outcome == MOVED or other.id in leases or was_at(connection, space, name.name, other.place):
+        chosen.moves.append(NameLease(name.name, name.turn, there.turn))
+    elif outcome == DIVERGED:
+        counts = count_apart(connection, space, here.place, other.place)
+        chosen.apart.append(ArrivedName(stored_name(name.name), other.id, DIVERGED, *counts))
+
+
+def send_moves(wire: Wire, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:
+    """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names.
+
+    Raises: InvalidBundle.
+    """
+    for start in range(0, max(len(chosen.moves), len(chosen.says)), MOVES_AT_ONCE):
+        part = slice(start, start + MOVES_AT_ONCE)
+        asked = NameLeases(tuple(chosen.moves[part]), tuple(chosen.says[part]))
+        moved = wire.ask(asked, LeaseAnswers)
+        if (len(moved.names), len(moved.said)) != (len(asked.moves), len(asked.says)):
+            raise InvalidBundle(wire.name, "it tells of other names than it was told of")
+        yield asked, moved
+
+
+def note_moved(
+    connection: Connection, space: int, remote: OpenRemote, asked: NameLeases, moved: LeaseAnswers
+) -> list[ArrivedName]:
+    """Keep where names are there now, and what is said of conversations; what became of each name that moved, or that
+    could not."""
+    seen = bookmarks_of_device(connection, space, remote.name, remote.name)
+    turns = {name: each.turn for name, each in seen.items()}
+    records = {name: each.record for name, each in seen.items()}
+    told: list[ArrivedName] = []
+    gone: list[bytes] = []
+    for move, there in zip(asked.moves, moved.names, strict=True):
+        if move.turn is None and there.outcome == REMOVED:
+            gone.append(move.name)
+        elif move.turn is not None and there.outcome in (MADE, MOVED, SAME):
+            turns[move.name] = TurnId(move.turn)
+        if there.outcome not in (SAME, AHEAD):
+            turn = TurnId(move.turn or move.seen or "")
+            # Each side counts its own turns first.
+            told.append(ArrivedName(stored_name(move.name), turn, there.outcome, there.there, there.here))
+    for say, is_said in zip(asked.says, moved.said, strict=True):
+        if is_said:
+            records[say.record.subject] = hashes_of(say.record.data)
+    said = [
+        (name, turns.get(name), records.get(name))
+        for name in sorted({*turns, *records} - {*gone})
+        if name not in seen or (seen[name].turn, seen[name].record) != (turns.get(name), records.get(name))
+    ]
+    write_remote_bookmarks(connection, space, remote.name, remote.name, said)
+    forget_remote_bookmarks(connection, space, remote.name, remote.name, gone)
+    return told
+
+
+def records_of(chosen: ChosenMoves) -> list[SentRecord]:
+    """What would be said of conversations."""
+    return [each.record for each in chosen.says]
+
+
+def names_of(chosen: ChosenMoves) -> list[SentName]:
+    """The names that would be said."""
+    return [SentName(each.name, each.turn, b"") for each in chosen.moves if each.turn]

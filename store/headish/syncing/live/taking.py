@@ -1,0 +1,124 @@
+"""Pull from a store that answers: receipts first, then turns, then names, each once what it needs is here.
+
+Turns are found by cursor where the other history goes on from where it was, else by ranges, else by a list of all. What
+was taken stays: whatever breaks off is taken up by the next pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from headish.bundles.live import (
+    LISTED_AT_ONCE,
+    MARK_BYTES,
+    AskPages,
+    AskReceipts,
+    AskTurns,
+    LiveHead,
+    TurnMark,
+    TurnMarks,
+)
+from headish.bundles.records import BundleKind
+from headish.database.query import Connection
+from headish.errors import ForeignConflict, InvalidBundle
+from headish.rows.elsewhere.sealed import SealedTurn, sealed_with
+from headish.syncing.bundling import apply_bundle, read_sent_receipt, write_locked
+from headish.syncing.erasures import ErasuresThere
+from headish.syncing.live.conversation import LiveSync
+from headish.syncing.meeting import Met, meet_names, meet_records
+from headish.values.ids import as_turn_id
+from headish.values.names import stored_name
+from headish.values.results.erasures import Receipt
+from headish.values.results.sharing import REMOVED, ArrivedName, Pulled
+
+
+def take_all(live: LiveSync, *, prune: bool) -> Pulled:
+    """Take all that is new there; then meet names and what is said of conversations.
+
+    Cost: no round trip where nothing is new since the last time.
+    Raises: RemoteRefused, RemoteUnavailable, InvalidBundle, ForeignConflict, MissingParents, QuotaExceeded.
+    """
+    state = live.remote.state
+    if state.pulled == live.welcome.cursor:
+        return Pulled(live.label)
+    if not state.seen:  # before its turns come: whether their options act is looked up there
+        live.note(replace(state, seen=live.seen_with(())))
+    erasures = ErasuresThere(live.target, live.remote.settings.erasures)
+    erasures.come_from(live.origin)
+    after = live.cursor(state.pulled) if state.pulled is not None and live.welcome.holds else None
+    if live.there.change > (after.change if after else 0):
+        erasures.take(_ask_receipts(live, after.change if after else 0))
+    different = None if after else live.compare()
+    if different is not None:
+        stored, known = _take(live, different.there, erasures), 0
+    else:
+        stored, known = _take_listed(live, after.seq if after else 0, erasures)
+    names, records, kept = write_locked(live.target, partial(_meet, live=live, head=live.head(), prune=prune))
+    return Pulled(live.label, stored, known, tuple(names), records, tuple(kept), erasures.count)
+
+
+def _ask_receipts(live: LiveSync, after: int) -> list[Receipt]:
+    live.wire.send(AskReceipts(after))
+    parts = live.wire.bundle().parts()
+    return [read_sent_receipt(value, live.wire.name) for kind, value in parts if kind is BundleKind.RECEIPT]
+
+
+def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int, int]:
+    """How many turns behind a commit number there are new here, and how many were here."""
+    stored = known = 0
+    while low < live.there.seq:
+        listed = live.wire.ask(AskTurns(low, live.there.seq), TurnMarks)
+        if not low < listed.reached <= live.there.seq:
+            raise InvalidBundle(live.wire.name, "it lists other turns than it was asked for")
+        wanted = _missing_here(live, listed.turns)
+        stored += _take(live, wanted, erasures)
+        known += len(listed.turns) - len(wanted)
+        low = listed.reached
+    return stored, known
+
+
+def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
+    """The commit numbers of those listed turns that are not here. Raises: ForeignConflict, InvalidBundle."""
+    space = live.target.space
+    ids = [each.id for each in listed]
+    if any(as_turn_id(each) != each for each in ids):
+        raise InvalidBundle(live.wire.name, "the id of a turn is none")
+    found = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
+    here: dict[str, SealedTurn] = {each.id: each for each in found.values()}
+    for each in listed:
+        if each.id in here and here[each.id].seal[:MARK_BYTES] != each.mark:
+            raise ForeignConflict(each.id)
+    return sorted(each.seq for each in listed if each.id not in here)
+
+
+def _take(live: LiveSync, seqs: Sequence[int], erasures: ErasuresThere) -> int:
+    """Take turns by their commit numbers there; how many are new here."""
+    stored = 0
+    while seqs:
+        live.wire.send(AskPages(tuple(seqs[:LISTED_AT_ONCE])))
+        applied = apply_bundle(live.target, live.wire.bundle(), live.origin, erasures=erasures)
+        came = applied.stored + applied.known
+        if not came:
+            raise InvalidBundle(live.wire.name, "it sends none of the turns that it listed")
+        stored, seqs = stored + applied.stored, seqs[came:]
+    return stored
+
+
+def _meet(
+    connection: Connection, live: LiveSync, head: LiveHead, prune: bool
+) -> tuple[list[ArrivedName], int, list[str]]:
+    """Move names, and say of conversations what is said of them there; and keep how far this is."""
+    remote, space = live.remote, live.target.space
+    met = Met(remote.name, remote.name, remote.settings.names, prune)
+    names = meet_names(connection, space, met, head.names)
+    records, kept = meet_records(connection, space, met, head.records)
+    prefix, there = f"{live.label}/", {stored_name(each.name) for each in head.names}
+    removed = {each.name.removeprefix(prefix): str(each.turn) for each in names if each.outcome == REMOVED}
+    gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in there}
+    # As far as was asked for: what came there meanwhile is taken by the next pull.
+    at = live.welcome.cursor
+    live.keep(connection, replace(remote.state, pulled=at, met=at, gone=gone, seen=live.seen_with(head.erased)))
+    return names, records, kept

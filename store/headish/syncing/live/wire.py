@@ -1,0 +1,142 @@
+"""A conversation between two stores: messages go out and come in, turns as bundles among them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from typing import Any, NoReturn, TypeVar
+
+from msgspec import Struct
+
+from headish.bundles.live import BODIES, KINDS, LIVE, LiveKind, LiveRefusal, Nothing
+from headish.bundles.records import BundleHeader, BundleKind, SentSignature, TurnRecord
+from headish.bundles.streams import BundleReader, BundleWriter
+from headish.content.frames import FrameWriter, read_frames
+from headish.errors import HeadishError, InvalidBundle, RemoteRefused, RemoteUnavailable
+from headish.remotes.commands import Pipes, printable
+
+S = TypeVar("S", bound=Struct)
+_REASON_LENGTH = 1000
+BEAT_SECONDS = 15.0
+"""A store that is at work for longer says so: silence means that nobody is there."""
+_IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKind.SIGNATURES, LiveKind.END))
+"""What a bundle on its way holds. Names are moved by messages of their own, which somebody may forbid."""
+
+
+class Wire:
+    """Both directions of a conversation, while it is entered. ``name`` is the other store in errors."""
+
+    def __init__(self, pipes: Pipes, name: str) -> None:
+        self.name, self._pipes = name, pipes
+        self._writer = FrameWriter(pipes, LIVE)  # type: ignore[arg-type]
+        self._frames = read_frames(pipes, name, LIVE)  # type: ignore[arg-type]
+        self._writing, self._ended = threading.Lock(), threading.Event()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        with self._writing:  # whoever closes the pipes now writes to nothing else
+            pass
+
+    def send(self, message: Struct) -> None:
+        """Say something. Raises: RemoteUnavailable; RemoteRefused where the other store has said why it went."""
+        self._write(KINDS[type(message)], message)
+
+    def bye(self) -> None:
+        """Say that nothing else comes."""
+        self._write(LiveKind.BYE, Nothing())
+
+    def refuse(self, error: HeadishError) -> None:
+        """Say why nothing else comes."""
+        self.send(LiveRefusal(type(error).__name__, str(error)[:_REASON_LENGTH]))
+
+    def next(self) -> tuple[LiveKind, Any]:
+        """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
+        kind, value = self._read()
+        while kind is LiveKind.WAIT:
+            kind, value = self._read()
+        if kind is LiveKind.REFUSED:
+            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
+        return kind, value
+
+    def receive(self, wanted: type[S]) -> S:
+        """The next message, which is of one kind. Raises: as ``next``."""
+        kind, value = self.next()
+        if BODIES.get(kind) is not wanted:
+            raise InvalidBundle(self.name, f"it says {kind.name} where something else is to be said")
+        return value  # type: ignore[no-any-return]
+
+    def ask(self, question: Struct, answer: type[S]) -> S:
+        """What the other store answers. One round trip."""
+        self.send(question)
+        return self.receive(answer)
+
+    def send_bundle(
+        self,
+        receipts: Iterable[bytes],
+        pages: Iterable[Sequence[TurnRecord]],
+        signatures: Iterable[SentSignature] = (),
+    ) -> int:
+        """Send turns, with receipts and signatures; how many turns that were."""
+        try:
+            with self._writing:
+                writer = BundleWriter(self._writer, BundleHeader())
+                for receipt in receipts:
+                    writer.receipt(receipt)
+                for page in pages:
+                    writer.page(page)
+                writer.end(signatures=signatures)
+        except RemoteUnavailable as error:
+            self._explain(error)
+        return writer.turns
+
+    def bundle(self, first: tuple[LiveKind, Any] | None = None) -> BundleReader:
+        """The bundle that comes next, or whose first frame was read. Raises: as ``next``."""
+        return BundleReader(self._bundle_frames(first or self.next()), self.name)
+
+    def _bundle_frames(self, first: tuple[LiveKind, Any]) -> Generator[tuple[IntEnum, Any]]:
+        kind, value = first
+        while kind in _IN_BUNDLE:
+            yield BundleKind(kind), value
+            if kind is LiveKind.END:
+                return
+            kind, value = self.next()
+        raise InvalidBundle(self.name, f"it says {kind.name} where turns are to come")
+
+    def _write(self, kind: LiveKind, message: Struct) -> None:
+        try:
+            with self._writing:
+                self._writer.write(kind, message)
+        except RemoteUnavailable as error:
+            self._explain(error)
+
+    def _beat(self) -> None:
+        """Say from time to time that somebody is there."""
+        while not self._ended.wait(BEAT_SECONDS):
+            with self._writing, suppress(RemoteUnavailable):  # whoever asks or answers meets that, too
+                if not self._ended.is_set():
+                    self._writer.write(LiveKind.WAIT, Nothing())
+
+    def _explain(self, error: RemoteUnavailable) -> NoReturn:
+        """Raise why the other store takes nothing any more, if it has said so, or is no store; else the error."""
+        try:
+            while True:
+                self.next()
+        except RemoteUnavailable:
+            raise error from None
+
+    def _read(self) -> tuple[LiveKind, Any]:
+        try:
+            kind, value = next(self._frames)
+        except InvalidBundle:
+            if self._pipes.ended:
+                raise RemoteUnavailable(self.name, "it stopped in the middle of the conversation") from None
+            raise
+        except StopIteration:
+            raise RemoteUnavailable(self.name, "it has said goodbye") from None
+        return LiveKind(kind), value

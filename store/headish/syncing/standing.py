@@ -1,0 +1,52 @@
+"""How remotes stand, as far as this store knows: nothing is asked there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from headish.database.query import Connection
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.counters import read_counter
+from headish.rows.elsewhere.arrivals import arrivals_among
+from headish.rows.elsewhere.remotes import list_remote_bookmarks
+from headish.rows.turns import turn_at, turn_by_id
+from headish.syncing.naming import compare
+from headish.syncing.remotes import OpenRemote, SeenLog
+from headish.values.names import stored_name
+from headish.values.results.sharing import DIVERGED, RemoteDevice
+
+
+def describe_device(device: str, seen: SeenLog, wanted: Collection[str], *, own: bool, invited: bool) -> RemoteDevice:
+    """A device as callers see it; ``wanted`` are the ids of the receipts that it is to have."""
+    time = datetime.fromtimestamp(seen.made_at / 1000, UTC) if seen.made_at else None
+    erased = set(wanted) <= set(seen.erased)
+    return RemoteDevice(seen.label, device, seen.number, time, own=own, invited=invited, erased=erased)
+
+
+def tell_unreached(remote: OpenRemote, receipt: str) -> str:
+    """How many devices of a remote an erasure has not reached; empty where it has reached all."""
+    logs = remote.logs
+    missing = sum(receipt not in each.erased for _, each in logs)
+    return f"{missing} of {len(logs)} devices on {stored_name(remote.name)}" if missing else ""
+
+
+def count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
+    """How many turns came here since the last push, and not from there."""
+    low = 0 if remote.state.pushed is None else int(remote.state.pushed.split(".")[1])
+    high = read_counter(connection, space).seq
+    among, held = arrivals_among(connection, space, low + 1, high), remote.held
+    arrived = (each for each in among if each.first > held.get((each.remote, each.device), each.first))
+    return high - low - sum(min(each.last, high) - max(each.first, low + 1) + 1 for each in arrived)
+
+
+def find_diverged(connection: Connection, space: int, remote: bytes) -> tuple[str, ...]:
+    """The bookmarks that go apart from where a device has them, as ``DEVICE/NAME``."""
+    found: list[str] = []
+    for each in list_remote_bookmarks(connection, space):
+        place = find_bookmark(connection, space, each.name) if each.remote == remote and each.turn else None
+        here = None if place is None else turn_at(connection, space, place)
+        there = None if each.turn is None else turn_by_id(connection, space, each.turn)
+        if here is not None and there is not None and compare(connection, space, here, there) == DIVERGED:
+            found.append(f"{stored_name(each.device)}/{stored_name(each.name)}")
+    return tuple(found)

@@ -1,0 +1,379 @@
+"""A live remote: a store that answers. What is new goes both ways, and names move where only one side moved them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headish import Store, restore
+from headish.errors import (
+    InvalidArgument,
+    RemoteRefused,
+    RemoteUnavailable,
+    SecretsFound,
+)
+from headish.store.asking.origins import is_strangers
+from support.lines import line_to
+from support.machines import Machine, state
+
+Ends = tuple[Machine, Store]
+"""The desk, whose live remote is the box; and the store of the box."""
+
+
+@pytest.fixture
+def ends(machine: Callable[..., Machine]) -> Ends:
+    desk, box = machine("desk"), machine("box")
+    desk.add("cmd:headish serve-stdio")
+    return desk, box.store
+
+
+def sync(ends: Ends, **options: Any) -> Any:
+    desk, box = ends
+    with line_to(box, **options):
+        return desk.sync()
+
+
+def push(ends: Ends, **options: Any) -> Any:
+    with line_to(ends[1]), ends[0] as store:
+        return store.remotes.push("box", **options)
+
+
+def pull(ends: Ends, **options: Any) -> Any:
+    with line_to(ends[1]), ends[0] as store:
+        return store.remotes.pull("box", **options)
+
+
+def say_on(store: Store, count: int, name: str = "main", text: str = "") -> str:
+    """Say turns, each of which continues the one before, under a name; the id of the last one."""
+    store.add_turn(f"0 {text}", bookmark=name)
+    return [store.add_turn(f"{number} {text}", continues=name) for number in range(1, count)][-1].id
+
+
+def outcomes(done: Any) -> dict[str, str]:
+    return {each.name: each.outcome for each in done.names}
+
+
+class TestTurns:
+    """After a sync both stores hold the same."""
+
+    def test_each_takes_what_is_new_at_the_other(self, ends: Ends) -> None:
+        desk, box = ends
+        desk.store.add_turn("asked at the desk", bookmark="main")
+        box.add_turn("asked at the box", bookmark="other")
+        done = sync(ends)
+        assert (done.pulled.stored, done.pushed.turns) == (1, 1)
+        assert state(desk.store) == state(box)
+        assert box.verify().problems == desk.store.verify().problems == ()
+        assert [each.name for each in desk.store.remotes.bookmarks()] == ["box/main", "box/other"]
+
+    def test_what_went_does_not_come_back(self, ends: Ends) -> None:
+        desk, box = ends
+        desk.store.add_turn("asked", bookmark="main")
+        sync(ends)
+        box.add_turn("answered", continues="main", role="assistant")
+        done = sync(ends)
+        assert (done.pulled.stored, done.pulled.known, done.pushed.turns) == (1, 0, 0)
+        desk.store.add_turn("asked again", continues="main")
+        done = sync(ends)
+        assert (done.pulled.stored, done.pulled.known, done.pushed.turns) == (0, 0, 1)
+        assert state(desk.store) == state(box)
+
+    def test_the_newest_turn_of_here_stays_the_newest(self, ends: Ends) -> None:
+        desk, box = ends
+        own = desk.store.add_turn("said here")
+        box.add_turn("said there")
+        sync(ends)
+        assert desk.store.get("@").id == own.id
+
+    def test_a_store_that_was_put_back_gets_again_what_it_lost(
+        self, ends: Ends, machine: Callable[..., Machine], tmp_path: Any
+    ) -> None:
+        desk, box = ends
+        first = desk.store.add_turn("asked", bookmark="main")
+        sync(ends)
+        box.backup(tmp_path / "backup")
+        for number in range(100):
+            desk.store.add_turn(f"more {number}", continues="main")
+        sync(ends)
+        box.add_turn("of the box alone", bookmark="other")
+        restore(tmp_path / "backup", tmp_path / "restored.db")
+        with Store.open(tmp_path / "restored.db") as restored:
+            assert [each.id for each in restored.turns()] == [first.id]
+            done = sync((desk, restored))
+            assert done.pushed.turns == 100
+            assert restored.bookmarks["main"] == desk.store.bookmarks["main"]
+            restored.add_turn("new at the box", bookmark="new")
+            assert sync((desk, restored)).pulled.stored == 1
+            assert state(restored) == state(desk.store)
+
+    def test_documents_and_large_payloads_travel(self, ends: Ends) -> None:
+        desk, box = ends
+        document = desk.store.add_document(b"\0" * 300_000, name="zeros", content_type="application/octet-stream")
+        say_on(box, 20, "long", "long " * 200_000)
+        sync(ends)
+        assert box.get(document.id).id == document.id
+        assert state(desk.store) == state(box)
+        assert box.verify().problems == desk.store.verify().problems == ()
+
+    def test_erasures_go_first_and_wait_to_be_confirmed(self, ends: Ends) -> None:
+        desk, box = ends
+        turn = desk.store.add_turn("to be forgotten", bookmark="main")
+        sync(ends)
+        desk.store.erase(turn.id, reason="asked to")
+        assert desk.store.remotes.not_reached() == {desk.store.erasures.list()[0].id: ("1 of 1 devices on box",)}
+        sync(ends)
+        assert box.get(turn.id).erased is None
+        assert len(box.remotes.pending_erasures()) == 1
+        box.remotes.erase_pending()
+        sync(ends)
+        assert box.get(turn.id).erased is not None
+        assert desk.store.remotes.not_reached() == {}
+
+    def test_a_caller_who_is_trusted_erases(self, ends: Ends) -> None:
+        desk, box = ends
+        turn = desk.store.add_turn("to be forgotten", bookmark="main")
+        sync(ends, trust=True)
+        desk.store.erase(turn.id, reason="asked to")
+        sync(ends, trust=True)
+        assert box.get(turn.id).erased is not None
+        assert desk.store.remotes.not_reached() == {}
+
+    def test_whose_turns_they_are_is_what_each_side_trusts(self, ends: Ends) -> None:
+        desk, box = ends
+        turn = desk.store.add_turn("of the desk", bookmark="main").id
+        there = box.add_turn("of the box", bookmark="other").id
+        sync(ends)
+        assert is_strangers(box, turn)
+        assert is_strangers(desk.store, there)
+        with desk as store:
+            store.remotes.set("box", trust=True)
+        assert not is_strangers(desk.store, there)
+        turn = desk.store.add_turn("of the desk", continues="main").id
+        sync(ends, trust=True)
+        assert not is_strangers(box, turn)
+
+    def test_what_looks_like_a_key_does_not_leave(self, ends: Ends) -> None:
+        desk, box = ends
+        desk.store.add_turn("sk-ant-api03-" + "a1B2" * 24, bookmark="main")
+        with pytest.raises(SecretsFound):
+            push(ends)
+        assert state(box) == ({}, {})
+        assert push(ends, allow_secrets=True).turns == 1
+
+    def test_a_clone_takes_all_and_its_last_turn_is_the_newest(self, machine: Callable[..., Machine]) -> None:
+        desk, box = machine("desk"), machine("box").store
+        with line_to(box), desk as store, pytest.raises(RemoteUnavailable, match="no history"):
+            store.remotes.clone("origin", "cmd:headish serve-stdio")
+        assert desk.store.remotes.list() == []
+        last = say_on(box, 300)
+        with line_to(box), desk as store:
+            done = store.remotes.clone("origin", "cmd:headish serve-stdio")
+        assert done.pulled is not None
+        assert done.pulled.stored == 300
+        assert desk.store.get("@").id == last
+
+
+class TestNames:
+    """A name moves where only one side has moved it; the lease is where it was seen there."""
+
+    @pytest.fixture
+    def started(self, ends: Ends) -> Ends:
+        desk, _ = ends
+        say_on(desk.store, 3)
+        sync(ends)
+        return ends
+
+    def test_forward_on_either_side(self, started: Ends) -> None:
+        desk, box = started
+        box.add_turn("there", continues="main")
+        assert outcomes(pull(started)) == {"box/main": "moved"}
+        desk.store.add_turn("here", continues="main")
+        assert outcomes(push(started)) == {"main": "moved"}
+        assert box.bookmarks["main"] == desk.store.bookmarks["main"]
+
+    def test_sideways_where_only_this_side_moved(self, started: Ends) -> None:
+        desk, box = started
+        desk.store.bookmarks.undo("main")
+        assert outcomes(push(started)) == {"main": "moved"}
+        other = desk.store.add_turn("edited", continues="main")
+        assert outcomes(push(started)) == {"main": "moved"}
+        assert box.bookmarks["main"] == other.id
+        desk.store.bookmarks.undo("main", 2)
+        assert outcomes(sync(started).pushed) == {"main": "moved"}
+        assert box.bookmarks["main"] == desk.store.bookmarks["main"]
+
+    def test_sideways_there_comes_along(self, started: Ends) -> None:
+        desk, box = started
+        box.bookmarks.undo("main")
+        box.add_turn("edited there", continues="main")
+        assert outcomes(sync(started).pulled) == {"box/main": "moved"}
+        assert desk.store.bookmarks["main"] == box.bookmarks["main"]
+
+    def test_one_that_is_behind_is_left(self, started: Ends) -> None:
+        desk, box = started
+        box.add_turn("there", continues="main")
+        done = push(started)
+        assert outcomes(done) == {}, "nothing is new here"
+        desk.store.add_turn("elsewhere")
+        assert outcomes(push(started)) == {"main": "unknown"}, "its turn there has not come"
+        assert box.bookmarks["main"] != desk.store.bookmarks["main"]
+
+    def test_a_diverged_one_stays_unless_its_lease_is_given(self, started: Ends) -> None:
+        desk, box = started
+        there = box.add_turn("there", continues="main")
+        here = desk.store.add_turn("here", continues="main")
+        done = sync(started)
+        assert [(each.outcome, each.here, each.there) for each in done.pulled.names] == [("diverged", 1, 1)]
+        assert [(each.outcome, each.here, each.there) for each in done.pushed.names] == [("diverged", 1, 1)]
+        assert (desk.store.bookmarks["main"], box.bookmarks["main"]) == (here.id, there.id)
+        assert desk.store.remotes.status("box").diverged == ("box/main",)
+        wrong = push(started, force_with_lease=here.id)
+        assert outcomes(wrong) == {"main": "diverged"}
+        newer = box.add_turn("newer there", continues="main")
+        assert outcomes(push(started, force_with_lease="box/main")) == {"main": "unknown"}
+        assert box.bookmarks["main"] == newer.id, "the lease has run out"
+        pull(started)
+        assert outcomes(push(started, force_with_lease="box/main")) == {"main": "moved"}
+        assert box.bookmarks["main"] == here.id
+
+    def test_two_callers_who_force_at_once_do_not_both_win(self, started: Ends) -> None:
+        desk, box = started
+        there = box.add_turn("there", continues="main")
+        desk.store.add_turn("here", continues="main")
+        sync(started)
+        with line_to(box) as line, desk as store:
+            line_answers = line._answer
+
+            def late(reads: int, writes: int) -> object:
+                box.add_turn("just now", continues="main")
+                return line_answers(reads, writes)
+
+            line._answer = late
+            done = store.remotes.push("box", force_with_lease=there.id)
+        assert outcomes(done) == {"main": "unknown"}
+        assert box.text("main") == "just now"
+
+    def test_continued_by_both(self, started: Ends) -> None:
+        desk, box = started
+        box.add_turn("there", continues="main")
+        desk.store.add_turn("here", continues="main")
+        sync(started)
+        both = desk.store.add_turn("both", continues=["main", "box/main"])
+        assert outcomes(sync(started).pushed) == {"main": "moved"}
+        assert box.bookmarks["main"] == both.id
+
+    def test_one_that_was_removed_there_is_left_and_not_put_there_again(self, started: Ends) -> None:
+        desk, box = started
+        box.bookmarks.remove("main")
+        assert outcomes(sync(started).pulled) == {"box/main": "removed"}
+        desk.store.add_turn("elsewhere", bookmark="other")
+        assert outcomes(sync(started).pushed) == {"other": "made"}
+        assert "main" not in box.bookmarks
+        desk.store.add_turn("on", continues="main")
+        assert outcomes(sync(started).pushed) == {"main": "made"}, "it has moved here since"
+
+    def test_one_that_was_removed_there_goes_with_prune(self, started: Ends) -> None:
+        desk, box = started
+        box.bookmarks.remove("main")
+        pull(started, prune=True)
+        assert "main" not in desk.store.bookmarks
+
+    def test_one_that_was_removed_here_goes_there_with_delete(self, started: Ends) -> None:
+        desk, box = started
+        desk.store.bookmarks.remove("main")
+        assert outcomes(sync(started).pushed) == {}
+        assert "main" in box.bookmarks
+        assert outcomes(push(started, delete=True)) == {"main": "removed"}
+        assert "main" not in box.bookmarks
+        assert "main" not in {each.name.partition("/")[2] for each in desk.store.remotes.bookmarks()}
+
+    def test_one_that_has_moved_there_is_not_deleted(self, started: Ends) -> None:
+        desk, box = started
+        desk.store.bookmarks.remove("main")
+        there = box.add_turn("there", continues="main")
+        assert outcomes(push(started, delete=True)) == {"main": "diverged"}
+        assert box.bookmarks["main"] == there.id
+
+    def test_twins_have_not_diverged(self, ends: Ends) -> None:
+        desk, box = ends
+        for store in (desk.store, box):
+            store.add_turn("imported", bookmark="s", key="s:1")
+        desk.store.add_turn("on", continues="s")
+        done = sync(ends)
+        assert outcomes(done.pushed) == {"s": "moved"}
+        assert box.bookmarks["s"] == desk.store.bookmarks["s"]
+
+    def test_titles_and_tags_are_met_field_by_field(self, started: Ends) -> None:
+        desk, box = started
+        desk.store.conversations.set("main", title="of the desk", tags=["a"])
+        sync(started)
+        assert box.conversations.get("main").record.title == "of the desk"
+        box.conversations.set("main", title="of the box")
+        desk.store.conversations.set("main", tags=["a", "b"])
+        sync(started)
+        for store in (desk.store, box):
+            found = store.conversations.get("main").record
+            assert (found.title, sorted(found.tags)) == ("of the box", ["a", "b"])
+        last = sync(started)
+        assert (last.pulled.records, last.pushed.names) == (0, ())
+
+
+class TestWhatIsAllowed:
+    """The store that answers says what a caller may do, whatever the caller says."""
+
+    def test_a_reader_is_only_pulled(self, ends: Ends, tmp_path: Any) -> None:
+        desk, box = ends
+        box.add_turn("there", bookmark="main")
+        with Store.open(tmp_path / "box.db", read_only=True) as closed:
+            desk.store.add_turn("here", bookmark="own")
+            done = sync((desk, closed))
+            assert (done.pulled.stored, done.pushed.turns) == (1, 0)
+            with pytest.raises(RemoteRefused, match="readers alone"):
+                push((desk, closed))
+        assert desk.store.remotes.status("box").unsent == 1
+        assert "own" not in box.bookmarks
+
+    def test_names_outside_the_pattern_stay(self, ends: Ends) -> None:
+        desk, box = ends
+        desk.store.add_turn("a", bookmark="team/a")
+        desk.store.add_turn("b", bookmark="mine")
+        desk.store.conversations.set("mine", title="t")
+        done = sync(ends, names="team/*")
+        assert outcomes(done.pushed) == {"team/a": "made"}
+        assert dict(box.bookmarks).keys() == {"team/a"}
+        assert len(list(box.turns())) == 2
+
+    def test_another_space_is_refused(self, machine: Callable[..., Machine]) -> None:
+        desk, box = machine("desk", space="work"), machine("box").store
+        desk.add("cmd:x")
+        with pytest.raises(RemoteRefused, match=r"'work'.*'default'"):
+            sync((desk, box))
+
+    def test_a_database_from_elsewhere_names_no_command(self, ends: Ends, tmp_path: Any) -> None:
+        desk, _ = ends
+        desk.store.add_turn("x")
+        stranger = Machine(desk.store, tmp_path / "keys of another machine", "stranger")
+        with pytest.raises(RemoteUnavailable, match="has not named its command"):
+            sync((stranger, ends[1]))
+        with stranger as store:
+            assert "has not named" in store.remotes.list()[0].waits
+
+    def test_what_is_for_places_alone_is_refused(self, ends: Ends, tmp_path: Any) -> None:
+        desk, _ = ends
+        with desk as store:
+            for work in (
+                lambda: store.remotes.add("x", "cmd:x", plain=True),
+                lambda: store.remotes.add("x", "ssh://h", passphrase=True),
+                lambda: store.remotes.set("box", key="0" * 32),
+                lambda: store.remotes.invite("box", "age1x"),
+                lambda: store.remotes.revoke("box", "box"),
+            ):
+                with pytest.raises(InvalidArgument):
+                    work()
+            store.remotes.add("folder", (tmp_path / "folder").as_uri(), plain=True)
+            for options in ({"delete": True}, {"force_with_lease": "main"}):
+                store.add_turn("x", bookmark="main", force=True)
+                with pytest.raises(InvalidArgument, match="is no store"):
+                    store.remotes.push("folder", **options)
