@@ -1,4 +1,4 @@
-"""A folder that delivers late: three stores have everything in the end, whatever the order."""
+"""A folder that delivers late, and a store that answers: three stores have everything in the end, in any order."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Store
+from headish.errors import RemoteUnavailable
+from support.lines import line_to
 from support.machines import CutOff, Machine, cut_off, url_of
 
 NAMES = ("a", "b", "c")
@@ -43,6 +45,66 @@ class TestAFolderThatDeliversLate:
         for each in servers:
             each.space = "default"  # a folder is named after the space: each is the only one of its machine
         _converge(data, root, [Store.open(root / "a.db", durability="normal"), *servers])
+
+
+class TestAStoreThatAnswers:
+    """Two stores that sync with a third one, which answers: on either database, cut off at any byte of either way."""
+
+    @settings(max_examples=8)
+    @given(data=st.data())
+    def test_files_have_everything_in_the_end(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("live")
+        _converge_live(data, root, [Store.open(root / f"{name}.db", durability="normal") for name in NAMES])
+
+    @pytest.mark.slow
+    @pytest.mark.postgresql
+    @settings(max_examples=4)
+    @given(data=st.data())
+    def test_files_and_servers_have_everything_in_the_end(
+        self, data: st.DataObject, postgresql_url: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("live")
+        servers = [Store.open(postgresql_url, space=f"live-{uuid4().hex}") for _ in NAMES[1:]]
+        for each in servers:
+            each.space = "default"  # both sides of a live remote have the same space
+        stores = [Store.open(root / "a.db", durability="normal"), *servers]
+        _converge_live(data, root, stores if data.draw(st.booleans()) else stores[::-1])
+
+
+def _converge_live(data: st.DataObject, root: Path, stores: list[Store]) -> None:
+    machines = [Machine(store, root / f"keys-{name}", name) for name, store in zip(NAMES, stores, strict=True)]
+    desks, box = machines[:-1], stores[-1]
+    try:
+        for each in desks:
+            each.add("cmd:headish serve-stdio")
+            with each as store:
+                store.remotes.set("box", erasures="apply")
+        for each in machines:
+            each.store.add_turn("imported", bookmark="s", key="s:1")
+        for _ in range(data.draw(st.integers(4, 14))):
+            step, desk = data.draw(st.sampled_from(STEPS)), data.draw(st.sampled_from(desks))
+            if step == "sync":
+                with line_to(box, trust=True):
+                    desk.sync()
+            elif step in ("cut", "carry"):
+                cut = {data.draw(st.sampled_from(["cut_out", "cut_back"])): data.draw(st.integers(0, 4000))}
+                with suppress(RemoteUnavailable), line_to(box, trust=True, **cut):
+                    desk.sync()
+            else:
+                _do(data, root, data.draw(st.sampled_from(machines)), step)
+        with line_to(box, trust=True):
+            for each in [*desks, *desks, *desks]:
+                each.sync()
+            held = [{turn.id: (turn.seal, turn.erased is not None) for turn in store.turns()} for store in stores]
+            assert held[0] == held[1] == held[2]
+            assert [store.verify().problems for store in stores] == [(), (), ()]
+            last = [each.sync() for each in desks]
+        assert [(each.pulled.stored, each.pushed.turns) for each in last] == [(0, 0)] * 2
+    finally:
+        for store in stores:
+            store.close()
 
 
 def _converge(data: st.DataObject, root: Path, stores: list[Store]) -> None:

@@ -37,6 +37,7 @@ from headish.rows.conversations import (
     names_in,
     newest_in,
     record_by_key,
+    record_of_bookmark,
     records_below_key,
     write_record,
 )
@@ -113,6 +114,18 @@ def find_parts(connection: Connection, space: int, key: bytes, limit: int) -> li
 def read_conversation(connection: Connection, space: int, found: ListedConversation) -> Conversation:
     """A conversation with what is said of it. Raises: CorruptRecord."""
     return _conversation(found, find_record(connection, space, found.subject))
+
+
+def title_of(connection: Connection, space: int, headish: Headish) -> str | None:
+    """The title of the conversation that a headish is of; None where it has none.
+
+    Cost: one statement for a bookmark. Raises: as ``find_conversation``; CorruptRecord.
+    """
+    if headish.bookmark is not None:
+        is_there, stored = record_of_bookmark(connection, space, headish.bookmark.encode())
+        if is_there:
+            return None if stored is None else _read_record(stored).title
+    return read_conversation(connection, space, find_conversation(connection, space, headish)).record.title
 
 
 def change_record(

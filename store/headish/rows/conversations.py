@@ -44,6 +44,22 @@ def find_record(connection: Connection, space: int, subject: bytes) -> StoredRec
     return _read(connection.row(FIND, space=space, subject=subject))
 
 
+FIND_OF_BOOKMARK = Query(
+    "what is said of the conversation of a bookmark",
+    """
+    SELECT c.subject, c.revision, c.data FROM bookmark AS b
+    LEFT JOIN conversation AS c ON c.space = :space AND c.subject = :name
+    WHERE b.space = :space AND b.name = :name
+    """,
+)
+
+
+def record_of_bookmark(connection: Connection, space: int, name: bytes) -> tuple[bool, StoredRecord | None]:
+    """Whether there is such a bookmark, and the record of its conversation."""
+    row = connection.row(FIND_OF_BOOKMARK, space=space, name=name)
+    return row is not None, None if row is None or row[0] is None else _read(row)
+
+
 FIND_DATED = Query(
     "what is said of a conversation, and since when",
     "SELECT revision, milliseconds, data FROM conversation WHERE space = :space AND subject = :subject",

@@ -115,7 +115,8 @@ def read_stretch(
     found = _read_proven(connection, space, parents)
     continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
     drawn = draw_part(connection, space, [found[place] for place in places], continues, halves=True)
-    last = turn_at(connection, space, end)
+    # Only a stretch that stops before the end has not read it.
+    last = found.get(end) or turn_at(connection, space, end)
     if last is None:
         raise missing(end)
     return Stretch(tuple(drawn), first, total, last.id), _without_first(segments, first)

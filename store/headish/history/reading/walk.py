@@ -44,15 +44,19 @@ from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
 
 
-def walk(connection: Connection, space: int, ends: Sequence[Place]) -> list[Walked]:
+def walk(
+    connection: Connection, space: int, ends: Sequence[Place], links: Mapping[int, Sequence[Place]] | None = None
+) -> list[Walked]:
     """The turns that lead to the ends, in walk order; several ends count as if one turn continued them all.
+    ``links`` are those of ``read_links_of`` the ends, where the caller has read them.
 
     Cost: two statements, three if the thread has forks, however long it is; of several ends two for each ``LOOKED_UP``,
     which read what their threads share once. The database takes one step per fork.
     Raises: CorruptTurn if a payload disagrees with its address or a turn of the thread is missing.
     """
     ends = list(dict.fromkeys(ends))
-    links = read_links_of(connection, space, ends)
+    if links is None:
+        links = read_links_of(connection, space, ends)
     if len(ends) == 1:
         threads: Iterable[list[Walked]] = [read_thread(connection, space, ends[0], linear=not links)]
     else:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, UnknownFormat, UnknownTurn
-from headish.history.conversations import find_conversation, read_conversation
+from headish.history.conversations import title_of
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
 from headish.history.reading.options import fold_options
@@ -149,12 +149,12 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
 
     def work(connection: Connection, stored: StoredTurn) -> ThreadPage:
         shown = _describe(connection, space, headish, stored, title)
-        walked = walk(connection, space._number, [stored.place])
+        links = read_links(connection, space._number, stored.place)
+        walked = walk(connection, space._number, [stored.place], links)
         if branches:
             tree = read_whole_tree(connection, space._number, stored.place)
             faces = _faces_of_tree(connection, space, walked, tree)
         else:
-            links = read_links(connection, space._number, stored.place)
             # A name may tell of a branch that does not leave with the page.
             tree, faces = build_thread(connection, space._number, walked, links, named=debug), _faces(walked)
         thread = [each.id for each in walked]
@@ -201,8 +201,7 @@ def _title(connection: Connection, space: Space, headish: str) -> str | None:
     parsed = parse_headish(headish)
     named = parse_headish(parsed.name) if parsed.name is not None and parsed.bookmark is None else parsed
     try:
-        found = find_conversation(connection, space._number, named)
-        return read_conversation(connection, space._number, found).record.title
+        return title_of(connection, space._number, named)
     except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
         return None
 
