@@ -323,6 +323,7 @@ USUALLY_REFUSED: dict[str, tuple[type[HeadishError], ...]] = {
     "Store.ask_title": (headish.errors.UnknownPointer,),
     **{f"Store.{name}": (MissingKey,) for name in ("ask", "open_answer", "retry", "open_retry")},
     "Store.search": (headish.errors.InvalidArgument,),
+    "Store.sign": (headish.errors.SigningFailed,),
     "Streams.drop": (UnknownStream,),
     "Batches.create": (MissingKey,),
     **{f"Batches.{name}": (UnknownBatch,) for name in ("get", "status", "collect", "drop")},
