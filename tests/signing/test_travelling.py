@@ -13,7 +13,7 @@ from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.bundles.heads import read_head, write_head
 from headish.bundles.records import BundleHeader, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import InvalidBundle, SigningFailed
+from headish.errors import InvalidArgument, InvalidBundle, SigningFailed
 from headish.rows.signatures import all_signatures
 from headish.syncing import departing, pushing
 from headish.syncing.logs import Logs, hash_object
@@ -347,6 +347,14 @@ class TestSignedBundles:
         assert (pulled.stored, pulled.signed) == (0, ())
         assert "its signature is bad: it is not a signature of this" in pulled.waiting[0]
         assert laptop.store.erasures.list() == []
+
+    def test_a_live_remote_keeps_no_bundles_to_sign(self, tmp_path: Path) -> None:
+        with machines(tmp_path) as make:
+            desk = make("desk")
+            desk.add("cmd:headish serve-stdio")
+            with pytest.raises(InvalidArgument, match="is live and keeps no bundles to sign"):
+                desk.store.remotes.set("box", sign=True)
+            assert not desk.store.remotes.set("box", sign=False).sign
 
     def test_a_key_that_is_missing_puts_nothing(
         self, pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
