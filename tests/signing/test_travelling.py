@@ -13,11 +13,12 @@ from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.bundles.heads import read_head, write_head
 from headish.bundles.records import BundleHeader, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import InvalidBundle, SigningFailed
+from headish.errors import InvalidArgument, InvalidBundle, SigningFailed
 from headish.rows.signatures import all_signatures
 from headish.syncing import departing, pushing
 from headish.syncing.logs import Logs, hash_object
 from support.growing import grow
+from support.lines import line_to
 from support.machines import CutOff, Machine, bundles, invite, machines, objects, url_of
 from support.places import Place
 from support.signers import Keys, needs_keygen, signature_bytes
@@ -54,6 +55,21 @@ def told(store: Store, signers: Path) -> list[tuple[str, str | None]]:
 def rows(store: Store) -> list[tuple[Any, ...]]:
     found = store._read(lambda connection: list(all_signatures(connection, store._number)))
     return [(each.turn, each.kind, each.key, each.data, each.milliseconds) for each in found]
+
+
+class TestAStoreThatAnswers:
+    def test_signatures_of_turns_that_go_go_along(self, keys: Keys, signers: Path, tmp_path: Path) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            signed(desk.store, keys)
+            with line_to(box):
+                desk.sync()
+            assert told(box, signers) == GOOD
+            signed(box, keys)
+            with line_to(box):
+                desk.sync()
+            assert sorted(rows(desk.store)) == sorted(rows(box))
 
 
 class TestBundles:
@@ -331,6 +347,14 @@ class TestSignedBundles:
         assert (pulled.stored, pulled.signed) == (0, ())
         assert "its signature is bad: it is not a signature of this" in pulled.waiting[0]
         assert laptop.store.erasures.list() == []
+
+    def test_a_live_remote_keeps_no_bundles_to_sign(self, tmp_path: Path) -> None:
+        with machines(tmp_path) as make:
+            desk = make("desk")
+            desk.add("cmd:headish serve-stdio")
+            with pytest.raises(InvalidArgument, match="is live and keeps no bundles to sign"):
+                desk.store.remotes.set("box", sign=True)
+            assert not desk.store.remotes.set("box", sign=False).sign
 
     def test_a_key_that_is_missing_puts_nothing(
         self, pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -201,6 +201,8 @@ class Remotes:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
             raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
+        if sign and remote.is_live:
+            raise InvalidArgument(f"remote {name!r} is live and keeps no bundles to sign: 'headish sign' signs turns")
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign}
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
         return describe(self._save(remote, remote._replace(settings=settings)))
