@@ -18,6 +18,7 @@ from headish.rows.signatures import all_signatures
 from headish.syncing import departing, pushing
 from headish.syncing.logs import Logs, hash_object
 from support.growing import grow
+from support.lines import line_to
 from support.machines import CutOff, Machine, bundles, invite, machines, objects, url_of
 from support.places import Place
 from support.signers import Keys, needs_keygen, signature_bytes
@@ -54,6 +55,21 @@ def told(store: Store, signers: Path) -> list[tuple[str, str | None]]:
 def rows(store: Store) -> list[tuple[Any, ...]]:
     found = store._read(lambda connection: list(all_signatures(connection, store._number)))
     return [(each.turn, each.kind, each.key, each.data, each.milliseconds) for each in found]
+
+
+class TestAStoreThatAnswers:
+    def test_signatures_of_turns_that_go_go_along(self, keys: Keys, signers: Path, tmp_path: Path) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            signed(desk.store, keys)
+            with line_to(box):
+                desk.sync()
+            assert told(box, signers) == GOOD
+            signed(box, keys)
+            with line_to(box):
+                desk.sync()
+            assert sorted(rows(desk.store)) == sorted(rows(box))
 
 
 class TestBundles:

@@ -169,6 +169,18 @@ class TestACaller:
         answer = call(box, work)
         assert [each.outcome for each in answer.names] == ["removed", "made", "refused"]
 
+    def test_that_has_seen_a_name_which_is_gone_does_not_bring_it_back(self, ends: Ends) -> None:
+        turn = ends[1].bookmarks["other"]
+
+        def work(wire: Wire) -> LeaseAnswers:
+            greeted(wire)
+            answer = wire.ask(NameLeases((NameLease(b"gone", turn, turn),)), LeaseAnswers)
+            wire.bye()
+            return answer
+
+        assert [each.outcome for each in call(ends[1], work).names] == ["removed"]
+        assert "gone" not in ends[1].bookmarks
+
     def test_that_writes_to_a_reader(self, ends: Ends, tmp_path: Any) -> None:
         desk, _ = ends
         pages = pages_of(desk.store, 1)

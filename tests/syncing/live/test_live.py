@@ -15,6 +15,8 @@ from headish.errors import (
     SecretsFound,
 )
 from headish.store.asking.origins import is_strangers
+from headish.syncing.live import conversation
+from headish.syncing.live.answering import Answering
 from support.lines import line_to
 from support.machines import Machine, state
 
@@ -130,6 +132,51 @@ class TestTurns:
         sync(ends)
         assert box.get(turn.id).erased is not None
         assert desk.store.remotes.not_reached() == {}
+
+    def test_erasures_there_come_here(self, ends: Ends) -> None:
+        desk, box = ends
+        turn = desk.store.add_turn("to be forgotten", bookmark="main")
+        sync(ends)
+        with desk as store:
+            store.remotes.set("box", erasures="apply")
+        box.erase(turn.id, reason="asked to")
+        assert sync(ends).pulled.erased == 1
+        assert desk.store.get(turn.id).erased is not None
+
+    def test_what_others_say_there_meanwhile_comes_next(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        desk, box = ends
+        desk.store.add_turn("first")
+        sync(ends)
+        desk.store.add_turn("second")
+        take = Answering._take_bundle
+
+        def take_late(answering: Answering, first: Any) -> None:
+            box.add_turn("just before")
+            take(answering, first)
+            box.add_turn("just behind")
+
+        monkeypatch.setattr(Answering, "_take_bundle", take_late)
+        sync(ends)
+        monkeypatch.undo()
+        assert sync(ends).pulled.stored == 2
+        assert state(desk.store) == state(box)
+
+    def test_what_is_said_here_while_both_are_compared_goes_too(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = ends
+        desk.store.add_turn("here")
+        box.add_turn("there")
+        find = conversation.find_different
+
+        def find_late(*given: Any) -> Any:
+            found = find(*given)
+            desk.store.add_turn("meanwhile")
+            return found
+
+        monkeypatch.setattr(conversation, "find_different", find_late)
+        sync(ends)
+        assert state(desk.store) == state(box)
 
     def test_a_caller_who_is_trusted_erases(self, ends: Ends) -> None:
         desk, box = ends
