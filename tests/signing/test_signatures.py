@@ -228,6 +228,10 @@ class TestHostile:
         assert told(store, signers=keys.signers("-oProxyCommand=touch {anna}")) == [("good", "-oProxyCommand=touch")]
         [judged] = store.signatures(signers=keys.signers("e\x1b[31mvil {anna}"))
         assert judged.name == "e\x1b[31mvil"
+        listed = keys.signers("anna {anna}")
+        listed.write_bytes(listed.read_bytes().replace(b"anna ", b"ann\xff ", 1))
+        [judged] = store.signatures(signers=listed)
+        assert (judged.verdict, judged.name) == ("good", "ann\ufffd"), "JSON holds no half characters"
 
     def test_a_key_whose_name_is_an_option(self, store: Store, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(keys.folder)

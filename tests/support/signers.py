@@ -16,6 +16,10 @@ needs_keygen = pytest.mark.skipif(
 )
 
 
+NO_AGENT = 2
+"""The exit code of ``ssh-add`` where no agent answers; its socket is there before it listens."""
+
+
 def run(*words: str | os.PathLike[str], message: bytes | None = None) -> bytes:
     """What a program of OpenSSH writes."""
     return subprocess.run(list(map(str, words)), check=True, capture_output=True, input=message).stdout
@@ -66,8 +70,8 @@ def agent(folder: Path, key: Path) -> Iterator[None]:
     before = os.environ.get("SSH_AUTH_SOCK")
     os.environ["SSH_AUTH_SOCK"] = socket
     try:
-        while not os.path.exists(socket):
-            assert process.poll() is None
+        while subprocess.run(["ssh-add", "-l"], capture_output=True, check=False).returncode == NO_AGENT:
+            assert process.poll() is None, "the agent did not start"
         run("ssh-add", "-q", key)
         yield
     finally:

@@ -99,6 +99,22 @@ class TestThreeMachines:
         assert SECRET.encode() not in (tmp_path / "laptop.db").read_bytes()
         assert [each.store.verify().problems for each in (desk, laptop, phone)] == [(), (), ()]
 
+    def test_an_erasure_of_meta_reaches_where_the_words_alone_were_erased(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, phone = three(machine, tmp_path)
+        turn = laptop.store.add_turn("words", bookmark="main", meta={"mine": SECRET})
+        for each in (laptop, desk, phone):
+            each.sync()
+        desk.store.erase(turn.id, reason="the words")
+        laptop.store.erase(turn.id, reason="all of it", meta=True)
+        for _ in range(3):
+            for each in (desk, laptop, phone):
+                each.sync()
+        for each in (desk, laptop, phone):
+            found = each.store.get(turn.id)
+            assert found.erased is not None
+            assert SECRET not in str(found.meta), each
+            assert each.store.verify().problems == ()
+
     def test_barred_words_are_barred_everywhere(self, machine: Any, tmp_path: Path) -> None:
         from headish.errors import BarredContent
 

@@ -80,12 +80,13 @@ def judge(signature: bytes, message: bytes, milliseconds: int, trust: TrustLists
     """
     told = [signature, message, b"%d" % milliseconds, trust.signers or b"", trust.revoked or b""]
     known = blake3(b"".join(blake3(each).digest() for each in told)).digest()
-    if known not in _judged:
+    found = _judged.get(known)
+    if found is None:
         if len(_judged) >= KEPT:
             _judged.clear()
         with TemporaryDirectory(prefix="headish-") as folder:
-            _judged[known] = _Check(Path(folder), signature, message, milliseconds, trust).judge()
-    return _judged[known]
+            found = _judged[known] = _Check(Path(folder), signature, message, milliseconds, trust).judge()
+    return found
 
 
 class _Check:
@@ -111,7 +112,7 @@ class _Check:
                 verify = ("verify", "-f", "signers", "-I", name, "-n", NAMESPACE, self._at)
                 done, _, complaint = self._run(*verify, *self._revoked())
                 if done:
-                    return Judgement(GOOD, name)
+                    return Judgement(GOOD, name.encode(errors="surrogateescape").decode(errors="replace"))
                 if self._trust.revoked is not None and self._run(*verify)[0]:
                     return Judgement(BAD, reason=REVOKED)
         if not self._run("check-novalidate", "-n", NAMESPACE)[0]:

@@ -94,7 +94,8 @@ def apply_receipt(
     found_here = turns_by_ids(connection, space, seals).values()
     here = [each for each in found_here if each.seal.hex() == seals[each.id]]
     said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
-    ends = [each.place for each in here if each.erased is None]
+    # A turn whose words are gone may still have its meta.
+    ends = [each.place for each in here if each.erased is None or receipt.meta]
     erased = 0
     if ends:
         found, _ = erase(connection, space, ends, Wish(meta=receipt.meta, content=receipt.content), said, mint)
