@@ -13,9 +13,6 @@ from support.damage.verdicts import READING, REFUSED, UNWRITTEN, VERIFY, Listed,
 
 READ = 1
 """How many damages of a kind are read after verify has found them: reading costs ten times as much."""
-OF_EACH_ROW = 4
-"""How many damages are tried for each row where one that nothing sees is enough: pairs grow with the square of rows.
-Where all of these were seen, it goes on to the first that was not."""
 
 
 def hold(damaged: Damaged, table: Table, attempts: Sequence[Damage], said: Verdict) -> list[Seen | None]:
@@ -25,12 +22,7 @@ def hold(damaged: Damaged, table: Table, attempts: Sequence[Damage], said: Verdi
         return []
     assert attempts
     read = spread(attempts, READ)
-    done: list[tuple[Damage, Verdict | None]] = []
-    enough = OF_EACH_ROW * len(damaged.rows[table.name]) if isinstance(said, Listed) else len(attempts)
-    for damage in attempts:
-        if len(done) >= enough and any(by is None for _, by in done):
-            break
-        done.append((damage, what_sees(damaged, table, damage, reading=damage in read)))
+    done = [(damage, what_sees(damaged, table, damage, reading=damage in read)) for damage in attempts]
     seen = [(damage, by) for damage, by in done if by != REFUSED]
     if isinstance(said, Seen):
         assert [damage for damage, by in seen if by not in (VERIFY, said)] == []

@@ -59,12 +59,11 @@ def _swaps(pairs: Iterable[tuple[Row, Row]], at: int) -> Iterator[Damage]:
             yield Damage((one, other), swapped)
 
 
-def _pairs(column: Column[Any], rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
-    """Neighbours, and pairs of both ends; then all others where their values order the rows or lead to others."""
-    near = [*pairwise(rows), *zip(rows[: len(rows) // 2], rows[::-1], strict=False)]
-    yield from near
+def _pairs(column: Column[Any], rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """All pairs of rows where their values order them or lead to others; else neighbours, and pairs of both ends."""
     if column.primary_key or isinstance(column.type, Integer):
-        yield from (pair for pair in combinations(rows, 2) if pair not in near)
+        return list(combinations(rows, 2))
+    return [*pairwise(rows), *zip(rows[: len(rows) // 2], rows[::-1], strict=False)]
 
 
 def _flipped(column: Column[Any], value: Any, values: Sequence[Any]) -> list[Any]:
