@@ -180,7 +180,7 @@ def _say(verb: ApiVerb, given: dict[str, Any], name: str, value: Any, header: st
 
 
 def _expected(verb: ApiVerb, match: str) -> Any:
-    """What ``expect`` takes, from an ETag: of a turn its id, of a record the revision with which it begins."""
+    """What ``expect`` takes: a turn's id as it stands there, or the revision with which the ETag of a record begins."""
     tag = _unquoted(match)
     types = {field.name: field.type for field in msgspec.structs.fields(verb.arguments)}
     if str in get_args(types.get("expect")) or (found := _OF_RECORD.fullmatch(tag)) is None:
