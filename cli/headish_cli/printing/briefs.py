@@ -43,6 +43,7 @@ BRIEFLY: dict[str, str] = {
     "config": "Read and write the configuration file.",
     "erasures": "List the receipts of what was erased.",
     "gc": "Remove what nothing names, and finish erasures.",
+    "serve-stdio": "Answer another machine that syncs with this history.",
     "follow": "Print every change of the space, and wait for more.",
     "demo": "Take a tour of headish.",
     "completion": "Print the script that completes commands in a shell.",

@@ -30,7 +30,7 @@ VERBS = "concurrency/test_every_verb.py"
 TENANTS, ROLES, SECURING = "test_tenants.py", "test_roles.py", "test_securing.py"
 ELSEWHERE = {
     **dict.fromkeys(("Store.capture", "Store.write", "Streams.recover", "Streams.drop", "Database.move"), TENANTS),
-    **dict.fromkeys(("Spaces.add", "Store.reindex"), TENANTS),
+    **dict.fromkeys(("Spaces.add", "Store.reindex", "Store.sign"), TENANTS),
     **dict.fromkeys(
         (
             "Database.gc", "Database.search_index", "Spaces.remove", "Spaces.rename", "Spaces.limit", "Spaces.erase",

@@ -28,6 +28,7 @@ from headish.errors import (
 from support.capturers import BEGUN, EVENTS, begin
 from support.growing import texts
 from support.secured import Logins
+from support.signers import Keys, needs_keygen
 
 
 @pytest.fixture
@@ -138,6 +139,14 @@ class TestTheOther:
         [left] = ana.streams.list()
         ana.streams.drop(left)
         assert ana.streams.list() == []
+
+    @needs_keygen
+    def test_a_signature_is_ones_own(self, ana: Store, ben: Store, tmp_path: Path) -> None:
+        key = Keys(tmp_path / "keys").make("ana")
+        turn = ana.add_turn("signed", bookmark="signed")
+        assert ana.sign(turn.id, key=key).turns == 1
+        assert [each.turn for each in ana.signatures()] == [turn.id]
+        assert ben.signatures() == ben.signatures([turn.id]) == []
 
     def test_one_transaction_of_a_function_fills_ones_own_space(self, ana: Store, ben: Store) -> None:
         [left] = ben.write(lambda write: write.extend("main", ["ben's"]))

@@ -37,7 +37,8 @@ async def over_stdio(path: Path, *flags: str) -> Any:
 
     command = ["-m", "headish_cli", "--db", str(path), "mcp", *flags]
     async with (
-        stdio_client(StdioServerParameters(command=sys.executable, args=command)) as (read, write),
+        # Its default is the stream of whoever imported the SDK first: perhaps one that captures, and is closed by now.
+        stdio_client(StdioServerParameters(command=sys.executable, args=command), errlog=sys.stderr) as (read, write),
         ClientSession(read, write) as session,
     ):
         await session.initialize()
