@@ -141,6 +141,23 @@ class TestConditions:
         assert (answer.status_code, answer.json()["code"]) == (400, "InvalidArgument")
         assert get(client, "objects/get", **named).json()["data"] == "YQ=="
 
+    @pytest.mark.parametrize("told", ["{0}, {0}", "{0}, {1}", '"1-{2}"', '"1-{2}', '"1-"', "{0}-", "W/{0}", '"1 "'])
+    def test_an_etag_counts_as_a_whole(self, client: httpx.Client, told: str) -> None:
+        named = {"kind": "k", "key": f"whole {told}"}
+        post(client, "objects/put", named | {"data": "YQ=="})
+        tag = get(client, "objects/get", **named).headers["etag"]
+        header = told.format(tag, tag.replace("1-", "2-"), "garbage")
+        answer = post(client, "objects/put", named | {"data": "YmI="}, ("If-Match", header))
+        assert (answer.status_code, answer.json()["code"]) == (400, "InvalidArgument")
+        assert get(client, "objects/get", **named).json()["data"] == "YQ=="
+
+    @pytest.mark.parametrize("tag", ['"none"', "none", '"1"', '"none-' + "0" * 64 + '"'])
+    def test_what_a_bookmark_names_has_no_revision(self, client: httpx.Client, tag: str) -> None:
+        turn = post(client, "add_turn", {"content": "a"}).json()["id"]
+        answer = post(client, "bookmarks/set", {"name": "unmade", "headish": turn}, ("If-Match", tag))
+        assert (answer.status_code, answer.json()["code"]) == (400, "InvalidArgument")
+        assert get(client, "bookmarks/get", name="unmade").status_code == 404
+
     def test_what_is_said_twice_must_be_the_same(self, client: httpx.Client) -> None:
         turn = post(client, "add_turn", {"content": "a", "bookmark": "twice"}).json()["id"]
         arguments = {"name": "twice", "headish": turn}

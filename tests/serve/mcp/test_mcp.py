@@ -271,10 +271,17 @@ def test_every_request_is_told_where_the_server_cannot_start(
 ) -> None:
     with Database.open(path) as database:
         token = database.access_tokens.add("told", rights=["read"])
+
+    async def look() -> None:
+        async with over_http(fresh, token) as session:
+            assert (await Agent(session)("list_conversations", limit=1))["note"] == NOTE
+
     monkeypatch.setitem(sys.modules, "headish.serve.mcp.server", None)
     with serving(path, tmp_path / "state") as fresh:
         assert [fresh.client(token).post("/mcp", json={}).status_code for _ in range(2)] == [500, 500]
         assert fresh.client(token).get("/api/v1/stats").status_code == 200
+        monkeypatch.undo()
+        asyncio.run(look())
 
 
 def test_writing_is_offered_only_where_it_is_allowed(path: Path) -> None:

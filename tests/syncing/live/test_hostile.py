@@ -17,6 +17,7 @@ from blake3 import blake3
 from headish import Store
 from headish.bundles.live import (
     LIVE,
+    AskHead,
     AskPages,
     AskRanges,
     AskTurns,
@@ -50,6 +51,7 @@ from headish.errors import (
 from headish.remotes import commands
 from headish.remotes.commands import Pipes
 from headish.rows.conversations import find_dated_record
+from headish.rows.elsewhere.sealed import sealed_with
 from headish.syncing.live import answering
 from headish.syncing.live import wire as wire_module
 from headish.syncing.live.answering import read_pages
@@ -247,6 +249,39 @@ class TestACaller:
             wire.ask(Offer((OfferedTurn(ends[1].bookmarks["other"], b"0" * 8),)), Wanted)
 
         self.refused(ends[1], work, "ForeignConflict")
+
+    def test_that_offers_an_id_that_is_none(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        looked_up: list[Any] = []
+
+        def noted(connection: Any, space: int, ids: Any) -> Any:
+            looked_up.extend(ids)
+            return sealed_with(connection, space, ids)
+
+        monkeypatch.setattr(answering, "sealed_with", noted)
+        for turn_id in ("a\0b", "", ID.upper(), "z" * 25):
+
+            def work(wire: Wire, turn_id: str = turn_id) -> None:
+                greeted(wire)
+                wire.ask(Offer((OfferedTurn(turn_id, b"0" * 8),)), Wanted)
+
+            self.refused(ends[1], work, "InvalidBundle")
+        assert looked_up == [], "what no turn is called reaches no statement"
+
+    def test_that_meets_an_error_of_this_machine_is_told_that_it_failed(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: Any, **__: Any) -> None:
+            raise PermissionError("/home/me/secret.db")
+
+        def work(wire: Wire) -> None:
+            greeted(wire)
+            wire.ask(AskHead(), LiveHead)
+
+        monkeypatch.setattr(answering, "_read_head", fail)
+        monkeypatch.setattr(threading, "excepthook", lambda _: None)
+        with pytest.raises(RemoteRefused, match="it failed; see its log") as caught:
+            call(ends[1], work)
+        assert (caught.value.error, "secret" in str(caught.value)) == ("PermissionError", False)
 
     def test_that_sends_a_frame_without_end(self, ends: Ends) -> None:
         def work(wire: Wire) -> None:

@@ -11,6 +11,7 @@ from headish.values.access.hosts import (
     is_from,
     is_origin_form,
     known_hosts,
+    local_url,
     may_change,
     own_networks,
     own_origin,
@@ -63,8 +64,33 @@ def test_a_server_answers_to_the_address_on_which_it_listens() -> None:
         ("Notes.lan", "notes.lan:8321", "http://notes.lan:8321"),
         ("2001:db8::7", "[2001:db8::7]:8321", "http://[2001:db8::7]:8321"),
         ("[2001:db8::7]", "[2001:DB8::7]:8321", "http://[2001:db8::7]:8321"),
+        ("2001:0DB8::0007", "[2001:db8::7]:8321", "http://[2001:db8::7]:8321"),
+        ("[2001:db8:0:0:0:0:0:7]", "[2001:db8::7]:8321", "http://[2001:db8::7]:8321"),
+        ("::ffff:192.0.2.7", "192.0.2.7:8321", "http://192.0.2.7:8321"),
         ("0.0.0.0", "0.0.0.0:8321", None),
         ("::", "[::]:8321", None),
+        ("0:0:0:0:0:0:0:0", "[0:0:0:0:0:0:0:0]:8321", None),
+        ("[0::0]", "[::]:8321", None),
+    ]
+    assert failing(cases, check) == {}
+
+
+def test_the_address_that_is_shown_is_one_to_which_the_server_answers() -> None:
+    def check(host: str, shown: str) -> None:
+        assert local_url(host, 8321) == f"http://{shown}:8321"
+        assert own_origin(headers(("host", f"{shown}:8321".lower())), known_hosts(8321, host=host)) is not None
+
+    cases = [
+        ("192.0.2.7", "192.0.2.7"),
+        ("Notes.lan", "Notes.lan"),
+        ("[2001:0db8::0007]", "[2001:db8::7]"),
+        ("2001:DB8:0:0:0:0:0:7", "[2001:db8::7]"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("0:0:0:0:0:0:0:1", "[::1]"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("::ffff:0.0.0.0", "127.0.0.1"),
+        ("[::]", "[::1]"),
+        ("0:0:0:0:0:0:0:0", "[::1]"),
     ]
     assert failing(cases, check) == {}
 

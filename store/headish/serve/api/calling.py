@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
 from typing import Any, get_args
@@ -35,6 +36,8 @@ OF_ALL = ("usage", "cost")
 """Verbs that take no headish at all for the whole space; no query says None."""
 NO_REVISION = "none"
 """What stands in an ETag for the revision of a conversation of which nothing is said yet."""
+_OF_RECORD = re.compile(rf"({NO_REVISION}|[0-9]{{1,18}})(-[0-9a-f]{{64}})?")
+"""The ETag of a record, or its revision alone."""
 
 
 async def call(request: Request, verb: ApiVerb) -> Response:
@@ -150,7 +153,7 @@ def _with_headers(request: Request, verb: ApiVerb, given: dict[str, Any]) -> dic
     if verb.right == "read":
         return given
     if (match := _header(request, "If-Match")) is not None:
-        _say(verb, given, "expect", _expected(match), "If-Match")
+        _say(verb, given, "expect", _expected(verb, match), "If-Match")
     if (absent := _header(request, "If-None-Match")) is not None:
         if absent != "*":
             raise InvalidArgument("If-None-Match of what is written takes *: there is nothing yet")
@@ -176,13 +179,13 @@ def _say(verb: ApiVerb, given: dict[str, Any], name: str, value: Any, header: st
         raise InvalidArgument(f"{header} and {name} do not say the same")
 
 
-def _expected(match: str) -> Any:
-    """What ``expect`` takes, from an ETag: that of a record begins with its revision."""
+def _expected(verb: ApiVerb, match: str) -> Any:
+    """What ``expect`` takes: a turn's id as it stands there, or the revision with which the ETag of a record begins."""
     tag = _unquoted(match)
-    revision = tag.partition("-")[0]
-    if revision == NO_REVISION:
-        return ABSENT
-    return int(revision) if revision.isdecimal() and len(revision) < 19 else tag
+    types = {field.name: field.type for field in msgspec.structs.fields(verb.arguments)}
+    if str in get_args(types.get("expect")) or (found := _OF_RECORD.fullmatch(tag)) is None:
+        return tag  # what is neither is refused by the verb
+    return ABSENT if found[1] == NO_REVISION else int(found[1])
 
 
 def _unquoted(text: str) -> str:

@@ -4,6 +4,7 @@ all else of the server, and most servers are never asked."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
+LOG = logging.getLogger("headish.mcp")
 
 
 class McpEndpoint:
@@ -34,23 +36,35 @@ class McpEndpoint:
     @asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
         """The lifespan of the application that has it."""
-        self._asked = asyncio.Event()
-        self._manager: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
+        self._renew()
         working = asyncio.ensure_future(self._work())
         try:
             yield
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
+            self._manager.cancel()  # whoever waits still is let go
+
+    def _renew(self) -> None:
+        self._asked = asyncio.Event()
+        self._manager: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
 
     async def _work(self) -> None:
-        """Keep the SDK's server from the first request on. One task does it: its tasks end where they began."""
-        await self._asked.wait()
-        try:
-            manager = await asyncio.to_thread(self._make)
-        except Exception as error:
-            self._manager.set_exception(error)  # every request is told, instead of waiting
-            return
+        """Keep the SDK's server from the first request on, and a new one from the next on where it failed. One task
+        does it: its tasks end where they began."""
+        while True:
+            await self._asked.wait()
+            try:
+                await self._keep()
+            except Exception as error:
+                if self._manager.done():
+                    LOG.exception("the server of MCP has ended; the next request starts another")
+                else:
+                    self._manager.set_exception(error)  # every request that waits is told
+                self._renew()
+
+    async def _keep(self) -> None:
+        manager = await asyncio.to_thread(self._make)
         async with manager.run():
             self._manager.set_result(manager)
             await asyncio.Event().wait()

@@ -30,8 +30,11 @@ class Wire:
 
     def __init__(self, pipes: Pipes, name: str) -> None:
         self.name, self._pipes = name, pipes
-        self._writer = FrameWriter(pipes, LIVE)  # type: ignore[arg-type]
         self._frames = read_frames(pipes, name, LIVE)  # type: ignore[arg-type]
+        try:
+            self._writer = FrameWriter(pipes, LIVE)  # type: ignore[arg-type]
+        except RemoteUnavailable as error:
+            self._explain(error)
         self._writing, self._ended = threading.Lock(), threading.Event()
         threading.Thread(target=self._beat, daemon=True).start()
 
@@ -51,9 +54,10 @@ class Wire:
         """Say that nothing else comes."""
         self._write(LiveKind.BYE, Nothing())
 
-    def refuse(self, error: HeadishError) -> None:
-        """Say why nothing else comes."""
-        self.send(LiveRefusal(type(error).__name__, str(error)[:_REASON_LENGTH]))
+    def refuse(self, error: Exception) -> None:
+        """Say why nothing else comes. What an error says that is not headish's own may be of this machine alone."""
+        reason = str(error) if isinstance(error, HeadishError) else "it failed; see its log"
+        self.send(LiveRefusal(type(error).__name__, reason[:_REASON_LENGTH]))
 
     def next(self) -> tuple[LiveKind, Any]:
         """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""

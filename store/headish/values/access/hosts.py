@@ -46,8 +46,8 @@ def known_hosts(port: int, public_urls: Sequence[str] = (), *, host: str = "127.
 
 def local_url(host: str, port: int) -> str:
     """Where this machine reaches a server that listens on a host: on all addresses, at its own."""
-    number = host.strip("[]")
-    return f"http://{in_url(_OWN_OF_ALL.get(number, number))}:{port}"
+    shortest = _shortest(host)
+    return f"http://{in_url(_OWN_OF_ALL.get(shortest, shortest))}:{port}"
 
 
 def in_url(host: str) -> str:
@@ -61,7 +61,17 @@ _OWN_OF_ALL = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (asked, not bo
 
 def _listened_on(host: str) -> tuple[str, ...]:
     """Nothing for all addresses, which are no address to ask at."""
-    return () if host.strip("[]") in _OWN_OF_ALL else (in_url(host).lower(),)
+    shortest = _shortest(host)
+    return () if shortest in _OWN_OF_ALL else (in_url(shortest).lower(),)
+
+
+def _shortest(host: str) -> str:
+    """A number in the one spelling that a browser asks for, without brackets; a name as it is."""
+    number = host.strip("[]")
+    try:
+        return str(_number_of(number))
+    except ValueError:
+        return number
 
 
 def own_networks(host: str) -> tuple[str, ...]:
