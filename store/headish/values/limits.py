@@ -50,6 +50,10 @@ TAGS_LIMIT = 100
 LAST_MILLISECOND = 253_402_300_799_999
 """The last millisecond of the year 9999: no stored time is later."""
 
+LAST_NUMBER = 2**53 - 1
+"""The largest count, revision or number of another store that is taken: far more than any store reaches, and far below
+what a database counts to. Error: ``InvalidBundle``."""
+
 PREVIEW_BYTES = 64 * 1024
 """Lists of conversations show words of payloads up to this size; of a larger one they read its beginning."""
 

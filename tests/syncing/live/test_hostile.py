@@ -172,6 +172,16 @@ class TestACaller:
         answer = call(box, work)
         assert [each.outcome for each in answer.names] == ["removed", "made", "refused"]
 
+    @pytest.mark.parametrize("revision", [-5, 2**53, 2**63 - 1, 2**64 - 1])
+    def test_that_says_a_title_with_a_revision_which_no_store_reaches(self, ends: Ends, revision: int) -> None:
+        def work(wire: Wire) -> None:
+            greeted(wire)
+            says = (Say(SentRecord(b"other", revision, 1, b'{"title":"theirs"}'), b""),)
+            wire.ask(NameLeases((), says), LeaseAnswers)
+
+        self.refused(ends[1], work, "InvalidBundle")
+        assert ends[1].conversations.set("other", title="own").record.title == "own"
+
     def test_that_has_seen_a_name_which_is_gone_does_not_bring_it_back(self, ends: Ends) -> None:
         turn = ends[1].bookmarks["other"]
 
