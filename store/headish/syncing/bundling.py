@@ -242,7 +242,7 @@ def apply_bundle(
             if progress:
                 progress(len(value.turns))
         elif kind is BundleKind.SIGNATURES:
-            signatures += store_arrived_signatures(target, value, reader.name, origin.remote or b"")
+            signatures += store_arrived_signatures(target, value, reader.name, origin.bringer)
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
@@ -279,11 +279,11 @@ def _numbers(receipt: Receipt) -> Iterator[int]:
     yield from (*receipt.counts.values(), *receipt.stays.values(), *(each.size for each in receipt.barred))
 
 
-def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, remote: bytes) -> int:
+def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, bringer: bytes) -> int:
     """Store signatures that arrived; how many are new. One transaction. Raises: InvalidBundle."""
     for each in sent:
         check_signature(each, file)
-    return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=remote))
+    return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=bringer))
 
 
 def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:

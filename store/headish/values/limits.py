@@ -30,7 +30,8 @@ SIGNATURE_LIMIT_BYTES = 16 * 1024
 Errors: ``SigningFailed`` where one is made, ``InvalidBundle`` where one arrives."""
 
 SIGNATURES_LIMIT = 16
-"""How many signatures a turn may have. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
+"""How many signatures of a turn may be made here, and how many may come from each remote, from callers, in files and
+with copies. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
 
 REASON_LIMIT_BYTES = 1024
 """The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
