@@ -37,6 +37,12 @@ class TestUrls:
         asked = command_of("ssh://box", "it's mine", trust=True)[-1]
         assert asked == """headish '--space=it'"'"'s mine' serve-stdio --trust"""
 
+    def test_where_nothing_is_to_change_the_database_is_opened_read_only(self) -> None:
+        asked = command_of("ssh://box/a.db", "work", trust=False, writes=False)[-1]
+        assert asked == "headish --db=/a.db --space=work --read-only serve-stdio"
+        own = "cmd:headish serve-stdio"
+        assert command_of(own, "work", trust=False, writes=False) == ["headish", "serve-stdio"]
+
     def test_a_command_of_ones_own_is_not_read_by_a_shell(self) -> None:
         url = "cmd:ssh -p 22 'my box' /opt/bin/headish serve-stdio; rm $HOME"
         wanted = ["ssh", "-p", "22", "my box", "/opt/bin/headish", "serve-stdio;", "rm", "$HOME"]

@@ -63,9 +63,10 @@ def check_command(url: str) -> str:
     return url
 
 
-def command_of(url: str, space: str, *, trust: bool) -> list[str]:
+def command_of(url: str, space: str, *, trust: bool, writes: bool = True) -> list[str]:
     """The command that reaches a store, as its arguments. ``trust``: the store there takes what comes as that of a
-    device of its owner. Raises: InvalidArgument."""
+    device of its owner. ``writes``: something is to change there; else ssh has it opened read-only, so that a path with
+    a slip in it makes no database. Raises: InvalidArgument."""
     if _has_controls(url):
         raise InvalidArgument("the URL of a remote holds no control character")
     if url.startswith("cmd:"):
@@ -76,6 +77,8 @@ def command_of(url: str, space: str, *, trust: bool) -> list[str]:
         asked.append(f"--db={address.path}")
     if space != "default":
         asked.append(f"--space={space}")
+    if not writes:
+        asked.append("--read-only")
     asked += ["serve-stdio", *(["--trust"] if trust else [])]
     port = ["-p", address.port] if address.port else []
     user = ["-l", address.user] if address.user else []

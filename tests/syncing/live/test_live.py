@@ -16,6 +16,7 @@ from headish.errors import (
     SecretsFound,
 )
 from headish.store.asking.origins import is_strangers
+from headish.store.keeping import live
 from headish.store.keeping import remotes as remotes_verbs
 from headish.syncing.live import conversation
 from headish.syncing.live.answering import Answering
@@ -493,6 +494,30 @@ class TestWhatIsAllowed:
         with pytest.raises(OSError), desk as store:
             store.remotes.add("other", "cmd:headish serve-stdio")
         assert set(desk.keys.iterdir()) == before
+
+    def test_who_only_takes_makes_no_database_there(
+        self, machine: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = machine("desk"), machine("box").store
+        box.add_turn("there", bookmark="main")
+        asked: list[bool] = []
+        with line_to(box) as line, desk as store:
+
+            def command(url: str, arguments: list[str]) -> Any:
+                asked.append("--read-only" in arguments[-1])
+                return line(url, arguments)
+
+            monkeypatch.setattr(live, "Command", command)
+            store.remotes.clone("box", "ssh://box/slip.db")
+            store.remotes.pull("box")
+            store.add_turn("here", continues="main")
+            store.remotes.push("box")
+            store.remotes.exchange("box")
+        assert asked == [True, True, False, False]
+
+    def test_nobody_is_invited_to_a_live_remote(self, ends: Ends) -> None:
+        with ends[0] as store, pytest.raises(InvalidArgument, match="has no key to give"):
+            store.remotes.invite("box", "age1x")
 
     def test_what_is_for_places_alone_is_refused(self, ends: Ends, tmp_path: Any) -> None:
         desk, _ = ends

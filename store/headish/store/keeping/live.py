@@ -35,12 +35,15 @@ def settings_of_live(url: str, label: str, *, has_options: bool) -> RemoteSettin
 
 
 @contextmanager
-def talking(space: Space, target: SyncTarget, remote: OpenRemote) -> Iterator[LiveSync]:
-    """A conversation with a live remote. Raises: RemoteUnavailable, RemoteRefused, InvalidBundle."""
+def talking(space: Space, target: SyncTarget, remote: OpenRemote, *, writes: bool) -> Iterator[LiveSync]:
+    """A conversation with a live remote; ``writes``: something is to change there.
+
+    Raises: RemoteUnavailable, RemoteRefused, InvalidBundle.
+    """
     waits = describe(remote).waits
     if waits:
         raise RemoteUnavailable(remote.url, waits)
-    arguments = command_of(remote.url, space.space, trust=remote.settings.trust)
+    arguments = command_of(remote.url, space.space, trust=remote.settings.trust, writes=writes)
     with Command(remote.url, arguments) as command:
         try:
             with Wire(command.pipes, remote.url) as wire:

@@ -221,6 +221,8 @@ class Remotes:
         Raises: UnknownRemote, NoRemoteKey, InvalidArgument, RemoteUnavailable.
         """
         remote = self._find(name)
+        if remote.is_live:
+            raise InvalidArgument(f"remote {name!r} has no key to give: ssh, or the command, says who may call there")
         key = key_of(renew_key(remote, self._space.space))
         if key is None:
             raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
@@ -313,7 +315,7 @@ class Remotes:
         remote = self._find(name)
         wishes = self._wishes(delete, force_with_lease)
         if remote.is_live:
-            with talking(self._space, self._target(), remote) as live:
+            with talking(self._space, self._target(), remote, writes=True) as live:
                 return send_all(LivePush(live, wishes, allow_secrets))
         if wishes:
             raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
@@ -336,7 +338,7 @@ class Remotes:
         space = self._space
         remote = self._find(name)
         if remote.is_live:
-            with talking(space, self._target(), remote) as live:
+            with talking(space, self._target(), remote, writes=False) as live:
                 return self._pulled(live, prune=prune)
         remote = renew_key(remote, space.space)
         try:
@@ -358,7 +360,7 @@ class Remotes:
         """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
         remote = self._find(name)
         if remote.is_live:
-            with talking(self._space, self._target(), remote) as live:
+            with talking(self._space, self._target(), remote, writes=True) as live:
                 pulled = self._pulled(live, prune=prune)
                 if live.welcome.read_only:
                     return Synced(pulled, Pushed(name))
