@@ -13,7 +13,9 @@ from headish.errors import InvalidArgument, NotADevice, RemoteUnavailable
 from headish.remotes.keys import (
     KeyPair,
     RemoteKey,
+    allow_command,
     forget_keys,
+    is_allowed,
     load_keys,
     new_secret,
     recipient_of,
@@ -22,6 +24,25 @@ from headish.remotes.keys import (
     wrap,
 )
 from headish.remotes.objects import ObjectPlace
+
+
+def test_the_id_of_a_remote_names_no_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    (tmp_path / "keys").mkdir()
+    for end in ("command", "json"):
+        (tmp_path / f"theirs.{end}").write_text("cmd:evil")
+    for strange in ("../theirs", str(tmp_path / "theirs"), "", ".", "a/b", "a\n", "A", "0" * 17, "a\0"):
+        for work in (
+            lambda given: is_allowed(given, "cmd:evil"),
+            lambda given: allow_command(given, "cmd:evil"),
+            load_keys,
+            lambda given: save_keys(given, KeyPair("own")),
+            forget_keys,
+        ):
+            with pytest.raises(InvalidArgument, match="the id of a remote"):
+                work(strange)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["keys", "theirs.command", "theirs.json"]
+    assert list((tmp_path / "keys").iterdir()) == []
 
 
 def check_place(place: ObjectPlace) -> None:

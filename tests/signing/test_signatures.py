@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +17,7 @@ from headish.errors import InvalidArgument, InvalidContent, SigningFailed, TurnE
 from headish.history.signatures import message_of, store_signatures
 from headish.rows.signatures import all_signatures
 from headish.rows.turns import turn_by_id
+from headish.signing import judging
 from headish.signing.sshsig import from_armour, read_signature, signed_message
 from headish.values.limits import SIGNATURE_LIMIT_BYTES, SIGNATURES_LIMIT
 from support.growing import grow
@@ -158,6 +161,19 @@ class TestBad:
         data = _sign(keys, signed_message("turn", [bytes.fromhex(turn.seal)]))
         insert(store, turn.id, data, milliseconds=1_500_000_000_000)
         assert told(store, signers=keys.signers('anna@x valid-before="20200101" {anna}')) == [("good", "anna@x")]
+
+    def test_a_time_to_come_is_judged_again_when_it_is_asked_again(
+        self, store: Store, keys: Keys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It counts as made now, and the key ends meanwhile."""
+        turn = store.get("@")
+        data = _sign(keys, signed_message("turn", [bytes.fromhex(turn.seal)]))
+        insert(store, turn.id, data, milliseconds=4_000_000_000_000)
+        until = keys.signers('anna@x valid-before="20900101" {anna}')
+        assert told(store, signers=until) == [("good", "anna@x")]
+        later = SimpleNamespace(time=lambda: 3_900_000_000, localtime=time.localtime, strftime=time.strftime)
+        monkeypatch.setattr(judging, "time", later)
+        assert told(store, signers=until) == [("bad", None)]
 
     def test_a_time_to_come_makes_no_key_valid(self, store: Store, keys: Keys) -> None:
         turn = store.get("@")

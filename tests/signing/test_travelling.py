@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from headish.bundles.heads import read_head, write_head
 from headish.bundles.records import BundleHeader, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.errors import InvalidArgument, InvalidBundle, SigningFailed
+from headish.history.signatures import store_signatures
+from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
 from headish.syncing import departing, pushing
 from headish.syncing.logs import Logs, hash_object
+from headish.values.limits import SIGNATURES_LIMIT
 from support.growing import grow
 from support.lines import line_to
 from support.machines import CutOff, Machine, bundles, invite, machines, objects, url_of
@@ -66,6 +70,8 @@ class TestAStoreThatAnswers:
             with line_to(box):
                 desk.sync()
             assert told(box, signers) == GOOD
+            brought = box._read(lambda connection: list(all_signatures(connection, box._number)))
+            assert {each.remote for each in brought} == {b"/plain"}
             signed(box, keys)
             with line_to(box):
                 desk.sync()
@@ -83,6 +89,28 @@ class TestBundles:
         assert sorted(rows(there)) == sorted(rows(here))
         assert told(there, signers) == GOOD
         assert there.verify().problems == ()
+
+    def test_forged_ones_keep_no_others_out(self, place: Place, keys: Keys, signers: Path, tmp_path: Path) -> None:
+        here, there = place.open(), place.fresh()
+        turn = here.add_turn("x", bookmark="main").id
+        here.bundles.create(tmp_path / "a")
+        here.sign("@", key=keys.folder / "anna")
+        there.bundles.apply(tmp_path / "a")
+        [row] = here._read(lambda connection: list(all_signatures(connection, here._number)))
+        forged = [SentSignature(turn, "turn", row.data[:-1] + bytes([row.data[-1] ^ n]), 1) for n in range(1, 25)]
+        assert there.bundles.apply(write(tmp_path / "forged", forged)).signatures == SIGNATURES_LIMIT
+        assert there.bundles.apply(write(tmp_path / "more", forged)).signatures == 0
+        there.sign("@", key=keys.folder / "anna")
+        assert told(there, signers).count(GOOD[0]) == 1
+        for bringer in (b"box", b"attic", ArrivalOrigin(OWN).bringer, ArrivalOrigin(PLAIN).bringer):
+            sent = SentSignature(turn, "turn", signature_bytes(bringer), 1)
+            store = partial(store_signatures, space=there._number, sent=[sent], remote=bringer)
+            assert there._write(store) == 1
+        third = place.fresh()
+        there.copy_to(third, "main")
+        keys.make("bert")
+        assert third.sign("@", key=keys.folder / "bert").turns == 1
+        assert third.verify().problems == there.verify().problems == ()
 
     def test_a_part_has_those_of_its_turns_alone(self, place: Place, keys: Keys, tmp_path: Path) -> None:
         here = signed(place.open(), keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from headish.errors import (
     QuotaExceeded,
     SecretsFound,
 )
+from headish.values.limits import LAST_NUMBER
 from support.growing import grow, texts
 from support.insides import run_sql
 from support.loops import failing
@@ -307,6 +309,58 @@ class TestRefused:
         assert store.stats().turns == 0
         _write(tmp_path / "good", lambda frames: frames.write(BundleKind.PAGE, to_page(good, None)), 2)
         assert store.bundles.apply(tmp_path / "good").stored == 2
+
+    def test_numbers_that_no_store_reaches_store_nothing(self, store: Store, tmp_path: Path) -> None:
+        turn = store.add_turn("a", bookmark="main")
+        store.add_turn("b", bookmark="other")
+        store.erase("other", reason="r", content=True)
+        receipt = store.erasures.list()[0]
+        end = BundleEnd(0, 0)
+
+        def said(revision: int, milliseconds: int = 1) -> tuple[BundleHeader, BundleKind, Any, BundleEnd]:
+            record = (turn.id.encode(), revision, milliseconds, b'{"title":"theirs"}')
+            return BundleHeader(), BundleKind.RECORDS, ((b"main", *record[1:]),), end
+
+        def erased(**changes: Any) -> tuple[BundleHeader, BundleKind, Any, BundleEnd]:
+            data = json.loads(encode_receipt(receipt)) | changes
+            return BundleHeader(), BundleKind.RECEIPT, json.dumps(data).encode(), BundleEnd(0, 1)
+
+        bars = [{"hash": "0" * 64, "size": 2**63}]
+        cases = {
+            **{f"revision {each}": said(each) for each in (-5, 2**53, 2**63 - 1, 2**64 - 1)},
+            **{f"milliseconds {each}": said(1, each) for each in (-1, 2**63, 2**64 - 1)},
+            "made at": (BundleHeader(made_at=-(2**63)), BundleKind.RECORDS, (), end),
+            "turns": (BundleHeader(), BundleKind.RECORDS, (), BundleEnd(-1, 0)),
+            "a size": erased(barred=bars),
+            "a count": erased(counts={"x": 2**70}),
+            "a number": erased(number=-1),
+        }
+
+        def check(name: str) -> None:
+            header, kind, value, end = cases[name]
+            with (tmp_path / name).open("wb") as file:
+                writer = FrameWriter(file, BUNDLE)
+                writer.write(BundleKind.HEADER, header)
+                writer.write(kind, value)
+                writer.write(BundleKind.END, end)
+            with pytest.raises(InvalidBundle, match=r"cannot be read.*(`int`|no store counts to)"):
+                store.bundles.apply(tmp_path / name)
+
+        assert failing(cases, check) == {}
+        assert store.conversations.get("main").revision is None
+        assert store.conversations.set("main", title="own").revision == 1
+
+    def test_the_last_revision_that_arrives_has_room_above(self, file_place: Place, tmp_path: Path) -> None:
+        """A store says more afterwards, and what it says still travels."""
+        here, there = file_place.open("here"), file_place.open("there")
+        here.add_turn("a", bookmark="main")
+        here.conversations.set("main", title="first")
+        run_sql(here, f"UPDATE conversation SET revision = {LAST_NUMBER + 5} WHERE space = {here._number}")
+        here.bundles.create(tmp_path / "a")
+        there.bundles.apply(tmp_path / "a")
+        assert there.conversations.set("main", title="second").revision == LAST_NUMBER + 1
+        there.bundles.create(tmp_path / "b")
+        assert verify_bundle(tmp_path / "b").names == 1
 
     def test_frames_in_another_order_and_unknown_features(self, store: Store, tmp_path: Path) -> None:
         names = (SentName(b"x", "0" * 25, b""),)

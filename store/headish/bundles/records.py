@@ -17,7 +17,7 @@ from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
 from headish.signing.sshsig import THREAD, TURN, read_signature
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND
+from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND, LAST_NUMBER
 
 PAGE_TURNS = 500
 """The most turns of a page, which is one transaction that other writers wait for."""
@@ -28,6 +28,11 @@ RECEIPTS_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES
 VERSION = 1
 FEATURES: tuple[str, ...] = ()
 """The features that this edition knows; it refuses a bundle that needs another one."""
+
+
+SentNumber = Annotated[int, Meta(ge=0, le=LAST_NUMBER)]
+SentTime = Annotated[int, Meta(ge=0, le=LAST_MILLISECOND)]
+"""Milliseconds since 1970."""
 
 
 class BundleKind(IntEnum):
@@ -48,14 +53,14 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
     ``number`` there, ``before``, the BLAKE3 of the one before it, and ``until``, the cursor behind it; ``signed`` if
     its end has a signature."""
 
-    version: int = VERSION
+    version: SentNumber = VERSION
     features: tuple[str, ...] = ()
-    made_at: int = 0
+    made_at: SentTime = 0
     requires: Annotated[tuple[str, ...], Meta(max_length=LISTED_LIMIT)] = ()
     after: str | None = None
     device: str | None = None
-    generation: int = 0
-    number: int = 0
+    generation: SentNumber = 0
+    number: SentNumber = 0
     before: bytes = b""
     until: str | None = None
     signed: bool = False
@@ -112,8 +117,8 @@ class SentRecord(Struct, frozen=True, array_like=True):
     """What the sender says of a conversation."""
 
     subject: bytes
-    revision: int
-    milliseconds: int
+    revision: SentNumber
+    milliseconds: SentTime
     data: bytes
 
 
@@ -135,8 +140,8 @@ SentSignatures = Annotated[tuple[SentSignature, ...], Meta(max_length=PAGE_TURNS
 class BundleEnd(Struct, frozen=True, omit_defaults=True):
     """How many turns and receipts came, and the signature of whoever wrote the bundle, without its armour."""
 
-    turns: int
-    receipts: int
+    turns: SentNumber
+    receipts: SentNumber
     signature: bytes | None = None
 
 
@@ -156,6 +161,11 @@ BUNDLE = FrameFormat(
         BundleKind.END: msgspec.msgpack.Decoder(BundleEnd).decode,
     },
 )
+
+
+def record_as_sent(subject: bytes, revision: int, milliseconds: int, data: bytes) -> SentRecord:
+    """What is said of a conversation as it leaves. A revision goes no further than others take it."""
+    return SentRecord(subject, min(revision, LAST_NUMBER), milliseconds, data)
 
 
 def check_listed(what: str, listed: Sequence[object]) -> None:

@@ -340,7 +340,7 @@ signature = Table(
 """Who signed which turn (``kind`` is ``turn``) or all that leads to it (``thread``), numbered as they came. ``bytes``
 are what ``ssh-keygen -Y sign`` gave, without its armour; ``key`` is the fingerprint of the key in them,
 ``milliseconds`` when the signer says that it was, ``remote`` the remote that it came from, empty where it was made
-here or came in a file. ``seal`` is a hash of the row."""
+here, else ``/`` and the kind of an arrival. ``seal`` is a hash of the row."""
 
 object = Table(
     "object",

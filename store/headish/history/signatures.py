@@ -37,7 +37,8 @@ def store_signatures(connection: Connection, space: int, sent: Sequence[SentSign
     """Store those signatures that are not here; how many. The space is locked.
 
     Left out are those of turns that are not here or lost their meta, with which their signatures went, and further ones
-    of a turn that has ``SIGNATURES_LIMIT``.
+    of a turn that has ``SIGNATURES_LIMIT`` with the same ``remote`` (``StoredSignature``), so that nobody keeps out
+    those which are made here or come from elsewhere.
     Cost: two statements for each 64 turns, and two.
     """
     ids = [TurnId(each.turn) for each in sent]
@@ -45,7 +46,7 @@ def store_signatures(connection: Connection, space: int, sent: Sequence[SentSign
     bare = without_meta(connection, space, here.values())
     known = signatures_of(connection, space, here)
     stored = {(each.turn, each.kind, each.data) for each in known}
-    counts = Counter(each.turn for each in known)
+    counts = Counter(each.turn for each in known if each.remote == remote)
     new: list[StoredSignature] = []
     for turn, each in zip(ids, sent, strict=True):
         told = turn, each.kind, each.data

@@ -7,6 +7,7 @@ derived from the same secret: without it, nobody can add or alter anything.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -14,12 +15,13 @@ import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
-from headish.errors import InvalidArgument, NotADevice
+from headish.errors import InvalidArgument, NotADevice, shown
 
 SUMS = "headish 2026-11 sums of a remote's frames"
 FINGERPRINT = "headish 2026-11 fingerprint of a remote's key"
 """What the derived keys are for, as BLAKE3's ``derive_key_context``."""
 PASSPHRASE, PASSPHRASE_FILE = "HEADISH_PASSPHRASE", "HEADISH_PASSPHRASE_FILE"
+_REMOTE_ID = re.compile(r"[0-9a-f]{1,16}")
 
 
 class KeyPair(Struct, frozen=True):
@@ -135,9 +137,13 @@ def allow_command(remote_id: str, url: str) -> None:
 
 
 def is_allowed(remote_id: str, url: str) -> bool:
-    """Whether a person of this machine has named a command: a database that came from elsewhere may name any."""
+    """Whether a person of this machine has named a command: a database that came from elsewhere may name any.
+
+    Raises: InvalidArgument for an id that no remote has.
+    """
+    path = _command_path(remote_id)
     try:
-        with open(_command_path(remote_id), "rb") as file:
+        with open(path, "rb") as file:
             return file.read() == url.encode()
     except OSError:
         return False
@@ -160,18 +166,27 @@ def _write(path: str, data: bytes) -> None:
 
 
 def forget_keys(remote_id: str) -> None:
-    """Remove what this machine keeps of a remote."""
+    """Remove what this machine keeps of a remote. Raises: InvalidArgument for an id that no remote has."""
     for path in (_path(remote_id), _command_path(remote_id)):
         with suppress(FileNotFoundError):
             os.unlink(path)
 
 
 def _path(remote_id: str) -> str:
-    return os.path.join(key_folder(), f"{remote_id}.json")
+    return _file_of(remote_id, "json")
 
 
 def _command_path(remote_id: str) -> str:
-    return os.path.join(key_folder(), f"{remote_id}.command")
+    return _file_of(remote_id, "command")
+
+
+def _file_of(remote_id: str, kind: str) -> str:
+    """A file of a remote. Its id comes from a database, which may be a stranger's: it names no other folder."""
+    if _REMOTE_ID.fullmatch(remote_id) is None:
+        raise InvalidArgument(
+            f"the id of a remote is 16 hex digits, not {shown(remote_id)}: its keys are not looked for"
+        )
+    return os.path.join(key_folder(), f"{remote_id}.{kind}")
 
 
 def _age() -> Any:

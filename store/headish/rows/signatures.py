@@ -12,7 +12,10 @@ from headish.values.ids import TurnId
 
 
 class StoredSignature(NamedTuple):
-    """A row. ``remote`` is the name of the remote that it came from, empty where it was made here or came in a file."""
+    """A row. ``remote`` is the name of the remote that it came from; empty where it was made here; ``/own``,
+    ``/plain``, ``/stranger`` or ``/copy`` where it came from a caller, in a file or from another space
+    (``ArrivalOrigin.bringer``).
+    """
 
     number: int
     turn: TurnId

@@ -75,18 +75,27 @@ def judge(signature: bytes, message: bytes, milliseconds: int, trust: TrustLists
     """What a signature of a message proves. Keys are to be valid when it was made, as the signer says, and not later
     than now.
 
-    Cost: two runs of ``ssh-keygen`` for a good one, up to four for any other; none where it was judged before.
+    Cost: two runs of ``ssh-keygen`` for a good one, up to four for any other; none where it was judged before, unless
+    it says that it was made later than now.
     Raises: SigningFailed where ``ssh-keygen`` cannot be run.
     """
     told = [signature, message, b"%d" % milliseconds, trust.signers or b"", trust.revoked or b""]
     known = blake3(b"".join(blake3(each).digest() for each in told)).digest()
     found = _judged.get(known)
     if found is None:
-        if len(_judged) >= KEPT:
-            _judged.clear()
+        is_later = milliseconds / 1000 > time.time()
         with TemporaryDirectory(prefix="headish-") as folder:
-            found = _judged[known] = _Check(Path(folder), signature, message, milliseconds, trust).judge()
+            found = _Check(Path(folder), signature, message, milliseconds, trust).judge()
+        if not is_later:
+            _keep(known, found)
     return found
+
+
+def _keep(known: bytes, found: Judgement) -> None:
+    """Keep a judgement. One of a time later than now is not kept: it counts as made now, and a key may end."""
+    if len(_judged) >= KEPT:
+        _judged.clear()
+    _judged[known] = found
 
 
 class _Check:

@@ -40,7 +40,7 @@ from headish.syncing.departing import Departing, Span, all_names, all_records
 from headish.syncing.naming import settle_name, settle_records
 from headish.syncing.scanning import find_keys, find_said_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
-from headish.values.limits import PAYLOAD_LIMIT_BYTES
+from headish.values.limits import LAST_NUMBER, PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE, ErasedTurn, Receipt
 from headish.values.results.sharing import Applied, ArrivedName, BundleChecked
@@ -242,7 +242,7 @@ def apply_bundle(
             if progress:
                 progress(len(value.turns))
         elif kind is BundleKind.SIGNATURES:
-            signatures += store_arrived_signatures(target, value, reader.name, origin.remote or b"")
+            signatures += store_arrived_signatures(target, value, reader.name, origin.bringer)
         elif kind is BundleKind.NAMES:
             names = settle_names(target, value)
         elif kind is BundleKind.RECORDS:
@@ -267,16 +267,23 @@ def read_sent_receipt(data: bytes, file: str) -> Receipt:
         receipt = decode_receipt(data, 0)
         if as_turn_id(receipt.id) != receipt.id or any(len(bytes.fromhex(each.hash)) != 32 for each in receipt.barred):
             raise ValueError("its id or a hash is none")
+        if not all(0 <= each <= LAST_NUMBER for each in _numbers(receipt)):
+            raise ValueError("it counts what no store counts to")
     except (CorruptRecord, ValueError) as error:
         raise InvalidBundle(file, f"a receipt of an erasure cannot be read ({error})") from None
     return receipt
 
 
-def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, remote: bytes) -> int:
+def _numbers(receipt: Receipt) -> Iterator[int]:
+    yield from (receipt.number, receipt.seq, receipt.change, receipt.bytes, receipt.covers or 0)
+    yield from (*receipt.counts.values(), *receipt.stays.values(), *(each.size for each in receipt.barred))
+
+
+def store_arrived_signatures(target: SyncTarget, sent: Sequence[SentSignature], file: str, bringer: bytes) -> int:
     """Store signatures that arrived; how many are new. One transaction. Raises: InvalidBundle."""
     for each in sent:
         check_signature(each, file)
-    return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=remote))
+    return write_locked(target, partial(store_signatures, space=target.space, sent=sent, remote=bringer))
 
 
 def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedName]:

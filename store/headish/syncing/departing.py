@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft
+from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft, record_as_sent
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
 from headish.database.query import Connection
@@ -222,5 +222,5 @@ def all_records(connection: Connection, space: int) -> list[SentRecord]:
     """The records of the conversations of a space, by subject. One statement for each thousand."""
     records: list[SentRecord] = []
     while page := records_after(connection, space, records[-1].subject if records else b"", NAMES_READ):
-        records += [SentRecord(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]
+        records += [record_as_sent(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]
     return records

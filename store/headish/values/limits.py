@@ -30,7 +30,8 @@ SIGNATURE_LIMIT_BYTES = 16 * 1024
 Errors: ``SigningFailed`` where one is made, ``InvalidBundle`` where one arrives."""
 
 SIGNATURES_LIMIT = 16
-"""How many signatures a turn may have. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
+"""How many signatures of a turn may be made here, and how many may come from each remote, from callers, in files and
+with copies. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
 
 REASON_LIMIT_BYTES = 1024
 """The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
@@ -49,6 +50,10 @@ TAGS_LIMIT = 100
 
 LAST_MILLISECOND = 253_402_300_799_999
 """The last millisecond of the year 9999: no stored time is later."""
+
+LAST_NUMBER = 2**53 - 1
+"""The largest count, revision or number of another store that is taken: far more than any store reaches, and far below
+what a database counts to. Error: ``InvalidBundle``."""
 
 PREVIEW_BYTES = 64 * 1024
 """Lists of conversations show words of payloads up to this size; of a larger one they read its beginning."""

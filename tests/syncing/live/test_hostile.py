@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from blake3 import blake3
 from headish import Store
 from headish.bundles.live import (
     LIVE,
+    AskHead,
     AskPages,
     AskRanges,
     AskTurns,
@@ -50,6 +52,7 @@ from headish.errors import (
 from headish.remotes import commands
 from headish.remotes.commands import Pipes
 from headish.rows.conversations import find_dated_record
+from headish.rows.elsewhere.sealed import sealed_with
 from headish.syncing.live import answering
 from headish.syncing.live import wire as wire_module
 from headish.syncing.live.answering import read_pages
@@ -169,6 +172,16 @@ class TestACaller:
         answer = call(box, work)
         assert [each.outcome for each in answer.names] == ["removed", "made", "refused"]
 
+    @pytest.mark.parametrize("revision", [-5, 2**53, 2**63 - 1, 2**64 - 1])
+    def test_that_says_a_title_with_a_revision_which_no_store_reaches(self, ends: Ends, revision: int) -> None:
+        def work(wire: Wire) -> None:
+            greeted(wire)
+            says = (Say(SentRecord(b"other", revision, 1, b'{"title":"theirs"}'), b""),)
+            wire.ask(NameLeases((), says), LeaseAnswers)
+
+        self.refused(ends[1], work, "InvalidBundle")
+        assert ends[1].conversations.set("other", title="own").record.title == "own"
+
     def test_that_has_seen_a_name_which_is_gone_does_not_bring_it_back(self, ends: Ends) -> None:
         turn = ends[1].bookmarks["other"]
 
@@ -238,6 +251,39 @@ class TestACaller:
 
         self.refused(ends[1], work, "ForeignConflict")
 
+    def test_that_offers_an_id_that_is_none(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        looked_up: list[Any] = []
+
+        def noted(connection: Any, space: int, ids: Any) -> Any:
+            looked_up.extend(ids)
+            return sealed_with(connection, space, ids)
+
+        monkeypatch.setattr(answering, "sealed_with", noted)
+        for turn_id in ("a\0b", "", ID.upper(), "z" * 25):
+
+            def work(wire: Wire, turn_id: str = turn_id) -> None:
+                greeted(wire)
+                wire.ask(Offer((OfferedTurn(turn_id, b"0" * 8),)), Wanted)
+
+            self.refused(ends[1], work, "InvalidBundle")
+        assert looked_up == [], "what no turn is called reaches no statement"
+
+    def test_that_meets_an_error_of_this_machine_is_told_that_it_failed(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: Any, **__: Any) -> None:
+            raise PermissionError("/home/me/secret.db")
+
+        def work(wire: Wire) -> None:
+            greeted(wire)
+            wire.ask(AskHead(), LiveHead)
+
+        monkeypatch.setattr(answering, "_read_head", fail)
+        monkeypatch.setattr(threading, "excepthook", lambda _: None)
+        with pytest.raises(RemoteRefused, match="it failed; see its log") as caught:
+            call(ends[1], work)
+        assert (caught.value.error, "secret" in str(caught.value)) == ("PermissionError", False)
+
     def test_that_sends_a_frame_without_end(self, ends: Ends) -> None:
         def work(wire: Wire) -> None:
             wire._pipes.write(bytes([LiveKind.HELLO]) + b"\xff\xff\xff\xff" + b"\0" * 100)
@@ -255,6 +301,91 @@ class TestACaller:
                 ends[1].remotes.answer(there, here)
             for each in (there, writes, reads, here):
                 os.close(each)
+
+
+class TestTheWire:
+    """Two threads of a side use the pipes: one asks or answers, the other says from time to time that it is there."""
+
+    @pytest.fixture
+    def ended(self) -> Iterator[list[int]]:
+        """Descriptors that are closed at the end."""
+        opened: list[int] = []
+        yield opened
+        for each in opened:
+            with suppress(OSError):
+                os.close(each)
+
+    def test_nothing_follows_what_could_not_be_written(self, ended: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(wire_module, "BEAT_SECONDS", 0.02)
+        said: list[bytes] = []
+
+        class Failing(Pipes):
+            def write(self, data: bytes) -> None:
+                said.append(data)
+                if data[0] == LiveKind.HELLO:
+                    raise RemoteUnavailable("it", "it takes nothing any more")
+
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        os.close(other)
+        ended += [reads, taken, writes]
+        with Wire(Failing("it", reads, writes), "it") as wire:
+            with pytest.raises(RemoteUnavailable, match="takes nothing"):
+                wire.send(Hello("default", "x"))
+            threading.Event().wait(0.3)
+            wire.refuse(ForeignConflict(ID))
+        assert said[-1][0] == LiveKind.HELLO
+
+    def test_one_that_takes_nothing_and_says_that_it_is_there_is_left(
+        self, ended: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(wire_module, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(wire_module, "EXPLAIN_SECONDS", 0.2)
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.5)
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        idle, unused = os.pipe()
+        ended += [reads, other, writes, idle, unused]
+        found: list[type] = []
+
+        def say() -> None:
+            try:
+                with Wire(Pipes("it", reads, writes), "it") as wire:
+                    os.close(taken)
+                    wire.send(Hello("default", "x"))
+            except HeadishError as error:
+                found.append(type(error))
+
+        with Wire(Pipes("us", idle, other), "us"):  # its beats go on
+            thread = threading.Thread(target=say, daemon=True)
+            thread.start()
+            thread.join(10)
+            assert found == [RemoteUnavailable]
+
+    def test_only_one_thread_reads_what_the_command_says_to_people(
+        self, ended: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(wire_module, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.5)
+        (reads, other), (taken, writes), (errors, tells) = os.pipe(), os.pipe(), os.pipe()
+        ended += [reads, other, taken, writes, errors, tells]
+        readers: set[int] = set()
+
+        class Noted(Pipes):
+            def _drain_once(self) -> bool:
+                readers.add(threading.get_ident())
+                return super()._drain_once()
+
+        with Wire(Noted("it", reads, writes, errors), "it") as wire:
+            os.set_blocking(writes, False)
+            with suppress(BlockingIOError):
+                while True:
+                    os.write(writes, b"x" * 4096)
+            os.set_blocking(writes, True)
+            for _ in range(10):
+                os.write(tells, b"said to people")
+                threading.Event().wait(0.02)
+            with pytest.raises(RemoteUnavailable, match="said nothing"):
+                wire.next()
+        assert readers <= {threading.get_ident()}
 
 
 class Answers:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headish import Store, restore
 from headish.errors import (
@@ -15,8 +16,10 @@ from headish.errors import (
     SecretsFound,
 )
 from headish.store.asking.origins import is_strangers
+from headish.store.keeping import remotes as remotes_verbs
 from headish.syncing.live import conversation
 from headish.syncing.live.answering import Answering
+from headish.syncing.remotes import read_remotes, store_remote
 from support.lines import line_to
 from support.machines import Machine, state
 
@@ -51,6 +54,10 @@ def say_on(store: Store, count: int, name: str = "main", text: str = "") -> str:
     """Say turns, each of which continues the one before, under a name; the id of the last one."""
     store.add_turn(f"0 {text}", bookmark=name)
     return [store.add_turn(f"{number} {text}", continues=name) for number in range(1, count)][-1].id
+
+
+def _cut(*_: Any) -> None:
+    raise RemoteUnavailable("box", "it was cut off")
 
 
 def outcomes(done: Any) -> dict[str, str]:
@@ -109,6 +116,37 @@ class TestTurns:
             restored.add_turn("new at the box", bookmark="new")
             assert sync((desk, restored)).pulled.stored == 1
             assert state(restored) == state(desk.store)
+
+    @pytest.mark.parametrize("first", ["push", "pull", "half of a sync"])
+    def test_a_store_that_was_put_back_is_compared_by_whichever_comes_first_and_next(
+        self, ends: Ends, machine: Callable[..., Machine], tmp_path: Any, monkeypatch: pytest.MonkeyPatch, first: str
+    ) -> None:
+        desk, box = ends
+        desk.store.add_turn("asked", bookmark="main")
+        sync(ends)
+        box.backup(tmp_path / "backup")
+        desk.store.add_turn("lost there", continues="main")
+        box.add_turn("of the box", bookmark="other")
+        sync(ends)
+        restore(tmp_path / "backup", tmp_path / "restored.db")
+        with Store.open(tmp_path / "restored.db") as restored:
+            for number in range(6):  # more than it has lost: its commit numbers say nothing
+                restored.add_turn(f"since {number}", bookmark=f"since-{number}")
+            back = desk, restored
+            if first == "push":
+                push(back)
+                pull(back)
+            elif first == "pull":
+                pull(back)
+                push(back)
+            else:
+                with monkeypatch.context() as patch:
+                    patch.setattr(remotes_verbs, "send_all", _cut)
+                    with pytest.raises(RemoteUnavailable):
+                        sync(back)
+                push(back)
+            assert state(restored)[0] == state(desk.store)[0]
+            assert restored.bookmarks["main"] == desk.store.bookmarks["main"]
 
     def test_documents_and_large_payloads_travel(self, ends: Ends) -> None:
         desk, box = ends
@@ -285,6 +323,26 @@ class TestNames:
         assert outcomes(push(started, force_with_lease="box/main")) == {"main": "moved"}
         assert box.bookmarks["main"] == here.id
 
+    def test_what_is_said_here_during_a_push_goes_with_the_next_one(
+        self, started: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = started
+        sent = desk.store.add_turn("sent", bookmark="sent")
+        head = conversation.LiveSync.head
+
+        def head_late(live: Any) -> Any:
+            found = head(live)
+            desk.store.add_turn("meanwhile", continues="main")
+            desk.store.add_turn("meanwhile", bookmark="new")
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(conversation.LiveSync, "head", head_late)
+            assert outcomes(push(started)) == {"sent": "made"}
+        assert box.bookmarks["sent"] == sent.id
+        assert outcomes(push(started)) == {"main": "moved", "new": "made"}
+        assert state(desk.store) == state(box)
+
     def test_two_callers_who_force_at_once_do_not_both_win(self, started: Ends) -> None:
         desk, box = started
         there = box.add_turn("there", continues="main")
@@ -406,6 +464,35 @@ class TestWhatIsAllowed:
             sync((stranger, ends[1]))
         with stranger as store:
             assert "has not named" in store.remotes.list()[0].waits
+
+    def test_a_remote_whose_id_is_a_path_runs_no_command_and_takes_no_file(self, ends: Ends, tmp_path: Any) -> None:
+        desk, box = ends
+        theirs = tmp_path / "repo" / "x.command"
+        theirs.parent.mkdir()
+        theirs.write_text("cmd:headish serve-stdio")
+        remote, number = desk.store.remotes._find("box"), desk.store._number
+        for strange in ("../repo/x", str(theirs.with_suffix(""))):
+            altered = remote._replace(settings=replace(remote.settings, id=strange))
+            desk.store._write(lambda connection, altered=altered: store_remote(connection, number, altered))
+            with pytest.raises(InvalidArgument, match="the id of a remote"):
+                sync(ends)
+            with pytest.raises(InvalidArgument, match="the id of a remote"), desk as store:
+                store.remotes.remove("box")
+            assert desk.store.remotes._space._read(lambda connection: read_remotes(connection, number)) == []
+        assert theirs.exists()
+        assert list(box.turns()) == []
+
+    def test_a_remote_that_is_not_kept_leaves_no_command(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        desk, _ = ends
+        before = set(desk.keys.iterdir())
+
+        def fail(*_: Any) -> None:
+            raise OSError
+
+        monkeypatch.setattr(remotes_verbs, "store_remote", fail)
+        with pytest.raises(OSError), desk as store:
+            store.remotes.add("other", "cmd:headish serve-stdio")
+        assert set(desk.keys.iterdir()) == before
 
     def test_what_is_for_places_alone_is_refused(self, ends: Ends, tmp_path: Any) -> None:
         desk, _ = ends

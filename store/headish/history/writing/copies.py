@@ -160,7 +160,10 @@ class Copier:
             self._add(new, [self.arrived[place] for place in before])
         if self._is_signed:
             signatures = signatures_of(*self._source, [each.id for each in read])
-            store_signatures(*self._target, [as_sent(each) for each in signatures])
+            own = [as_sent(each) for each in signatures if not each.remote]
+            store_signatures(*self._target, own)
+            others = [as_sent(each) for each in signatures if each.remote]
+            store_signatures(*self._target, others, ArrivalOrigin(COPY).bringer)
 
     def _add(self, new: Sequence[StoredTurn], parents: Sequence[Arrived]) -> None:
         """Store turns of a chain that follow one another; the parents are those of the first."""

@@ -27,6 +27,12 @@ class ArrivalOrigin(NamedTuple):
     device: str | None = None
     by: bytes | None = None
 
+    @property
+    def bringer(self) -> bytes:
+        """Who brings signatures, as their rows say it: the remote, else whose they are behind a ``/``, which no remote
+        has in its name. What a caller or a file is called is not believed."""
+        return self.remote or b"/" + self.kind.encode()
+
 
 class StoredArrival(NamedTuple):
     """A row: the first and the last commit number of turns that came at once."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from headish.backups.places import whole_file
 from headish.backups.receipts import read_receipts
-from headish.bundles.records import SentName, SentRecord
+from headish.bundles.records import SentName, record_as_sent
 from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle, SecretsFound
@@ -185,5 +185,5 @@ def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePa
     firsts = (find_first(connection, space, end) for end in ends)
     subjects = [each.name for each in names] + [first.id.encode() for first in firsts if first is not None]
     records = find_records(connection, space, subjects).values() if subjects else ()
-    said = [SentRecord(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
+    said = [record_as_sent(bytes(each.subject), each.revision, 0, bytes(each.data)) for each in records]
     return BundlePart(ends, sorted(names, key=lambda each: each.name), said)

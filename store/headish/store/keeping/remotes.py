@@ -116,7 +116,11 @@ class Remotes:
         else:
             settings = self._join(name, url, label, plain=plain, passphrase=passphrase, key=key)
         added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
-        space._write(lambda connection: store_remote(connection, number, added))
+        try:
+            space._write(lambda connection: store_remote(connection, number, added))
+        except BaseException:
+            forget_keys(settings.id)  # nothing would name its files any more
+            raise
         return describe(added)
 
     def _join(

@@ -59,7 +59,7 @@ def sign(
 
     written = space._write(write)
     if written is None:
-        raise SigningFailed(f"the turn was erased, or has {SIGNATURES_LIMIT} signatures, and takes no more")
+        raise SigningFailed(f"the turn was erased, or has {SIGNATURES_LIMIT} signatures from here, and takes no more")
     return Signed(stored.id, kind, read_signature(data).fingerprint, _time(written), len(seals))
 
 

@@ -38,7 +38,6 @@ from headish.database.query import Connection
 from headish.errors import (
     CursorLost,
     ForeignConflict,
-    HeadishError,
     InvalidArgument,
     InvalidBundle,
     ReadOnly,
@@ -59,7 +58,7 @@ from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasu
 from headish.syncing.live.ranges import answer_ranges, check_ranges, list_turn
 from headish.syncing.live.wire import Wire
 from headish.syncing.naming import hash_said, record_is_here, settle_name
-from headish.values.ids import as_turn_id
+from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
 from headish.values.results.sharing import DIVERGED, MOVED, REFUSED, REMOVED, SAME, UNKNOWN
 
@@ -98,7 +97,7 @@ class Answering:
                 self._answer(*message)
         except RemoteUnavailable:
             raise  # nobody is there to be told
-        except HeadishError as error:
+        except Exception as error:
             self._wire.refuse(error)
             raise
 
@@ -156,17 +155,16 @@ class Answering:
     def _choose(self, offer: Offer) -> None:
         space = self._target.space
         ids = [each.id for each in offer.turns]
+        if any(as_turn_id(each) != each for each in ids):
+            raise InvalidBundle(self._wire.name, "it offers a turn whose id is none")
         here = self._target.backend.read(lambda connection: sealed_with(connection, space, ids))
         bits = bytearray(-(-len(ids) // 8))
         for index, each in enumerate(offer.turns):
-            turn_id = as_turn_id(each.id)
-            if turn_id != each.id:
-                raise InvalidBundle(self._wire.name, "it offers a turn whose id is none")
-            found = here.get(turn_id)
+            found = here.get(TurnId(each.id))
             if found is None:
                 bits[index // 8] |= 1 << index % 8
             elif found.seal[:MARK_BYTES] != each.mark:
-                raise ForeignConflict(turn_id)
+                raise ForeignConflict(each.id)
         self._wire.send(Wanted(bytes(bits)))
 
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:

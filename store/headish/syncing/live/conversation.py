@@ -32,9 +32,18 @@ class LiveSync:
         cursor = remote.state.met or remote.state.pulled
         self.welcome = wire.ask(Hello(space, remote.settings.label, cursor), Welcome)
         self.there = self.cursor(self.welcome.cursor)
+        if not self.welcome.holds:
+            self._begin_anew()
         self.compared_at: int | None = None
         self._different: Different | None = None
         self._head: LiveHead | None = None
+
+    def _begin_anew(self) -> None:
+        """Forget up to where each side was at the other: a history that was put back has lost what came behind. This is
+        kept before anything moves, since a push alone, or half of a sync, makes that history go on from a new end."""
+        state = self.remote.state
+        if state.pulled is not None or state.pushed is not None:
+            self.note(replace(state, pulled=None, pushed=None))
 
     @property
     def label(self) -> str:
