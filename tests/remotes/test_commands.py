@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,47 @@ class TestPipes:
         finally:
             for each in (reads, other, full_reads, full):
                 os.close(each)
+
+    def test_one_that_talks_while_it_takes_nothing_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.5)
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        data, came = os.urandom(500_000), bytearray()
+
+        def work_long() -> None:
+            for _ in range(15):
+                time.sleep(0.1)
+                os.write(other, b"w")
+            while len(came) < len(data):
+                came.extend(os.read(taken, 65536))
+
+        thread = threading.Thread(target=work_long, daemon=True)
+        thread.start()
+        pipes = Pipes("it", reads, writes)
+        pipes.write(data)
+        thread.join()
+        assert (bytes(came), pipes.read(15)) == (data, b"w" * 15)
+        for each in (reads, other, taken, writes):
+            os.close(each)
+
+    def test_one_that_talks_without_end_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.3)
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+
+        def talk() -> None:
+            with suppress(OSError):
+                while True:
+                    os.write(other, b"w" * 65536)
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        pipes = Pipes("it", reads, writes)
+        with pytest.raises(RemoteUnavailable, match="said nothing"):
+            pipes.write(b"x" * 500_000)
+        assert len(pipes._buffer) < 1_200_000
+        os.close(reads)
+        thread.join()
+        for each in (other, taken, writes):
+            os.close(each)
 
     def test_one_that_ends_gives_fewer_bytes(self) -> None:
         reads, other = os.pipe()

@@ -30,6 +30,8 @@ _SSH = re.compile(
 """What an ssh URL may be. A user, host or address begins with no ``-``, so ssh takes none of them for an option."""
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
+_AHEAD_BYTES = 1024 * 1024
+"""So much is read of a store that talks while it is written to; what it says behind that waits."""
 _WRITE_BYTES = 4096
 """A pipe that can be written to takes so much at once, and does not wait (POSIX: PIPE_BUF is 512 or more; on Linux and
 macOS a pipe that polls writable has room for a page)."""
@@ -135,6 +137,12 @@ class Pipes:
             except OSError as error:
                 raise RemoteUnavailable(self.name, f"it takes nothing any more ({error.strerror})") from None
 
+    def takes(self) -> bool:
+        """Whether a short message can be written at once."""
+        poll = select.poll()
+        poll.register(self._writes, select.POLLOUT)
+        return bool(poll.poll(0))
+
     def told(self) -> str:
         """The last line that the command wrote for people; it may hold anything but control characters."""
         self._drain()
@@ -147,6 +155,9 @@ class Pipes:
         if self._is_at_end:
             return False
         self._wait(self._reads, select.POLLIN)
+        return self._take_in()
+
+    def _take_in(self) -> bool:
         try:
             data = os.read(self._reads, _CHUNK_BYTES)
         except OSError as error:
@@ -157,21 +168,26 @@ class Pipes:
 
     def _wait(self, ready: int, event: int) -> None:
         """Wait until a direction is ready. What the command writes for people is read meanwhile, so that it never waits
-        for us."""
+        for us; and what the store says while it takes nothing, since it is there then and at work."""
         poll = select.poll()
         poll.register(ready, event)
         if self._errors is not None:
             poll.register(self._errors, select.POLLIN)
+        if ready != self._reads and not self._is_at_end and len(self._buffer) < _AHEAD_BYTES:
+            poll.register(self._reads, select.POLLIN)
         until = time.monotonic() + SILENCE_SECONDS
         while True:
-            left = until - time.monotonic()
-            found = dict(poll.poll(max(0, left * 1000)))
+            found = dict(poll.poll(max(0, (until - time.monotonic()) * 1000)))
             if ready in found:
                 return
             if self._errors in found and not self._drain_once():
                 poll.unregister(self._errors)
                 self._errors = None
-            if left <= 0:
+            if self._reads in found:
+                until = time.monotonic() + SILENCE_SECONDS
+                if not self._take_in() or len(self._buffer) >= _AHEAD_BYTES:
+                    poll.unregister(self._reads)
+            if until <= time.monotonic():
                 raise RemoteUnavailable(self.name, f"it said nothing for {SILENCE_SECONDS:g} seconds")
 
     def _drain_once(self) -> bool:

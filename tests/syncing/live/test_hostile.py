@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -300,6 +301,91 @@ class TestACaller:
                 ends[1].remotes.answer(there, here)
             for each in (there, writes, reads, here):
                 os.close(each)
+
+
+class TestTheWire:
+    """Two threads of a side use the pipes: one asks or answers, the other says from time to time that it is there."""
+
+    @pytest.fixture
+    def ended(self) -> Iterator[list[int]]:
+        """Descriptors that are closed at the end."""
+        opened: list[int] = []
+        yield opened
+        for each in opened:
+            with suppress(OSError):
+                os.close(each)
+
+    def test_nothing_follows_what_could_not_be_written(self, ended: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(wire_module, "BEAT_SECONDS", 0.02)
+        said: list[bytes] = []
+
+        class Failing(Pipes):
+            def write(self, data: bytes) -> None:
+                said.append(data)
+                if data[0] == LiveKind.HELLO:
+                    raise RemoteUnavailable("it", "it takes nothing any more")
+
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        os.close(other)
+        ended += [reads, taken, writes]
+        with Wire(Failing("it", reads, writes), "it") as wire:
+            with pytest.raises(RemoteUnavailable, match="takes nothing"):
+                wire.send(Hello("default", "x"))
+            threading.Event().wait(0.3)
+            wire.refuse(ForeignConflict(ID))
+        assert said[-1][0] == LiveKind.HELLO
+
+    def test_one_that_takes_nothing_and_says_that_it_is_there_is_left(
+        self, ended: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(wire_module, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(wire_module, "EXPLAIN_SECONDS", 0.2)
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.5)
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        idle, unused = os.pipe()
+        ended += [reads, other, writes, idle, unused]
+        found: list[type] = []
+
+        def say() -> None:
+            try:
+                with Wire(Pipes("it", reads, writes), "it") as wire:
+                    os.close(taken)
+                    wire.send(Hello("default", "x"))
+            except HeadishError as error:
+                found.append(type(error))
+
+        with Wire(Pipes("us", idle, other), "us"):  # its beats go on
+            thread = threading.Thread(target=say, daemon=True)
+            thread.start()
+            thread.join(10)
+            assert found == [RemoteUnavailable]
+
+    def test_only_one_thread_reads_what_the_command_says_to_people(
+        self, ended: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(wire_module, "BEAT_SECONDS", 0.02)
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.5)
+        (reads, other), (taken, writes), (errors, tells) = os.pipe(), os.pipe(), os.pipe()
+        ended += [reads, other, taken, writes, errors, tells]
+        readers: set[int] = set()
+
+        class Noted(Pipes):
+            def _drain_once(self) -> bool:
+                readers.add(threading.get_ident())
+                return super()._drain_once()
+
+        with Wire(Noted("it", reads, writes, errors), "it") as wire:
+            os.set_blocking(writes, False)
+            with suppress(BlockingIOError):
+                while True:
+                    os.write(writes, b"x" * 4096)
+            os.set_blocking(writes, True)
+            for _ in range(10):
+                os.write(tells, b"said to people")
+                threading.Event().wait(0.02)
+            with pytest.raises(RemoteUnavailable, match="said nothing"):
+                wire.next()
+        assert readers <= {threading.get_ident()}
 
 
 class Answers:

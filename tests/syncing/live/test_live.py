@@ -358,6 +358,26 @@ class TestNames:
         assert outcomes(push(started, force_with_lease="box/main")) == {"main": "moved"}
         assert box.bookmarks["main"] == here.id
 
+    def test_what_is_said_here_during_a_push_goes_with_the_next_one(
+        self, started: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = started
+        sent = desk.store.add_turn("sent", bookmark="sent")
+        head = conversation.LiveSync.head
+
+        def head_late(live: Any) -> Any:
+            found = head(live)
+            desk.store.add_turn("meanwhile", continues="main")
+            desk.store.add_turn("meanwhile", bookmark="new")
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(conversation.LiveSync, "head", head_late)
+            assert outcomes(push(started)) == {"sent": "made"}
+        assert box.bookmarks["sent"] == sent.id
+        assert outcomes(push(started)) == {"main": "moved", "new": "made"}
+        assert state(desk.store) == state(box)
+
     def test_two_callers_who_force_at_once_do_not_both_win(self, started: Ends) -> None:
         desk, box = started
         there = box.add_turn("there", continues="main")

@@ -15,6 +15,7 @@ from headish.bundles.records import SentName, SentRecord
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
 from headish.rows.elsewhere.remotes import bookmarks_of_device, forget_remote_bookmarks, write_remote_bookmarks
+from headish.rows.elsewhere.sealed import sealed_with
 from headish.rows.moves import has_log, was_at
 from headish.rows.turns import turn_by_id
 from headish.syncing.departing import all_names, all_records
@@ -96,6 +97,16 @@ def _choose(
     elif outcome == DIVERGED:
         counts = count_apart(connection, space, here.place, other.place)
         chosen.apart.append(ArrivedName(stored_name(name.name), other.id, DIVERGED, *counts))
+
+
+def only_sent(connection: Connection, space: int, chosen: ChosenMoves, end: int) -> ChosenMoves:
+    """The same without names of turns behind a commit number, which have not gone there: the next push moves them.
+
+    Cost: one statement.
+    """
+    turns = sealed_with(connection, space, [each.turn for each in chosen.moves if each.turn])
+    newer = {turn.id for turn in turns.values() if turn.seq > end}
+    return chosen._replace(moves=[each for each in chosen.moves if each.turn not in newer])
 
 
 def send_moves(wire: Wire, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:

@@ -27,7 +27,7 @@ from headish.rows.elsewhere.sealed import SealedTurn, sealed_behind
 from headish.syncing.bundling import receipts_behind, write_locked
 from headish.syncing.live.answering import read_pages
 from headish.syncing.live.conversation import LiveSync
-from headish.syncing.live.moves import NameWishes, choose_moves, names_of, note_moved, records_of, send_moves
+from headish.syncing.live.moves import NameWishes, choose_moves, names_of, note_moved, only_sent, records_of, send_moves
 from headish.syncing.pushing import handles_of
 from headish.syncing.scanning import find_keys, find_said_keys
 from headish.values.results.sharing import ArrivedName, Pushed
@@ -60,7 +60,7 @@ def send_all(given: LivePush) -> Pushed:
     if end.change > change:
         receipts = backend.read(lambda connection: list(receipts_behind(connection, space, change)))
     turns = _send_turns(given, after, end.seq, receipts)
-    names = _publish(given)
+    names = _publish(given, end.seq)
     state = live.remote.state
     live.note(replace(state, pushed=str(end.cursor), met=state.met or live.welcome.cursor))
     return Pushed(live.label, turns, len(receipts), names=tuple(names))
@@ -145,12 +145,14 @@ def _send(given: LivePush, seqs: Sequence[int], receipts: Sequence[bytes]) -> in
     return sent
 
 
-def _publish(given: LivePush) -> list[ArrivedName]:
-    """Publish names and what is said of conversations; what became of the names."""
+def _publish(given: LivePush, end: int) -> list[ArrivedName]:
+    """Publish names of turns up to a commit number, and what is said of conversations; what became of the names."""
     live = given.live
     space, head, pattern = live.target.space, live.head(), live.welcome.names
     chosen = live.target.backend.read(
-        lambda connection: choose_moves(connection, space, live.remote, head, pattern, given.wishes)
+        lambda connection: only_sent(
+            connection, space, choose_moves(connection, space, live.remote, head, pattern, given.wishes), end
+        )
     )
     subjects = () if given.allow_secrets else tuple(find_said_keys(names_of(chosen), records_of(chosen)))
     if subjects:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
 
@@ -21,6 +22,8 @@ S = TypeVar("S", bound=Struct)
 _REASON_LENGTH = 1000
 BEAT_SECONDS = 15.0
 """A store that is at work for longer says so: silence means that nobody is there."""
+EXPLAIN_SECONDS = 10.0
+"""A store that takes nothing any more is listened to for so long: it may have said why."""
 _IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKind.SIGNATURES, LiveKind.END))
 """What a bundle on its way holds. Names are moved by messages of their own, which somebody may forbid."""
 
@@ -57,16 +60,14 @@ class Wire:
     def refuse(self, error: Exception) -> None:
         """Say why nothing else comes. What an error says that is not headish's own may be of this machine alone."""
         reason = str(error) if isinstance(error, HeadishError) else "it failed; see its log"
-        self.send(LiveRefusal(type(error).__name__, reason[:_REASON_LENGTH]))
+        if not self._ended.is_set():
+            self.send(LiveRefusal(type(error).__name__, reason[:_REASON_LENGTH]))
 
     def next(self) -> tuple[LiveKind, Any]:
         """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
-        kind, value = self._read()
-        while kind is LiveKind.WAIT:
-            kind, value = self._read()
-        if kind is LiveKind.REFUSED:
-            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
-        return kind, value
+        while (message := self._read())[0] is LiveKind.WAIT:
+            pass
+        return message
 
     def receive(self, wanted: type[S]) -> S:
         """The next message, which is of one kind. Raises: as ``next``."""
@@ -87,16 +88,13 @@ class Wire:
         signatures: Iterable[SentSignature] = (),
     ) -> int:
         """Send turns, with receipts and signatures; how many turns that were."""
-        try:
-            with self._writing:
-                writer = BundleWriter(self._writer, BundleHeader())
-                for receipt in receipts:
-                    writer.receipt(receipt)
-                for page in pages:
-                    writer.page(page)
-                writer.end(signatures=signatures)
-        except RemoteUnavailable as error:
-            self._explain(error)
+        with self._saying():
+            writer = BundleWriter(self._writer, BundleHeader())
+            for receipt in receipts:
+                writer.receipt(receipt)
+            for page in pages:
+                writer.page(page)
+            writer.end(signatures=signatures)
         return writer.turns
 
     def bundle(self, first: tuple[LiveKind, Any] | None = None) -> BundleReader:
@@ -113,26 +111,37 @@ class Wire:
         raise InvalidBundle(self.name, f"it says {kind.name} where turns are to come")
 
     def _write(self, kind: LiveKind, message: Struct) -> None:
+        with self._saying():
+            self._writer.write(kind, message)
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        """While this thread alone writes. What could not be written may end within a frame: nothing follows it."""
         try:
             with self._writing:
-                self._writer.write(kind, message)
+                try:
+                    yield
+                except RemoteUnavailable:
+                    self._ended.set()
+                    raise
         except RemoteUnavailable as error:
             self._explain(error)
 
     def _beat(self) -> None:
-        """Say from time to time that somebody is there."""
+        """Say from time to time that somebody is there. It never waits: where bytes of ours are still to be taken, they
+        say so."""
         while not self._ended.wait(BEAT_SECONDS):
             with self._writing, suppress(RemoteUnavailable):  # whoever asks or answers meets that, too
-                if not self._ended.is_set():
+                if not self._ended.is_set() and self._pipes.takes():
                     self._writer.write(LiveKind.WAIT, Nothing())
 
     def _explain(self, error: RemoteUnavailable) -> NoReturn:
         """Raise why the other store takes nothing any more, if it has said so, or is no store; else the error."""
-        try:
-            while True:
-                self.next()
-        except RemoteUnavailable:
-            raise error from None
+        until = time.monotonic() + EXPLAIN_SECONDS
+        with suppress(RemoteUnavailable):
+            while time.monotonic() < until:
+                self._read()
+        raise error from None
 
     def _read(self) -> tuple[LiveKind, Any]:
         try:
@@ -143,4 +152,6 @@ class Wire:
             raise
         except StopIteration:
             raise RemoteUnavailable(self.name, "it has said goodbye") from None
+        if kind is LiveKind.REFUSED:
+            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
         return LiveKind(kind), value
