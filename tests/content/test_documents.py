@@ -216,11 +216,11 @@ def test_a_path_that_cannot_be_read_is_refused(store: Store, tmp_path: Path) -> 
     [
         ({"document": 5}, InvalidArgument),
         ({"document": "a\0b"}, InvalidArgument),
-        ({"document": b"x", "name": 5}, InvalidArgument),
-        ({"document": b"x", "name": "\ud800"}, InvalidContent),
-        ({"document": b"x", "content_type": 5}, InvalidArgument),
+        pytest.param({"document": b"x", "name": 5}, InvalidArgument, id="name-number"),
+        pytest.param({"document": b"x", "name": "\ud800"}, InvalidContent, id="name-half"),
+        pytest.param({"document": b"x", "content_type": 5}, InvalidArgument, id="type-number"),
         ({"document": b"x", "content_type": "text/\0"}, InvalidArgument),
-        ({"document": b"x", "content_type": "text/\ud800"}, InvalidArgument),
+        pytest.param({"document": b"x", "content_type": "text/\ud800"}, InvalidArgument, id="type-half"),
         ({"document": b"x", "content_type": "text/plain\nX: y"}, InvalidArgument),
     ],
 )

@@ -18,7 +18,7 @@ from headish.database.dialects import connect
 from headish.database.revisions import REVISION, REVISIONS, TABLES, Column, columns_of
 from headish.database.schema import metadata
 from headish.database.upgrade import alchemy_connection, current_revision, upgrade_schema
-from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, UnknownDatabase
+from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, NotADatabase, UnknownDatabase
 from support.growing import grow
 from support.insides import dump
 from support.places import FilePlace, Place
@@ -226,6 +226,14 @@ class TestOpeningAnOlderDatabase:
         at_revision(new_target, REVISION)
         with Store.open(new_target) as store:
             assert store.verify().problems == ()
+
+    def test_tables_without_a_revision_are_refused(self, new_target: str) -> None:
+        Store.open(new_target).close()
+        with opened(new_target).schema_connection() as connection:
+            connection.execute("DELETE FROM alembic_version")
+        for look in (Store.open, lambda target: upgrade_schema(opened(target))):
+            with pytest.raises(NotADatabase, match="its revision is missing"):
+                look(new_target)
 
     def test_a_database_of_a_newer_headish_is_refused_untouched(self, new_target: str) -> None:
         Store.open(new_target).close()

@@ -250,24 +250,42 @@ def test_a_server_answers_at_the_address_on_which_it_listens(tmp_path: Path, ups
         assert server.ask("/healthz", None)[0] == 200
 
 
-ENDING_AT_ONCE = """
-import os, signal
+SERVING = """
+import os, signal, threading
 from headish import Store
 from headish.serve.processes.settings import ServeSettings
 from headish.serve.processes.supervising import run_server
 
+def opened(address):
+    {opened}
+
 Store.open("history.db").close()
 serving = ServeSettings(target="history.db", port=0, gateway_port=0)
-assert run_server(serving, say=lambda line: None, opened=lambda address: os.kill(os.getpid(), signal.SIGTERM))
+assert run_server(serving, say=lambda line: None, opened=opened)
 """
 
 
-def test_a_server_that_is_told_to_end_when_it_says_where_it_is_ends_in_order(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", ENDING_AT_ONCE], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
-        check=False,
+def serve_with(folder: Path, opened: str) -> subprocess.CompletedProcess[str]:
+    """Serve until the server ends by itself; ``opened`` is what opens the page."""
+    return subprocess.run(
+        [sys.executable, "-c", SERVING.format(opened=opened)], cwd=folder, capture_output=True, text=True,
+        timeout=PATIENCE_SECONDS, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("then", ["pass", "threading.Event().wait()"], ids=["returns", "blocks"])
+def test_a_server_that_is_told_to_end_when_it_says_where_it_is_ends_in_order(
+    tmp_path: Path, name: str, then: str
+) -> None:
+    run = serve_with(tmp_path, f"os.kill(os.getpid(), signal.{name}); {then}")
     assert run.returncode == 0, run.stderr
+
+
+def test_a_server_that_cannot_say_where_it_is_ends(tmp_path: Path) -> None:
+    run = serve_with(tmp_path, "raise OSError('no place for the page')")
+    assert run.returncode == 1
+    assert run.stderr.endswith("OSError: no place for the page\n")
 
 
 def test_a_child_that_cannot_start_ends_the_server(tmp_path: Path, upstream: Upstream) -> None:

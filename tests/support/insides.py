@@ -82,11 +82,11 @@ def counted_statements() -> Iterator[Statements]:
     """
     counted = Statements()
     original = Connection.__init__
-    others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
+    others = {*threading.enumerate()} - {threading.current_thread()}  # no idents, which are used again
 
     def watched(self: Connection, *arguments: Any) -> None:
         original(self, *arguments)
-        if threading.get_ident() not in others:
+        if threading.current_thread() not in others:
             counted._connections.append(self)
 
     Connection.__init__ = watched  # type: ignore[method-assign]

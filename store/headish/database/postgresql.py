@@ -341,7 +341,7 @@ class PostgreSQLBackend:
         row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         if row is not None and not row[0].startswith("headish_"):
             raise NotADatabase(self.target, _ANOTHER_PROGRAM)
-        return row is not None
+        return row is not None or "turn" in names
 
     def mark(self, connection: SchemaConnection) -> None:
         """Nothing to sign: Alembic's table says whose it is. The tables lie where the search path leads."""

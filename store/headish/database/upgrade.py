@@ -15,7 +15,14 @@ from headish.database.backend import Backend
 from headish.database.file.fulltext import create_index
 from headish.database.query import SchemaConnection
 from headish.database.revisions import REVISION, REVISIONS
-from headish.errors import DatabaseError, DatabaseTooNew, DatabaseTooOld, DatabaseUnavailable, UnknownDatabase
+from headish.errors import (
+    DatabaseError,
+    DatabaseTooNew,
+    DatabaseTooOld,
+    DatabaseUnavailable,
+    NotADatabase,
+    UnknownDatabase,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -131,7 +138,9 @@ def _revision(database: Backend, connection: SchemaConnection) -> str | None:
     if not database.is_headish(connection):
         return None
     row = connection.execute(_REVISION).fetchone()
-    return row[0] if row else None
+    if row is None:
+        raise NotADatabase(database.target, "the row that says its revision is missing; restore a backup")
+    return str(row[0])
 
 
 def _check_known(database: Backend, current: str) -> None:

@@ -16,13 +16,17 @@ from headish.database.query import Connection
 from headish.erasing.choosing import Wish, names_without_turns
 from headish.erasing.erase import ErasureGrounds, begin_receipt, erase
 from headish.erasing.names import forget_name
+from headish.errors import InvalidBundle
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
-from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, write_notice
+from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, count_pending, write_notice
 from headish.rows.keys import turns_by_ids
+from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import bar, barred, count_gone
 from headish.rows.upkeep.receipts import add_receipt, all_receipts
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.values.ids import KeptIds, Mint, TurnId
+from headish.values.limits import PENDING_LIMIT, PENDING_LIMIT_BYTES
+from headish.values.names import stored_name
 from headish.values.results.erasures import ARRIVED, BOOKMARK, SCOPES, SCRUB, SPACE, Barred, Receipt
 
 THREAD, BRANCH = SCOPES[1:]
@@ -54,7 +58,10 @@ class ErasuresThere:
         self._origin = origin
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        """Take in the receipts of a bundle: each is applied once, in a transaction of its own."""
+        """Take in the receipts of a bundle: each is applied once, in a transaction of its own.
+
+        Raises: InvalidBundle where no more may wait to be confirmed.
+        """
         for receipt in receipts:
             if receipt.id in self._own or receipt.id in self._known or not _erases(receipt):
                 self._receipts.setdefault(receipt.id, receipt)
@@ -67,10 +74,22 @@ class ErasuresThere:
         kept.rewind()
         space, origin = self._target.space, self._origin
         data = encode_receipt(receipt)
+        if self._state == PENDING:
+            self._check_room(connection, receipt, len(data))
         write_notice(connection, space, receipt.id, origin.remote or b"", origin.by or b"", data, self._state)
         if self._state != APPLIED:
             return 0
         return apply_receipt(connection, space, receipt, self._target.backend.not_reached, kept)
+
+    def _check_room(self, connection: Connection, receipt: Receipt, size: int) -> None:
+        """Check that one more may wait. Those that list nothing here wait, too, since turns may come later; they have
+        half of the room, so that made-up ones keep none out that list something. Raises: InvalidBundle."""
+        share = 1 if _listed_here(connection, self._target.space, receipt) else 2
+        pending, used = count_pending(connection, self._target.space)
+        if pending >= PENDING_LIMIT // share or used + size > PENDING_LIMIT_BYTES // share:
+            by = stored_name(self._origin.by or self._origin.remote or b"")
+            told = f"{pending:,} erasures wait here to be confirmed, and no more are taken ('headish erase --pending')"
+            raise InvalidBundle(f"what comes from {by!r}", told)
 
     def find(self, receipt: TurnId) -> Receipt | None:
         return self._receipts.get(receipt)
@@ -90,9 +109,7 @@ def apply_receipt(
 
     Cost: one statement, and that of an erasure.
     """
-    seals = {each.id: each.seal for each in receipt.turns}
-    found_here = turns_by_ids(connection, space, seals).values()
-    here = [each for each in found_here if each.seal.hex() == seals[each.id]]
+    here = _listed_here(connection, space, receipt)
     said = ErasureGrounds(receipt.reason, receipt.by, not_reached)
     # A turn whose words are gone may still have its meta.
     ends = [each.place for each in here if each.erased is None or receipt.meta]
@@ -108,6 +125,13 @@ def apply_receipt(
     if bars:
         _bar(connection, space, said, bars, mint)
     return erased
+
+
+def _listed_here(connection: Connection, space: int, receipt: Receipt) -> list[StoredTurn]:
+    """The turns that a receipt lists and that are here with the same seals. Cost: one statement for each 64."""
+    seals = {each.id: each.seal for each in receipt.turns}
+    found = turns_by_ids(connection, space, seals).values()
+    return [each for each in found if each.seal.hex() == seals[each.id]]
 
 
 def _bar(connection: Connection, space: int, said: ErasureGrounds, bars: dict[bytes, int], mint: Mint) -> None:

@@ -33,6 +33,13 @@ SIGNATURES_LIMIT = 16
 """How many signatures of a turn may be made here, and how many may come from each remote, from callers, in files and
 with copies. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
 
+PENDING_LIMIT = 4096
+"""How many erasures of other stores may wait in a space to be confirmed; half as many that list no turn that is here.
+Error: ``InvalidBundle``."""
+
+PENDING_LIMIT_BYTES = 256 * 1024 * 1024
+"""How many bytes their receipts may have; half as many if they list no turn that is here. Error: ``InvalidBundle``."""
+
 REASON_LIMIT_BYTES = 1024
 """The longest reason of an erasure, in UTF-8. Error: ``InvalidArgument``."""
 

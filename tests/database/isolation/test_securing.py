@@ -53,9 +53,11 @@ TAKEN_AWAY = (
 
 
 class TestSecuring:
-    def test_a_second_run_changes_nothing(self, own: Logins) -> None:
-        with Database.open(own.url) as database:
-            again = database.secure(apps=[own.name("app")])
+    def test_a_second_run_changes_nothing(self, logins: Logins, new_postgresql: str) -> None:
+        apps = [logins.name("app")]
+        with Database.open(new_postgresql) as database:
+            assert database.secure(apps=apps).done != ()
+            again = database.secure(apps=apps)
         assert (again.done, again.missing) == ((), ())
         assert set(again.tables) == {"space", *EVERYWHERE}
 

@@ -189,7 +189,13 @@ class TestKeys:
         assert keyed(client, "quoted", "8e03978e").json() == first
         assert keyed(client, "quoted", "8e03978e", key="8e03978e").json() == first
 
-    @pytest.mark.parametrize("key", ["", '""', "x" * 1025, "x" * 100_000, "\u00e9"])
+    def test_the_longest_is_as_long_as_the_document_says(self, client: httpx.Client) -> None:
+        header = client.get(f"{API}/openapi.json").json()["components"]["parameters"]["IdempotencyKey"]
+        quoted = f'"{"x" * 1024}"'
+        assert header["schema"]["maxLength"] == len(quoted)
+        assert keyed(client, "long", quoted).json() == keyed(client, "long", "x" * 1024).json()
+
+    @pytest.mark.parametrize("key", ["", '""', "x" * 1025, f'"{"x" * 1025}"', "x" * 100_000, "\u00e9"])
     def test_one_that_cannot_be_kept_is_refused(self, client: httpx.Client, key: str) -> None:
         before = get(client, "stats").json()["turns"]
         answer = client.post(f"{API}/add_turn", json={"content": "a"}, headers={"Idempotency-Key": key.encode()})

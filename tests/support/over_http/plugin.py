@@ -77,7 +77,7 @@ APART = {
     "test_a_batch_has_a_bounded_number_of_turns": _WHOLE,
     "test_a_batch_has_a_bounded_number_of_bytes": _WHOLE,
     "test_one_batch_is_all_or_nothing[http-5-InvalidContent]": _WORDS,
-    "test_what_is_no_list_of_messages_is_refused_whole[http-messages6-": _TEXT,
+    "test_what_is_no_list_of_messages_is_refused_whole[http-bytes]": _TEXT,
     "test_text_that_is_no_answer_is_refused_and_nothing_is_stored[http-\\xff": _TEXT,
     "test_each_ancestor_once_parents_first_as_the_definition_says": _WINDOW,
     "test_several_heads_resolve_as_if_one_turn_continued_them_all": _WINDOW,
@@ -87,7 +87,11 @@ APART = {
     "test_names_stay_in_the_first_one": _COPIES,
     "test_a_closed_store_takes_nothing": _COPIES,
     "test_threads_that_search_beside_one_that_appends_find_what_was_stored": _OPENS,
-    **{f"test_what_is_no_document_name_or_media_type_is_refused[http-arguments{case}-": _TEXT for case in (2, 3, 4, 6)},
+    **{
+        f"test_what_is_no_document_name_or_media_type_is_refused[http-{part}-{what}]": _TEXT
+        for part in ("name", "type")
+        for what in ("number", "half")
+    },
 }
 
 

@@ -244,7 +244,8 @@ class _Erasures(_Part):
         return found[0]
 
     def __len__(self) -> int:
-        return len(self._store.erasures.list())
+        found: int = self._store._ask(TABLE["erasures.count"], {}, {}, None)
+        return found
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._store.erasures.list())

@@ -18,6 +18,7 @@ from headish.errors import (
 from headish.store.asking.origins import is_strangers
 from headish.store.keeping import live
 from headish.store.keeping import remotes as remotes_verbs
+from headish.syncing import erasures
 from headish.syncing.live import conversation
 from headish.syncing.live.answering import Answering
 from headish.syncing.remotes import read_remotes, store_remote
@@ -171,6 +172,40 @@ class TestTurns:
         sync(ends)
         assert box.get(turn.id).erased is not None
         assert desk.store.remotes.not_reached() == {}
+
+    def test_so_many_erasures_wait_and_no_more(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Those that list nothing there have half of the room, and what they list arrives as erased all the same."""
+        desk, box = ends
+        monkeypatch.setattr(erasures, "PENDING_LIMIT", 4)
+        known = [desk.store.add_turn(f"known {number}").id for number in range(5)]
+        sync(ends)
+        unknown = [desk.store.add_turn(f"unknown {number}").id for number in range(3)]
+        for each in (*unknown, *known):
+            desk.store.erase(each, reason="r")
+        refused = "erasures wait here to be confirmed, and no more are taken"
+        for waiting in (2, 4):
+            with pytest.raises(RemoteRefused, match=f"{waiting} {refused}"):
+                sync(ends)
+            assert len(box.remotes.pending_erasures()) == waiting
+            box.remotes.erase_pending()
+        sync(ends)
+        assert len(box.remotes.pending_erasures()) == 2
+        box.remotes.erase_pending()
+        assert all(box.get(each).erased is not None for each in (*known, *unknown))
+        assert box.verify().problems == ()
+
+    def test_receipts_that_wait_have_so_many_bytes_and_no_more(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = ends
+        monkeypatch.setattr(erasures, "PENDING_LIMIT_BYTES", 1000)
+        turn = desk.store.add_turn("known").id
+        sync(ends)
+        desk.store.erase(turn, reason="r" * 1000)
+        with pytest.raises(RemoteRefused, match="0 erasures wait"):
+            sync(ends)
+        sync(ends, trust=True)
+        assert box.get(turn).erased is not None
 
     def test_erasures_there_come_here(self, ends: Ends) -> None:
         desk, box = ends

@@ -46,6 +46,18 @@ def all_notices(connection: Connection, space: int) -> list[Notice]:
     return found
 
 
+COUNT = Query(
+    "how many erasures of other stores have a state",
+    "SELECT count(*), coalesce(sum(length(receipt)), 0) FROM notice WHERE space = :space AND state = :state",
+)
+
+
+def count_pending(connection: Connection, space: int) -> tuple[int, int]:
+    """How many erasures of other stores wait to be confirmed, and how many bytes their receipts have."""
+    row = connection.row(COUNT, space=space, state=PENDING)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
 WRITE = Query(
     "note an erasure of another store",
     """

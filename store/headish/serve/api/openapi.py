@@ -146,7 +146,12 @@ _HEADERS: dict[str, dict[str, Any]] = {
         ("IfNoneMatch", "If-None-Match", {}, "ETags that you have; where one is still true, the answer is status 304."),
         ("IfMatch", "If-Match", {}, "The argument `expect`, or the ETag of the record to be changed."),
         ("IfAbsent", "If-None-Match", {"const": "*"}, "There must be nothing yet."),
-        ("IdempotencyKey", "Idempotency-Key", {"minLength": 1, "maxLength": KEY_LIMIT_BYTES}, "The argument `key`."),
+        (
+            "IdempotencyKey",
+            "Idempotency-Key",
+            {"minLength": 1, "maxLength": KEY_LIMIT_BYTES + len('""')},
+            f"The argument `key`: at most {KEY_LIMIT_BYTES} characters, and quotes around them or none.",
+        ),
     )
 }
 

@@ -13,8 +13,9 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 from msgspec import Struct
@@ -179,7 +180,7 @@ async def _supervise(children: list[Child], announce: Callable[[], None]) -> boo
 
     for number in ENDING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
-    announce()  # whoever reads it may end the server at once
+    failed = _announced(announce, ended)  # whoever reads it may end the server at once
     kept = [asyncio.ensure_future(child.keep()) for child in children]
     waiting = asyncio.ensure_future(ended.wait())
     # The first to end by itself is one that cannot do what it was told.
@@ -195,7 +196,28 @@ async def _supervise(children: list[Child], announce: Callable[[], None]) -> boo
     done = all(await asyncio.gather(*kept))
     for task in (waiting, hurrying):
         task.cancel()
+    if failed:
+        raise failed[0]
     return done
+
+
+def _announced(announce: Callable[[], None], ended: asyncio.Event) -> list[Exception]:
+    """Announce in a thread for which nobody waits: a browser in the terminal or a full pipe may hold it for ever.
+
+    Returns: what failed there, which ends the server.
+    """
+    loop, failed = asyncio.get_running_loop(), list[Exception]()
+
+    def work() -> None:
+        try:
+            announce()
+        except Exception as error:
+            failed.append(error)
+            with suppress(RuntimeError):  # the server has ended meanwhile
+                loop.call_soon_threadsafe(ended.set)
+
+    Thread(target=work, daemon=True).start()
+    return failed
 
 
 def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say: Say) -> list[Child]:
