@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from headish.bundles.live import (
     LISTED_AT_ONCE,
-    MARK_BYTES,
     AskPages,
     AskRanges,
     AskReceipts,
@@ -37,7 +36,6 @@ from headish.bundles.records import SentName, SentSignature, TurnRecord
 from headish.database.query import Connection
 from headish.errors import (
     CursorLost,
-    ForeignConflict,
     InvalidArgument,
     InvalidBundle,
     ReadOnly,
@@ -55,7 +53,7 @@ from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.bundling import SyncTarget, apply_bundle, receipts_behind, write_locked
 from headish.syncing.departing import Departing, all_names, all_records, take_pages
 from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
-from headish.syncing.live.ranges import answer_ranges, check_ranges, list_turn
+from headish.syncing.live.ranges import answer_ranges, check_mark, check_ranges, list_turn
 from headish.syncing.live.wire import Wire
 from headish.syncing.naming import hash_said, record_is_here, settle_name
 from headish.values.ids import TurnId, as_turn_id
@@ -163,8 +161,8 @@ class Answering:
             found = here.get(TurnId(each.id))
             if found is None:
                 bits[index // 8] |= 1 << index % 8
-            elif found.seal[:MARK_BYTES] != each.mark:
-                raise ForeignConflict(each.id)
+            else:
+                check_mark(found, each.mark)
         self._wire.send(Wanted(bytes(bits)))
 
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:

@@ -85,6 +85,12 @@ def list_turn(turn: SealedTurn) -> TurnMark:
     return TurnMark(turn.seq, turn.id, bytes(turn.seal[:MARK_BYTES]))
 
 
+def check_mark(turn: SealedTurn, mark: bytes) -> None:
+    """Whether a turn is the one that the other store has by its id. Raises: ForeignConflict."""
+    if turn.seal[:MARK_BYTES] != mark:
+        raise ForeignConflict(turn.id)
+
+
 def answer_ranges(backend: Backend, space: int, asked: Sequence[IdRange]) -> list[RangeAnswer]:
     """How ranges of the other store stand to those here. A range of which it has nothing is listed, too, as far as a
     list goes. Cost: reads each turn of a range, once or twice; a transaction for each range."""
@@ -184,6 +190,6 @@ def _compare(connection: Connection, space: int, range: IdRange, there: Sequence
             found.here.append(turn.seq)
             if len(found.here) > DIFFERENT_LIMIT:
                 return
-        elif turn.seal[:MARK_BYTES] != other.mark:
-            raise ForeignConflict(turn.id)
+        else:
+            check_mark(turn, other.mark)
     found.there.extend(each.seq for each in listed.values())

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from headish.bundles.live import (
     LISTED_AT_ONCE,
-    MARK_BYTES,
     AskPages,
     AskReceipts,
     AskTurns,
@@ -23,11 +22,12 @@ from headish.bundles.live import (
 )
 from headish.bundles.records import BundleKind
 from headish.database.query import Connection
-from headish.errors import ForeignConflict, InvalidBundle
+from headish.errors import InvalidBundle
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_with
 from headish.syncing.bundling import apply_bundle, read_sent_receipt, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.live.conversation import LiveSync
+from headish.syncing.live.ranges import check_mark
 from headish.syncing.meeting import Met, meet_names, meet_records
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
@@ -89,8 +89,8 @@ def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
     found = live.target.backend.read(lambda connection: sealed_with(connection, space, ids))
     here: dict[str, SealedTurn] = {each.id: each for each in found.values()}
     for each in listed:
-        if each.id in here and here[each.id].seal[:MARK_BYTES] != each.mark:
-            raise ForeignConflict(each.id)
+        if each.id in here:
+            check_mark(here[each.id], each.mark)
     return sorted(each.seq for each in listed if each.id not in here)
 
 
