@@ -8,7 +8,6 @@ Alembic.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -107,10 +106,6 @@ COMMANDS = {
 """Each command and the module that holds it, as ``<name>_command``."""
 
 
-COLLECTED_AT = 20_000
-"""After so many new objects Python looks for cycles. What a start makes stays, and is not worth a look at each 700."""
-
-
 class HeadishCommand(LazyGroup):
     """The command: its errors become a line on stderr, and its end an exit code."""
 
@@ -127,7 +122,6 @@ class HeadishCommand(LazyGroup):
         if not standalone_mode:
             return run()
         _open_what_is_closed()
-        gc.set_threshold(COLLECTED_AT)
         try:
             sys.exit(run() or 0)  # a command returns nothing; click returns the code of an early exit
         except click.ClickException as error:

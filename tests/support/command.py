@@ -5,7 +5,6 @@ Used by tests/cli and tests/docs, and wherever a test wants to see what a person
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import subprocess
@@ -50,11 +49,7 @@ class Command:
     def run(self, *words: str, stdin: str | bytes | None = None) -> Done:
         names = ("HEADISH_DB", "HEADISH_SPACE", "HEADISH_READ_ONLY", "HEADISH_AUTHOR", "HEADISH_PTR")
         runner = CliRunner(env=dict.fromkeys(names))
-        collected_at = gc.get_threshold()
-        try:
-            result = runner.invoke(main, ["--db", self.target, *words], input=stdin, prog_name="headish")
-        finally:
-            gc.set_threshold(*collected_at)  # a command raises it for its process, which here is that of all tests
+        result = runner.invoke(main, ["--db", self.target, *words], input=stdin, prog_name="headish")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Done(result.exit_code, result.stdout, result.stderr)
