@@ -17,13 +17,6 @@ pytestmark = needs_keygen
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Keys:
-    made = Keys(tmp_path / "keys")
-    made.make("anna")
-    return made
-
-
-@pytest.fixture
 def key(keys: Keys) -> str:
     return str(keys.folder / "anna")
 

@@ -29,13 +29,6 @@ pytestmark = needs_keygen
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Keys:
-    made = Keys(tmp_path / "keys")
-    made.make("anna")
-    return made
-
-
-@pytest.fixture
 def store(place: Place) -> Store:
     made = place.open()
     grow(made, "q? <- a <- r? <- b")

@@ -32,13 +32,6 @@ GOOD = [("good", "anna@x"), ("good", "anna@x")]
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Keys:
-    made = Keys(tmp_path / "keys")
-    made.make("anna")
-    return made
-
-
-@pytest.fixture
 def signers(keys: Keys) -> Path:
     return keys.signers("anna@x {anna}")
 

@@ -87,6 +87,15 @@ def resume(connection: Connection, space: int, cursor: Cursor) -> Position:
     return found
 
 
+def is_held(connection: Connection, space: int, cursor: Cursor) -> bool:
+    """Whether the space still holds what lay at a cursor. Cost: that of ``resume``. Raises: RemovedSpace."""
+    try:
+        resume(connection, space, cursor)
+    except CursorLost:
+        return False
+    return True
+
+
 def check_reached(at: Cursor | Position, reached: SpacePosition) -> None:
     """Refuse a space that is another one, or that is not as far. Raises: CursorLost."""
     now = (reached.seq, reached.change)

@@ -14,8 +14,8 @@ from headish.bundles.heads import LogHead
 from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
-from headish.errors import CursorLost, RemoteRolledBack, SecretsFound
-from headish.feeds.cursors import Position, find_end, parse_cursor, position_at, resume
+from headish.errors import RemoteRolledBack, SecretsFound
+from headish.feeds.cursors import Position, find_end, is_held, parse_cursor, position_at
 from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature
@@ -186,11 +186,7 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
 def _is_ours(given: Push, head: LogHead) -> bool:
     """Whether this very history wrote a head, as the cursor's witness shows."""
     target = given.target
-    try:
-        target.backend.read(lambda connection: resume(connection, target.space, parse_cursor(head.cursor)))
-    except CursorLost:
-        return False
-    return True
+    return target.backend.read(lambda connection: is_held(connection, target.space, parse_cursor(head.cursor)))
 
 
 def _begin_again(given: Push) -> Push:

@@ -90,6 +90,8 @@ def add_command(
 @pass_settings
 def list_command(settings: GlobalOptions, as_json: bool) -> None:
     """List the remotes."""
+    from headish.remotes.commands import is_live
+
     with settings.open() as store:
         remotes = store.remotes.list()
     if as_json:
@@ -307,6 +309,8 @@ def _names(store: Store, name: str | None) -> list[str]:
 
 def tell_remote(remote: RemotePlace) -> None:
     """A remote in words, and what is to be done next."""
+    from headish.remotes.commands import is_live
+
     how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"
     how = "live" if is_live(remote.url) else how
     say(f"{one_line(remote.name, 255)}: {how}; this machine is {one_line(remote.device, 255)}.")
@@ -336,11 +340,6 @@ def _tell_pushed(done: Pushed) -> None:
             say(f"{name}: {each.here:,} here, {each.there:,} on {remote}; headish diff {name}..{remote}/{name}")
         elif told is not None:
             say(f"{remote}/{name}: {told}")
-
-
-def is_live(url: str) -> bool:
-    """Whether a remote is a store that answers."""
-    return url.startswith(("ssh:", "cmd:"))
 
 
 def _end(done: Sequence[Pulled | Pushed]) -> None:

@@ -35,13 +35,12 @@ from headish.bundles.live import (
 from headish.bundles.records import SentName, SentSignature, TurnRecord
 from headish.database.query import Connection
 from headish.errors import (
-    CursorLost,
     InvalidArgument,
     InvalidBundle,
     ReadOnly,
     RemoteUnavailable,
 )
-from headish.feeds.cursors import find_end, parse_cursor, resume
+from headish.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.conversations import write_arrived_record
 from headish.history.signatures import as_sent
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
@@ -213,13 +212,7 @@ def read_pages(
 def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool]:
     """How far the space is, and whether it holds what lay at a cursor."""
     end = str(find_end(connection, space).cursor)
-    if cursor is None:
-        return end, False
-    try:
-        resume(connection, space, parse_cursor(cursor))
-    except CursorLost:
-        return end, False
-    return end, True
+    return end, cursor is not None and is_held(connection, space, parse_cursor(cursor))
 
 
 def _read_head(connection: Connection, space: int) -> LiveHead:

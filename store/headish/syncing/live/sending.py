@@ -20,8 +20,8 @@ from headish.bundles.live import (
 )
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
-from headish.errors import CursorLost, InvalidBundle, RemoteRefused, SecretsFound
-from headish.feeds.cursors import Cursor, find_end, parse_cursor, resume
+from headish.errors import InvalidBundle, RemoteRefused, SecretsFound
+from headish.feeds.cursors import Cursor, find_end, is_held, parse_cursor
 from headish.rows.elsewhere.arrivals import arrivals_among, arrived_with
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_behind
 from headish.syncing.bundling import receipts_behind, write_locked
@@ -72,11 +72,8 @@ def _find_pushed(live: LiveSync) -> Cursor | None:
     if pushed is None or not live.welcome.holds:
         return None
     cursor = parse_cursor(pushed)
-    try:
-        live.target.backend.read(lambda connection: resume(connection, space, cursor))
-    except CursorLost:
-        return None
-    return cursor
+    is_here = live.target.backend.read(lambda connection: is_held(connection, space, cursor))
+    return cursor if is_here else None
 
 
 def _send_turns(given: LivePush, after: Cursor | None, end: int, receipts: Sequence[bytes]) -> int:
