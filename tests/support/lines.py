@@ -42,7 +42,10 @@ class CountedPipes(Pipes):
         super().write(wanted)
         self.out += len(data)
         if len(wanted) < len(data):
-            os.close(self._writes)  # as if this side had been cut off there
+            # As if this side had been cut off there. The number stays ours until the line ends: closed here and there
+            # again, it could be somebody else's by then.
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self._writes)
             raise RemoteUnavailable(self.name, "it was cut off")
 
 
