@@ -13,7 +13,7 @@ from benchmarks.canonical import conversation
 from benchmarks.clock import Bench, is_cpu, microseconds, report
 from headish import Store
 
-COMMAND = "from headish_cli.main import main; main()"
+COMMAND = "from headish_cli.__main__ import main; main()"
 """What the installed script runs."""
 IMPORTS = "import sqlite3, msgspec, blake3, click"
 READ = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UnsetType
@@ -61,7 +61,7 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 NAMES_SHOWN = 5
 
 
-class ListedConversation(NamedTuple):
+class ListedConversation(msgspec.Struct, frozen=True, gc=False):
     """A conversation: its name or its first turn, and what was said last."""
 
     name: bytes | None

@@ -50,8 +50,8 @@ class ServerConnection(Connection):
             return False
         self.statements += len(others)
         with self._piped():
-            for query, values in others:
-                self._driver.cursor().execute(self._words[query].sql, values)
+            for each in others:
+                self._driver.cursor().execute(self._words[each.query].sql, each.values)
         return True
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:

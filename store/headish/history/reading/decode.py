@@ -100,7 +100,7 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
     """
     if stored.pos:  # the commonest, and the cheapest look-up
         before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
-        return whole_parents(stored.id, (before and before.id,))
+        return whole_parents(stored.id, (None if before is None else before.id,))
     return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from itertools import starmap
+from typing import TypeVar
+
+import msgspec
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD
@@ -16,7 +19,7 @@ from headish.values.places import Segment
 T = TypeVar("T")
 
 
-class Whole(NamedTuple):
+class Whole(msgspec.Struct, frozen=True, gc=False):
     """A row of ``turn`` and its payload, None where that is missing; of what was erased
     ``history/reading/walk`` makes a mark."""
 
@@ -24,7 +27,7 @@ class Whole(NamedTuple):
     payload: bytes | Erased | None
 
 
-class SpokenTurn(NamedTuple):
+class SpokenTurn(msgspec.Struct, frozen=True, gc=False):
     """What a turn says, without its place and its proofs. ``payload`` is None where it is missing, or was erased."""
 
     pos: int
@@ -52,7 +55,7 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     """The turns of a range of a chain with their payloads, by position."""
     chain, low, high = segment
     rows = connection.rows(WHOLE_RANGE, space=space, chain=chain, low=low, high=high)
-    return [Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+    return [Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
 WHOLE_RANGES = Query(
@@ -79,7 +82,7 @@ def read_ranges(connection: Connection, space: int, segments: Sequence[Segment])
         for row in connection.rows(WHOLE_RANGES, space=space, wanted=wanted)
         if row[0] is not None
     ]
-    wholes = {(row[0], row[1]): Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows}
+    wholes = {(row[0], row[1]): Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows}
     return [_of(wholes, segment) for segment in segments]
 
 
@@ -96,7 +99,7 @@ SAID_RANGE = Query(
 def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
-    return [*map(SpokenTurn._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+    return [*starmap(SpokenTurn, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
 
 
 IDS_OF_RANGE = Query(

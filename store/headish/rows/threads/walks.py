@@ -7,7 +7,9 @@ each chain. Both take as many steps as there are forks, however long the chains 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import starmap
+
+import msgspec
 
 from headish.database.query import Connection, Query, Row
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP
@@ -17,7 +19,7 @@ from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 
-class Walked(NamedTuple):
+class Walked(msgspec.Struct, frozen=True, gc=False):
     """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
     ``history/reading/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a
@@ -44,7 +46,7 @@ class Walked(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-WALKED = f"{', '.join(f't.{name}' for name in Walked._fields[:-1])}, coalesce(t.data, p.data)"
+WALKED = f"{', '.join(f't.{name}' for name in Walked.__struct_fields__[:-1])}, coalesce(t.data, p.data)"
 
 REACH = """reach(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
@@ -243,7 +245,7 @@ def read_tree_links(connection: Connection, space: int, place: Place) -> dict[in
 
 
 def _walked(rows: Sequence[Row]) -> list[Walked]:
-    return list(map(Walked._make, rows))
+    return list(starmap(Walked, rows))
 
 
 def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
