@@ -172,7 +172,7 @@ def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
     return Message(
         role=turn.role or None,
         content=content,
-        cache=read_cached(turn),
+        cache=False if not turn.cache else read_cached(turn),  # spares most turns the call
         attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
         turn=turn.id,
     )

@@ -87,25 +87,20 @@ def prove(
     Raises: CorruptTurn.
     """
     proven: dict[bytes, tuple[Walked, tuple[bytes, ...]]] = {}
-    size_bytes = 0
     for chain, low, high in segments:
         members = chains[chain]
         if low:
             parents: tuple[bytes, ...] = (members[low - 1].digest,)
         else:
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
-        is_known = True
-        for turn in members[low : high + 1]:
-            # A thread grows at its end: behind a turn that is new here, all are.
-            if is_known:
-                is_known = PROVEN.get(turn.digest) == (turn, parents)
+        turns = members[low : high + 1]
+        for turn, known in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
             # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
-            if not is_known and not isinstance(turn.payload, Erased):
+            if known != (turn, parents) and not isinstance(turn.payload, Erased):
                 prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
-                size_bytes += len(turn.payload)
             parents = (turn.digest,)
-    PROVEN.put_all(proven, size_bytes)
+    PROVEN.put_all(proven, sum(len(turn.payload) for turn, _ in proven.values()))
 
 
 def prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import LEFT_JOIN_PAYLOAD
+from headish.rows.payloads import PAYLOAD
 from headish.rows.threads.places import WANTED_SEGMENTS, on_each, portions
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
@@ -45,7 +45,7 @@ class SpokenTurn(msgspec.Struct, frozen=True, gc=False):
 WHOLE_RANGE = Query(
     "turns of a range, with payloads",
     f"""
-    SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    SELECT {T_COLUMNS}, {PAYLOAD} FROM turn AS t
     WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
     """,
 )
@@ -63,9 +63,8 @@ WHOLE_RANGES = Query(
     **on_each(
         f"""
     WITH wanted AS MATERIALIZED (%s)
-    SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM wanted
+    SELECT {T_COLUMNS}, {PAYLOAD} FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos BETWEEN wanted.low AND wanted.high
-    {LEFT_JOIN_PAYLOAD}
     """,
         WANTED_SEGMENTS,
     ),
@@ -89,8 +88,8 @@ def read_ranges(connection: Connection, space: int, segments: Sequence[Segment])
 SAID_RANGE = Query(
     "what the turns of a range say",
     f"""
-    SELECT t.pos, t.id, t.role, t.type, t.attributes, t.system, t.app, t.hash, t.erased, coalesce(t.data, p.data)
-    FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high
+    SELECT t.pos, t.id, t.role, t.type, t.attributes, t.system, t.app, t.hash, t.erased, {PAYLOAD}
+    FROM turn AS t WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high
     ORDER BY t.pos
     """,
 )
