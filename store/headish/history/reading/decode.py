@@ -25,7 +25,6 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
 
-_decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 Resolver = Callable[[TurnId], dict[str, Any]]
 
@@ -197,7 +196,7 @@ def read_attributes(stored: StoredTurn | Walked) -> Attributes:
     if stored.attributes is None:
         return NO_ATTRIBUTES
     try:
-        return _decode_attributes(stored.attributes)
+        return msgspec.json.decode(stored.attributes, type=Attributes)
     except msgspec.MsgspecError as error:
         raise CorruptTurn(stored.id, f"its attributes do not decode ({error})") from None
 
