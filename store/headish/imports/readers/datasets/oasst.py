@@ -36,7 +36,6 @@ _OWN = ("text", "role", "replies", "parent_id")
 """Keys that the thread itself says."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TITLE_CHARACTERS = 200
-_UNRANKED = float("inf")
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
@@ -93,7 +92,8 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
 def _best_ranked(replies: Sequence[Any]) -> int:
     """The index of the reply with the lowest rank; of several, or where none has one, the first."""
     ranks = [reply.get("rank") if isinstance(reply, dict) else None for reply in replies]
-    return min(range(len(ranks)), key=lambda at: ranks[at] if type(ranks[at]) is int else _UNRANKED, default=0)
+    known = [float("inf") if type(rank) is not int else rank for rank in ranks]
+    return known.index(min(known)) if known else 0
 
 
 def _replies(message: Any) -> list[Any]:
