@@ -29,11 +29,11 @@ from headish import errors
 from headish.database import schema
 from headish.database.file import fulltext
 from headish.database.revisions import REVISION
-from headish.erasing import places
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.words import Piece
+from headish.history.erasing import places
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
 from headish.history.reading.versions import Siblings
@@ -227,8 +227,8 @@ def write_library() -> str:
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
     parts += ["\n## Restoring\n", _function("restore", headish.restore)]
     from headish import providers, tools, transcripts
-    from headish.answers.capture import Capture
     from headish.providers.pointers import NamedPointer, Pointer
+    from headish.store.answers.capture import Capture
 
     parts += ["\n## Providers\n\n", _text(providers), "\n"]
     parts += [

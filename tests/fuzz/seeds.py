@@ -19,10 +19,10 @@ sys.path.insert(0, str(TESTS))
 
 from fuzz.framed import VECTOR, apply_to, as_loose, loosened, pieces_of  # noqa: E402
 from headish import Store  # noqa: E402
-from headish.backups.frames import BACKUP  # noqa: E402
 from headish.bundles.live import LIVE, LiveKind  # noqa: E402
 from headish.bundles.records import BUNDLE  # noqa: E402
 from headish.imports.registry import READERS  # noqa: E402
+from headish.store.backups.frames import BACKUP  # noqa: E402
 from headish.store.keeping import live  # noqa: E402
 from imports.samples import MADE  # noqa: E402
 from support.lines import Line, line_to  # noqa: E402

@@ -11,11 +11,11 @@ from headish.aio.handing import Handed
 from headish.aio.threads import finish_surely
 
 if TYPE_CHECKING:
-    from headish.answers.answer import Answer
-    from headish.answers.capture import Capture
     from headish.errors import HeadishError
     from headish.providers import Delta, Request
     from headish.providers.shared.values import Reply
+    from headish.store.answers.answer import Answer
+    from headish.store.answers.capture import Capture
     from headish.values.turns import Turn
 
 

@@ -154,7 +154,7 @@ class Database:
         Cost: one statement to ask; to switch, a transaction for each space.
         Raises: ReadOnly, and CannotIndex on a SQLite that was built without FTS5, where one is switched.
         """
-        from headish.searching.switching import keeps_index, switch
+        from headish.history.searching.switching import keeps_index, switch
 
         if on is not None:
             self.backend.check_writable()

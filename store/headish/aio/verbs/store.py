@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
     from headish.history.reading.versions import Siblings, Version
+    from headish.history.searching.index import Progress as IndexProgress
     from headish.history.writing.copies import Copied
     from headish.imports.imported import Imported
     from headish.imports.keeping.storing import Preview
     from headish.imports.notes import NoteListener
     from headish.imports.source_files import Progress as SourceFilesProgress
     from headish.providers.shared.values import Finding, Request
-    from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
     from headish.store.asking.reply import Asked, Response
     from headish.store.asking.tool_calls import Approve, Run, Told

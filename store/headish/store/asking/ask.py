@@ -32,8 +32,8 @@ from headish.values.names import check_name, stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.answers.answer import Answer
     from headish.calls import Call
+    from headish.store.answers.answer import Answer
 
 OnDelta = Callable[[Delta], object]
 
@@ -240,7 +240,7 @@ def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any
 
 def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
     """Call the provider, and begin to capture what it answers."""
-    from headish.answers.answer import Answer
+    from headish.store.answers.answer import Answer
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key

@@ -15,21 +15,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.batches import (
-    BATCH,
-    OUTCOME,
-    Job,
-    JobEntry,
-    Settled,
-    check_batch_name,
-    decode_job,
-    decode_settled,
-    encode_job,
-    outcome_key,
-    plan_job,
-    show_job,
-)
-from headish.answers.reading import fitting_draft, read_response
 from headish.calls.batches.choosing import find_batch_api
 from headish.calls.batches.reading import Looked, Outcome
 from headish.calls.deadline import Timeouts
@@ -51,6 +36,21 @@ from headish.providers.shared.shapes import healed
 from headish.providers.shared.values import Request
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, find_object, put_object
+from headish.store.answers.batches import (
+    BATCH,
+    OUTCOME,
+    Job,
+    JobEntry,
+    Settled,
+    check_batch_name,
+    decode_job,
+    decode_settled,
+    encode_job,
+    outcome_key,
+    plan_job,
+    show_job,
+)
+from headish.store.answers.reading import fitting_draft, read_response
 from headish.store.asking.request import request
 from headish.store.keeping.objects import Objects
 from headish.store.space import Space

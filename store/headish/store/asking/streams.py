@@ -121,7 +121,7 @@ class Streams:
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
         """The turn of a stream whose writer is gone; None if another process was quicker, or if the writer still
         lives."""
-        from headish.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
+        from headish.store.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
 
         space = self._space
         chunks = space._read(lambda connection: streams.journal_of(connection, space._number, found.id))

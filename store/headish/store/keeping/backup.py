@@ -13,17 +13,17 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from blake3 import blake3
 from msgspec.structs import replace
 
-from headish.backups.frames import BACKUP
-from headish.backups.places import whole_file
-from headish.backups.receipts import read_receipts
-from headish.backups.restoring import Receipts, restore_file
-from headish.backups.writing import write_spaces
 from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.file.holding import is_held
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.rows.counters import read_counter
+from headish.store.backups.frames import BACKUP
+from headish.store.backups.places import whole_file
+from headish.store.backups.receipts import read_receipts
+from headish.store.backups.restoring import Receipts, restore_file
+from headish.store.backups.writing import write_spaces
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.keeping.spaces import Spaces

@@ -235,7 +235,7 @@ def _taken(
     taken = tuple(filter(chosen.takes, entries))
     if tool is None:
         return taken
-    from headish.searching.uses import subjects_with
+    from headish.history.searching.uses import subjects_with
 
     using = subjects_with(connection, space, tool, [entry.conversation for entry in taken])
     return tuple(entry for entry in taken if entry.conversation.subject in using)

@@ -17,13 +17,13 @@ from headish.content.receipts import decode_receipt
 from headish.content.strictjson import check_text
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.erasing.choosing import Wish
-from headish.erasing.collect import collect, scrub
-from headish.erasing.erase import ErasureGrounds, plan
-from headish.erasing.erase import erase as erase_turns
-from headish.erasing.names import erase_name, find_name, forget_name
-from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
+from headish.history.erasing.choosing import Wish
+from headish.history.erasing.collect import collect, scrub
+from headish.history.erasing.erase import ErasureGrounds, plan
+from headish.history.erasing.erase import erase as erase_turns
+from headish.history.erasing.names import erase_name, find_name, forget_name
+from headish.history.erasing.spaces import erase_space, find_in_space
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
 from headish.history.writing.messages import forget_known

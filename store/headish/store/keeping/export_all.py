@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from headish.backups.places import whole_file
 from headish.content.forms.table import FORMS
 from headish.errors import (
     CorruptTurn,
@@ -24,6 +23,7 @@ from headish.errors import (
     Unrepresentable,
     shown,
 )
+from headish.store.backups.places import whole_file
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
 from headish.store.reading.export import NO_ANSWER, export

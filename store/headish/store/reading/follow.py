@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from headish.errors import CorruptRecord, InvalidArgument, shown
-from headish.feeds.brought import find_brought, read_brought
-from headish.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
-from headish.feeds.pages import PAGE, FeedPage, read_page
-from headish.feeds.waiting import Awaited
+from headish.history.feeds.brought import find_brought, read_brought
+from headish.history.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
+from headish.history.feeds.pages import PAGE, FeedPage, read_page
+from headish.history.feeds.waiting import Awaited
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to

@@ -12,13 +12,13 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
+from headish.history.searching.candidates import Criteria, state_of
+from headish.history.searching.hits import HitFilter, Match, find_matches
+from headish.history.searching.index import Progress, catch_up, index_anew
+from headish.history.searching.reaching import Reached, reach
+from headish.history.searching.scopes import of_names, of_tag
 from headish.history.twins import folded_twins
 from headish.rows.upkeep.matches import page_of
-from headish.searching.candidates import Criteria, state_of
-from headish.searching.hits import HitFilter, Match, find_matches
-from headish.searching.index import Progress, catch_up, index_anew
-from headish.searching.reaching import Reached, reach
-from headish.searching.scopes import of_names, of_tag
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door

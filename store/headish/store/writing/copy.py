@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.journal import About
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownSpace
 from headish.history.reading.find import find_place
@@ -17,6 +16,7 @@ from headish.rows.definitions import POINTER, TOOLS, find_definition
 from headish.rows.spaces import find_space
 from headish.rows.streams import open_streams
 from headish.rows.turns import turn_by_id
+from headish.store.answers.journal import About
 from headish.store.space import STUMBLING, Headishes, Space
 from headish.values.checks.doors import Kind, door
 from headish.values.grammar import Headish, parse_headishes

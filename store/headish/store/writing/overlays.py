@@ -242,7 +242,7 @@ def _lay_words(space: Space, wanted: OverlayPlan, write: Write) -> Turn:
 
 def _ask_and_lay(space: Space, wanted: OverlayPlan, ptr: str, call: Mapping[str, Any]) -> Turn:
     """Ask a model for the summary of what is covered, then lay it over the same turns."""
-    from headish.answers.summaries import ask_summary  # late: most processes ask for none
+    from headish.store.answers.summaries import ask_summary  # late: most processes ask for none
 
     space._check_writable()
     named = check_name(ptr, "provider pointer")
