@@ -101,11 +101,11 @@ class AsyncCapture:
                 yield delta
 
     def fail(self, message: str) -> None:
-        """Say why the answer ends before its end, where it is not the provider who says so."""
+        """Report why the answer ended early, if the provider did not say it."""
         self.sync.fail(message)
 
     async def finish(self) -> Turn:
-        """Store the answer as one turn, and say which; asked again, the same."""
+        """Store the answer as one turn, and return it; a second call returns the same turn."""
         return await finish_surely(self.sync.finish)
 
     async def __aenter__(self) -> Self:

@@ -220,6 +220,8 @@ class AnthropicWriter(RequestWriter):
         for each in flagged:
             if each.cache not in (True, *TTLS):
                 self.refuse(f"a cache flag of {str(each.cache)[:80]}: it is {' or '.join(TTLS)}")
+        # The API refuses more marks than these. The last ones reach furthest, so they cover what the others would have
+        # cached.
         for part, time in zip(marked[-CACHE_MARKS:], self._in_order(times[-CACHE_MARKS:]), strict=True):
             part["cache_control"] = {"type": "ephemeral"} | ({} if time is None else {"ttl": time})
         self.note_marks(len(marked), len(targets))

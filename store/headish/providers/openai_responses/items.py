@@ -52,6 +52,7 @@ class ItemReader(ReplyReader):
         self._by_id: dict[tuple[str, str], OutputItem] = {}
 
     def finish(self) -> Reply:
+        # Items may arrive in another order than the one that they have in the answer.
         ordered = sorted(self._items, key=lambda item: item.place)
         for item in ordered:
             self._end_blocks(item)

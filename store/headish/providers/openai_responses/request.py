@@ -84,6 +84,7 @@ class OpenAIResponsesWriter(RequestWriter):
             sent += super().parts(replace(message, content=(block,))) or [None]
         kept: list[Part] = []
         followed = False
+        # From the end, because the API refuses reasoning without an item after it.
         for part in reversed(sent):
             followed = part is not None and (followed or part.get("type") != "reasoning")
             if part is not None and followed:

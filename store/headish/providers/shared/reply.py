@@ -266,6 +266,7 @@ class ReplyReader(ABC):
         elif said.strip() or block.is_text or not (block.finished or self.done):
             call["raw"] = said
         else:
+            # A whole call that says nothing of arguments has none.
             call["input"] = {}
         try:
             made = read_block(call)

@@ -18,6 +18,7 @@ def healed(value: Any, depth: int = 0) -> Any:
     What nests deeper than a turn can hold becomes the text of its JSON.
     """
     if isinstance(value, str):
+        # By UTF-16, in which two halves side by side are one character.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
         return json_text(value)

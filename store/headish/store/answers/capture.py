@@ -80,13 +80,14 @@ class Capture:
             yield from self.feed(event)
 
     def fail(self, message: str) -> None:
-        """Say why the answer ends before its end, where it is not the provider who says so."""
+        """Report why the answer ended early, if the provider did not say it."""
         if not self._stream.ended:
             self._stream.fail(message)
 
     def finish(self) -> Turn:
-        """Store the answer as one turn, and say which; asked again, the same. The bookmark that was asked by moves
-        along if it still points where it did, else the turn's ``meta.bookmark`` is None: a branch without a name.
+        """Store the answer as one turn, and return it; a second call returns the same turn. The request's bookmark
+        moves along if it still points where it did; else the turn is a branch without a name (``meta.bookmark`` is
+        None).
 
         If storing fails, the journal stays: call again, or leave the stream to ``store.streams.recover``.
         """

@@ -156,8 +156,8 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
     """Ask for another reply in place of a turn: the new one is stored beside it, and its bookmark moves to it.
 
     The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere (a
-    bundle, a remote) does not decide: its server might be anybody's, and would get a key of yours. ``options`` are
-    those of ``open_answer``.
+    bundle, a remote) does not decide: its server could be anybody's, and would get your key. ``options`` are those of
+    ``open_answer``.
     Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)

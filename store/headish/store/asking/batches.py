@@ -127,18 +127,18 @@ class Batches:
         return show_job(name, self._found(name, revision, job, remote), {})
 
     def list(self) -> builtins.list[Batch]:
-        """All batches, by name, with what was collected of them. Nothing is asked."""
+        """All batches, by name, with what was collected of them. Calls no provider."""
         return [self.get(each.key) for each in self._objects.list(BATCH, limit=ALL)]
 
     @door(name=TEXT)
     def get(self, name: str) -> Batch:
-        """A batch, with what was collected of it. Nothing is asked. Raises: UnknownBatch, CorruptRecord."""
+        """A batch, with what was collected of it. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
         return show_job(name, self._read(name)[1], self._settled(name))
 
     @door(name=TEXT)
     def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
-        """How far a batch is at its provider. Nothing is stored, but for one whose creation was cut off: the provider
-        is asked for it, and if it has it, the batch is ``open`` from now on.
+        """How far a batch is at its provider. Nothing is stored, except for a batch whose creation was cut off: if the
+        provider has it, it is ``open`` from now on.
 
         Raises: UnknownBatch; CallError; UncertainBatch where the provider does not have it.
         """

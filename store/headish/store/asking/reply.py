@@ -97,9 +97,8 @@ def capture(
 ) -> Capture:
     """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
 
-    What was fed is journalled while it arrives: of a process that dies, ``store.streams.recover`` makes an incomplete
-    turn once the lease has run out. ``replaces`` is an earlier reply: a bookmark that points there moves over to this
-    one.
+    What was fed is journalled while it arrives: if the process dies, ``store.streams.recover`` makes an incomplete turn
+    of it once the lease has run out. ``replaces`` is an earlier reply: a bookmark that points there moves to this one.
     """
     from headish.store.answers.capture import Capture  # late, as above
 

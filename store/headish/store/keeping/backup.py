@@ -68,8 +68,8 @@ def restore(
     restored under its name into a space that holds nothing; ``only`` one of them, under the name ``to`` if that is
     given. ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the
     backup is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so
-    that who follows it notices.
-    A restore that is cut off leaves no file, or spaces that refuse to open until they are restored again.
+    that its followers notice. A restore that is cut off leaves no file, or spaces that refuse to open until they are
+    restored again.
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
     """
     source = os.fspath(file)

@@ -69,8 +69,8 @@ def erase(
       a key its hash stays, so that an import recognises the turn.
     - ``content``: the same bytes go from every turn of the space, and are refused from now on (BarredContent).
     - ``repeats``: also turns that are versions or copies of one, or overlays over it, and titles that repeat it.
-    - ``keep_name``: with ``thread`` and ``branch``, a bookmark of which nothing is left goes with title, tags and key;
-      its history stays as ``erased-N``. This leaves it. Turns say the name until ``meta`` takes it.
+    - ``keep_name``: keep a bookmark of which nothing is left. Otherwise ``thread`` and ``branch`` remove it with title,
+      tags and key; its history stays as ``erased-N``. Turns keep the name until ``meta`` removes it.
     - ``dry_run``: find what would go and what would stay, and change nothing.
 
     ``reason`` (and ``by``) are kept in the receipt and shown to readers. Equal bytes of other turns stay, and are
