@@ -14,13 +14,13 @@ from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
-from headish.providers.shared.shapes import listed, name, number, present, record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
+from headish.values.shapes import listed, name, number, present, record
 
 MAX_TOKENS = 8192
 """Sent where nothing says how many: the API wants a number."""
