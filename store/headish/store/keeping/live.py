@@ -131,7 +131,8 @@ class OpenedDatabase:
     """A store of a database that is open here, while it answers; what ``Command`` is for one elsewhere."""
 
     def __init__(self, there: Space, trust: bool) -> None:
-        self._there, self._error = there, None
+        self._there = there
+        self._error: BaseException | None = None
         asked, answered = os.pipe(), os.pipe()
         self._ends = asked[1], answered[0]
         self.pipes = Pipes(there._database.backend.target, answered[0], asked[1])
