@@ -143,6 +143,7 @@ def open_answer(
     ``params`` are for this call alone, and kept in the reply's meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
+    # First: an answer that cannot be stored must not be paid for.
     space._check_writable()
     call, settings = _split(options)
     asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, base_url=call.get("base_url"), **settings)
@@ -206,6 +207,7 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     """The request for a reply's question: to the server that was named for that reply, else to the thread's
     provider."""
     parents = list(turn.meta.continues)
+    # What a turn from elsewhere says of its server must not decide where the thread and a key go now.
     reply = {} if has_arrived(space, turn.id) else turn.meta.reply
     given = {key: value for key, value in settings.items() if value is not None}
     if "params" in reply:
@@ -255,6 +257,7 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         call = _call(space, asked, stream, options)
     try:
         captured = capture(space, asked, asked.provider, replaces=replaces)
+    # The call is open, and nobody else would close it.
     except BaseException:
         call.close()
         raise
@@ -293,6 +296,7 @@ def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:
         return {}
     try:
         return space._read(partial(find_pointer, space=space._number, name=asked.ptr.encode())).timeouts
+    # The pointer was removed after the request was made; the request itself still holds.
     except UnknownPointer:
         return {}
 

@@ -116,6 +116,8 @@ class Batches:
         try:
             remote = api.create(self._remote(job, timeouts), job.token, job.model, wanted)
         except BaseException as error:
+            # The provider may have made the batch although its answer was lost. Forgetting it here would lose answers
+            # that are paid for.
             if may_exist(error):
                 if isinstance(error, CallError):
                     raise UncertainBatch(name, job.provider, error.reason) from None
@@ -286,6 +288,7 @@ class _Collecting:
             self._tell(f"{entry.id} has another result, which is left out")
             return
         self._seen.add(entry.id)
+        # Collected by an earlier call, or by another collector.
         if entry.id in self._settled:
             return
         if outcome.response is not None:

@@ -203,6 +203,7 @@ def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
     The names of its tools were known when it was read. Those of earlier calls alone are in the thread's messages, which
     are read only for a call whose name can have been rewritten.
     """
+    # To know the names, the request has to be made again, which takes a walk. Most names go out as they are.
     if not any(isinstance(block, ToolUse) and may_be_rewritten(block.name) for block in reply.content):
         return reply
     try:

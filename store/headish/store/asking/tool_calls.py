@@ -60,6 +60,7 @@ def run_tools(
     answered = [(call, reason) for call, reason in calls if not is_cut_off(call, message)]
     if not answered:
         return None
+    # Whoever wrote the turn would otherwise run programs here with the user's rights.
     if approve is None and is_strangers(space, turn.id):
         raise InvalidArgument(f"the calls of turn {turn.id} came from elsewhere: give approve, which is asked for each")
     draft = make_draft(_results(answered, run, approve), {"role": "tool"}, space._payload_limit_bytes)

@@ -84,6 +84,7 @@ def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> F
             return fetched
         made = _store(space, turn, response)
     except (CallError, InputError, CorruptRecord) as error:
+        # The server is busy, which says nothing about the answer: it may still be there at the next look.
         if isinstance(error, CallRefused) and error.transient:
             running.append(turn)
             return fetched

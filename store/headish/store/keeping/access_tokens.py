@@ -54,6 +54,7 @@ class AccessTokens:
         On a secured database those of the spaces that are open to this login.
         Cost: three statements for each space that has tokens.
         """
+        # A confined connection sees one space at a time, so each space is asked by itself.
         if self._backend.is_confined:
             spaces = self._backend.read(space_numbers)
             return [

@@ -38,6 +38,7 @@ Progress = Callable[[int], None]
 COPIES = (".db", ".sqlite", ".sqlite3")
 """How the name of a file ends that is to be a SQLite database itself."""
 _SQLITE = b"SQLite format 3\x00"
+# A backup holds every word of the database, so only its owner may read it.
 _OURS_ALONE = 0o600
 
 
@@ -144,6 +145,8 @@ def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
         for _ in read_frames(file, path, BACKUP):
             pass
         return
+    # Beside the backup, because the system's folder for temporary files may be too small for it. The copy is thrown
+    # away, so it need not survive a loss of power.
     beside = os.path.dirname(os.path.abspath(path))
     with (
         tempfile.TemporaryDirectory(dir=beside, prefix=".headish-") as folder,
@@ -187,6 +190,7 @@ def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -
 
 def _opened(source: str) -> BinaryIO:
     """The frames of a backup; those of a SQLite database are written first, into a file that nobody else sees."""
+    # A file that SQLite has open here must not be opened and closed: that would drop SQLite's locks (ADR 0078).
     if not is_held(source):
         try:
             file = open_regular(source)

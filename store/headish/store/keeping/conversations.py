@@ -170,6 +170,7 @@ class Conversations:
         start, end = read_moment(since, "since"), read_moment(until, "until", ends=True)
         chosen = Filter(since=start, until=end, names=names, tag=tag, model=model, role=role)
         if before is not None and end is not None:
+            # Names are listed by their last move, so those that moved after `until` can be passed over.
             before = min(before, (milliseconds_of(end), b""))
         space = self._space
         if tool is not None:
@@ -186,10 +187,12 @@ class Conversations:
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
             left_of = listed if erased else leave_out_gone(connection, number, listed)
             entries = make_entries(connection, number, left_of)
+            # By the same order, nothing further down the list is as new as `since`.
             is_past = start is not None and bool(entries) and entries[-1].time < start
             if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
                 return Page(take(entries), cursor)
+            # No conversation without a name matches a pattern for names.
             if names is not None:
                 return Page(take(entries), None)
             if len(listed) == limit:

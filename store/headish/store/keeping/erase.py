@@ -93,6 +93,8 @@ def erase(
     kept = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt | None]:
+        # If the database asks for the work again, it mints the same ids, and after a lost answer they tell whether it
+        # was stored.
         kept.rewind()
         found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
         for name in found.names_gone:

@@ -142,6 +142,7 @@ def file_name(subject: str, title: str, ending: str) -> str:
     """The name of a file for a conversation: its title where every file system takes it and it is its subject, too;
     else what of it can stay, and a few digits of the subject's hash, so that no two conversations share a file."""
     stem = _UNSAFE.sub("-", unicodedata.normalize("NFC", title)).lower()[:_NAME_CHARACTERS].strip("-.")
+    # File systems limit the bytes of a name, and one character may take four.
     while len(stem.encode()) > 2 * _NAME_CHARACTERS:
         stem = stem[:-1]
     stem = "conversation" if not stem or _DEVICES.fullmatch(stem) else stem
@@ -236,6 +237,7 @@ def write_file(path: str, data: bytes, overwrite: bool) -> bool:
         with whole_file(path, 0o666) as part:
             Path(part).write_bytes(data)
         return True
+    # `whole_file` refuses a name that is taken, so the new file is made beside the old one and replaces it at once.
     beside = f"{path}.new-{os.urandom(4).hex()}"
     with whole_file(beside, 0o666) as part:
         Path(part).write_bytes(data)

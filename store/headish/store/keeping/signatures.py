@@ -49,6 +49,7 @@ def sign(
         return stored, seals_of(connection, number, stored) if thread else [stored.seal]
 
     stored, seals = space._read_at(headish, find)
+    # Outside of a transaction: a person may have to touch a key, and writers would wait for it.
     data = sign_message(signed_message(kind, seals), key)
     sent = SentSignature(stored.id, kind, data, time.time_ns() // 1_000_000)
 

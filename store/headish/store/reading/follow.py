@@ -140,6 +140,7 @@ def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     """
     parsed = parse_cursor(cursor)
     space._open_backend()
+    # A shallow copy shares the connections of the store, which remain the store's to close.
     view: Any = copy(space)
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
     found: S = view
@@ -174,6 +175,7 @@ def _follow(
         for change in reader.changes(page):
             yield change
             pause, said = SHORTEST_PAUSE, time.monotonic()
+        # Also past changes that nobody wanted, so that a filter costs each of them once.
         reader.at = page.end
         if page.is_last and not is_live:
             is_live = True

@@ -91,6 +91,7 @@ def heads(
             same = folded_twins(connection, space._number, [each.id for each in page]) if folds else set[TurnId]()
             left_out = halves | same
             found += [each for each in page if each.id not in left_out]
+            # Nothing was left out, so the page is as long as was asked for, or it is the last one.
             if not left_out or not page:
                 break
             before = page[-1].chain if by == "start" else page[-1].seq

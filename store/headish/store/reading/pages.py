@@ -183,6 +183,7 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
 
 
 def _stretches(space: Space, head: TurnId, start: int) -> Iterator[tuple[TreeTurn, ...]]:
+    # The length is known once a stretch was read; until then there is one turn to look for.
     total = start + 1
     while start < total:
         read = stretch(space, head, start=start, limit=PIECE_TURNS)

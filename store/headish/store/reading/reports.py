@@ -91,6 +91,7 @@ def stats(space: Space, *, versions: bool = False) -> Stats:
             database_bytes=size,
         )
 
+    # Before the transaction: a server is asked over a connection of its own.
     size = space._backend.size_bytes()
     return space._read(work)
 

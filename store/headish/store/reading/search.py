@@ -87,6 +87,7 @@ def search(
 
     def work(connection: Connection) -> list[Hit] | None:
         state = state_of(connection, number)
+        # Indexing writes, and this transaction reads: it ends here, and the search begins again after the indexing.
         if waits and state.indexed < state.turns:
             return None
         within = [of_names(connection, number, name)] if name is not None else []
@@ -103,6 +104,7 @@ def search(
         left_out = left_out_of(hits)
         count = sum(hit.turn.id in left_out for hit in hits)
         if count and len(hits) == limit:  # others move up
+            # Twice as many, because some of those that move up may be left out, too.
             sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
             hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
             left_out = left_out_of(hits)

@@ -47,6 +47,7 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
         raise InvalidArgument("a copy needs a headish")
     backend = space._open_backend()
     try:
+        # Two stores of one database share a transaction; those of two databases need one each.
         if isinstance(to, Space) and to._database is not space._database:
             return _copy_into(space, to, parsed, keep)
         return _copy_within(space, to._number if isinstance(to, Space) else check_name(to, "space"), parsed, keep)

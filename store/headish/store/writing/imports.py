@@ -189,6 +189,7 @@ def _import_log(
     except OSError:
         return import_file(space, path, format, progress=progress, told=told)  # which says what is wrong with it
     space._tails[path] = tail
+    # A dict keeps its order, and each tail was taken out before it was put back: the first ones are the longest unused.
     for oldest in list(space._tails)[:-TAILS_LIMIT]:
         del space._tails[oldest]
     return done
@@ -314,6 +315,7 @@ def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool 
     memory = space._read(recall)
     mark = memory.mark_file(given.file)
     known = memory.find_file(mark)
+    # The very bytes were imported before. The caller still wants to see the progress end.
     if known is not None:
         if given.progress is not None:
             given.progress(memory.file_bytes)

@@ -187,6 +187,8 @@ def compact(
     if ptr is not None:
         try:
             return _ask_and_lay(space, wanted, ptr, call)
+        # The branch must get smaller even if the model cannot be reached: the next request would be too large
+        # otherwise.
         except (CallError, InvalidReply, SummaryFailed) as error:
             if warn is not None:
                 warn(Note(f"{error}; the turns are hidden from the model instead"))
