@@ -81,7 +81,7 @@ class Stat(Struct, frozen=True):
 class Diff(Struct, frozen=True):
     """Two branches from their fork on. ``fork`` is the last turn before they part, None where they share none.
 
-    ``changes`` are in the order of the branches; of what was replaced, first what the first branch says.
+    ``changes`` are in the order of the branches; if turns replace others, those of the first branch come first.
     """
 
     fork: TurnId | None

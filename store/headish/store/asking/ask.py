@@ -32,8 +32,8 @@ from headish.values.names import check_name, stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.answers.answer import Answer
     from headish.calls import Call
+    from headish.store.answers.answer import Answer
 
 OnDelta = Callable[[Delta], object]
 
@@ -156,8 +156,8 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
     """Ask for another reply in place of a turn: the new one is stored beside it, and its bookmark moves to it.
 
     The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere (a
-    bundle, a remote) does not decide: its server might be anybody's, and would get a key of yours. ``options`` are
-    those of ``open_answer``.
+    bundle, a remote) does not decide: its server could be anybody's, and would get your key. ``options`` are those of
+    ``open_answer``.
     Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)
@@ -240,7 +240,7 @@ def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any
 
 def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
     """Call the provider, and begin to capture what it answers."""
-    from headish.answers.answer import Answer
+    from headish.store.answers.answer import Answer
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key

@@ -13,17 +13,17 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from blake3 import blake3
 from msgspec.structs import replace
 
-from headish.backups.frames import BACKUP
-from headish.backups.places import whole_file
-from headish.backups.receipts import read_receipts
-from headish.backups.restoring import Receipts, restore_file
-from headish.backups.writing import write_spaces
 from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.file.holding import is_held
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.rows.counters import read_counter
+from headish.store.backups.frames import BACKUP
+from headish.store.backups.places import whole_file
+from headish.store.backups.receipts import read_receipts
+from headish.store.backups.restoring import Receipts, restore_file
+from headish.store.backups.writing import write_spaces
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.keeping.spaces import Spaces
@@ -68,8 +68,8 @@ def restore(
     restored under its name into a space that holds nothing; ``only`` one of them, under the name ``to`` if that is
     given. ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the
     backup is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so
-    that who follows it notices.
-    A restore that is cut off leaves no file, or spaces that refuse to open until they are restored again.
+    that its followers notice. A restore that is cut off leaves no file, or spaces that refuse to open until they are
+    restored again.
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
     """
     source = os.fspath(file)

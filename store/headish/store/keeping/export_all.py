@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from headish.backups.places import whole_file
 from headish.content.forms.table import FORMS
 from headish.errors import (
     CorruptTurn,
@@ -24,6 +23,7 @@ from headish.errors import (
     Unrepresentable,
     shown,
 )
+from headish.store.backups.places import whole_file
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
 from headish.store.reading.export import NO_ANSWER, export
@@ -82,9 +82,9 @@ def export_each(
     ``format`` and ``settings`` are those of ``export``, or of ``render`` for ``html``, ``markdown`` and ``text``. JSON
     comes as one line each, so that the texts together are JSON Lines. Bookmarks come first, by name, then conversations
     without one, the newest first. A conversation that the format cannot carry, or that is damaged, comes with
-    ``refused`` and without ``text``, and the others follow. One in which a trainer may see no answer has neither.
-    ``branches``, for JSON: after each conversation come the other branches of its tree, each once, under the ids of
-    their last turns.
+    ``refused`` and without ``text``, and the others follow. A conversation without an answer that a trainer may see has
+    neither. ``branches``, for JSON: after each conversation come the other branches of its tree, each once, under the
+    ids of their last turns.
     Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.
     """
@@ -110,7 +110,7 @@ def export_folder(
     told: Callable[[Exported, str], None] | None = None,
     **settings: Unpack[ExportOptions],
 ) -> Folder:
-    """Export conversations as ``export_each`` does, a file each, into a folder that is made where it is missing.
+    """Export conversations as ``export_each`` does, one file each, into a folder that is made if it is missing.
 
     A file is named after its conversation, in characters that every file system takes; whatever a name holds, the file
     lies in the folder itself. A file with the same bytes is left as it is. One with other bytes is replaced only with

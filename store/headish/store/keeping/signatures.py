@@ -34,10 +34,10 @@ def sign(
 ) -> Signed:
     """Sign a turn with ``ssh-keygen``; with ``thread``, all that leads to it.
 
-    A signature covers the turn's own record and, by its digest, all that was *said* before it. With what options and
-    meta the turns before it were said is covered by ``thread`` alone. ``key`` is a private key, or the public key of
-    one that an agent or a hardware key holds; else ``HEADISH_SIGNING_KEY`` names it. ``ssh-keygen`` may ask for a
-    passphrase at the terminal. The signature travels with its turn, and goes with ``erase(meta=True)``.
+    A signature covers the turn's own record and, by its digest, all that was *said* before it. Only ``thread`` covers
+    the options and meta of the turns before it. ``key`` is a private key, or the public key of one that an agent or a
+    hardware key holds; else ``HEADISH_SIGNING_KEY`` names it. ``ssh-keygen`` may ask for a passphrase at the terminal.
+    The signature travels with its turn, and goes with ``erase(meta=True)``.
     Cost: two transactions; the first one reads a thread's seals.
     Raises: SigningFailed; TurnErased for a turn that lost its meta.
     """

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
 from headish.database.query import Connection
-from headish.erasing.choosing import Wish
-from headish.erasing.erase import ErasureGrounds
-from headish.erasing.erase import erase as erase_turns
-from headish.erasing.names import forget_name
 from headish.errors import InvalidContent, KeyTaken
 from headish.history.conversations import ListedConversation, change_record, check_changes
+from headish.history.erasing.choosing import Wish
+from headish.history.erasing.erase import ErasureGrounds
+from headish.history.erasing.erase import erase as erase_turns
+from headish.history.erasing.names import forget_name
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item

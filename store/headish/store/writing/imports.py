@@ -77,9 +77,9 @@ def import_file(
     ``cross-stream``, ``openai-agents``, ``langgraph``, ``pydantic-ai``, ``open-webui``, ``librechat``, ``inspect``,
     ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
     titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
-    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
-    nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
-    (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
+    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores nothing,
+    that of a longer file its tails. A record that cannot be read is counted (``Imported.broken``) and reported, and the
+    others are imported. ``told`` gets an ``ImportNote`` for everything that had no place of its own. ``dry_run``
     counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.keeping.storing``) that
     is given for several files counts what they share once, as it would be stored. A file that is packed with zstd is
     unpacked while it is read.
@@ -88,14 +88,14 @@ def import_file(
     how). Its format is named, never detected, and a built-in name wins.
 
     ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
-    is read in one read-only transaction. Its password is neither stored nor told.
+    is read in one read-only transaction. Its password is neither stored nor shown.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
 
-    Exports of ``chatgpt`` and ``claude`` are remembered by a hash: one that was imported as it is is not read again,
-    nor a conversation whose bytes are known, and ``told`` is not told of them. ``force`` reads all.
+    Exports of ``chatgpt`` and ``claude`` are remembered by a hash. An export that was imported before is not read
+    again, nor a conversation whose bytes are known, and ``told`` hears nothing of them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
