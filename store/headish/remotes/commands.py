@@ -53,8 +53,13 @@ class SshAddress(NamedTuple):
 
 
 def is_live(url: str) -> bool:
-    """Whether a URL names a store that a command reaches, and not a place for objects."""
-    return url.startswith(("ssh:", "cmd:"))
+    """Whether a URL names a store that answers, over a command or HTTP, and not a place for objects."""
+    return url.startswith(("ssh:", "cmd:")) or is_http(url)
+
+
+def is_http(url: str) -> bool:
+    """Whether a URL names a server of headish."""
+    return url.startswith(("https:", "http:"))
 
 
 def check_command(url: str) -> str:

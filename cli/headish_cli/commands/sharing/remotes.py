@@ -38,6 +38,9 @@ def joining_options(command: FC) -> FC:
     """How a machine joins a place."""
     for option in (
         click.option(
+            "--key-env", metavar="PLACE", help="Where the token for a server is: a variable, or keyring:NAME."
+        ),
+        click.option(
             "--key", metavar="FINGERPRINT", help="Take no other key than the one that 'remote add' showed there."
         ),
         click.option(
@@ -55,7 +58,8 @@ def remote_command() -> None:
     """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
 
     A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
-    ever overwritten. headish encrypts what it puts there. A live remote is the database of another machine, over ssh.
+    ever overwritten. headish encrypts what it puts there. A live remote is the database of another machine, over ssh
+    or https.
     """
 
 
@@ -67,18 +71,21 @@ def remote_command() -> None:
 @pass_settings
 def add_command(
     settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
-    as_json: bool,
+    key_env: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
     With ssh://HOST/PATH, NAME is the database PATH on HOST, where headish must be installed; ssh://HOST is the usual
-    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'.
+    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'. https://HOST asks
+    'headish serve' there, with a token that has the right sync; --key-env says where the token is.
 
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
     with settings.open(create=True) as store:
-        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        added = store.remotes.add(
+            name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env
+        )
     if as_json:
         print_json(added)
         return

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headish.errors import InvalidArgument, RemoteUnavailable
-from headish.remotes.commands import Command, Pipes, check_command, command_of
-from headish.remotes.keys import allow_command
+from headish.remotes.commands import Command, Pipes, check_command, command_of, is_http
+from headish.remotes.keys import allow_command, key_env_of
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget
@@ -21,17 +21,30 @@ CALLER = "the store that calls"
 """What the other side is called in the errors of the one that answers."""
 
 
-def settings_of_live(url: str, label: str, *, has_options: bool) -> RemoteSettings:
-    """What is kept of a new live remote; its command is one that this machine runs from now on.
+def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: bool) -> RemoteSettings:
+    """What is kept of a new live remote; its command is one that this machine runs from now on, its server one that
+    gets the token at ``key_env``.
 
-    Raises: InvalidArgument.
+    Raises: InvalidArgument, InvalidAddress.
     """
     if has_options:
         raise InvalidArgument("ssh keeps what it carries secret: plain, passphrase and key are for folders and buckets")
-    check_command(url)
+    if is_http(url):
+        from headish.calls.posting import check_server  # late: it takes long, and most remotes are no servers
+
+        check_server(url, key_env)
+    else:
+        refuse_key_env(key_env)
+        check_command(url)
     settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=False, erasures="ask")
-    allow_command(settings.id, url)
+    allow_command(settings.id, url, key_env)
     return settings
+
+
+def refuse_key_env(key_env: str | None) -> None:
+    """Refuse the place of a token for what is no server. Raises: InvalidArgument."""
+    if key_env is not None:
+        raise InvalidArgument("only a server (https://…) is asked with a token: leave out key_env")
 
 
 @contextmanager
@@ -43,6 +56,13 @@ def talking(space: Space, target: SyncTarget, remote: OpenRemote, *, writes: boo
     waits = describe(remote).waits
     if waits:
         raise RemoteUnavailable(remote.url, waits)
+    if is_http(remote.url):
+        from headish.calls.posting import SyncServer
+        from headish.syncing.live.posts import PostTalk
+
+        with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
+            yield LiveSync(target, PostTalk(server), remote, space.space)
+        return
     arguments = command_of(remote.url, space.space, trust=remote.settings.trust, writes=writes)
     with Command(remote.url, arguments) as command:
         try:
