@@ -145,7 +145,7 @@ class GrowingAnswer(Response):
 
 def _unnamed(folder: str) -> BinaryIO:
     """A file without a name, beside the database: what stands in a store goes to no other disk."""
-    return TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115, its caller closes it
+    return TemporaryFile(dir=folder, buffering=0)
 
 
 async def _take(request: Request, file: BinaryIO) -> None:
