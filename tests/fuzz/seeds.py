@@ -14,8 +14,8 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 
-from headish.backups.frames import BACKUP  # noqa: E402
 from headish.imports.registry import READERS  # noqa: E402
+from headish.store.backups.frames import BACKUP  # noqa: E402
 from imports.samples import MADE  # noqa: E402
 
 WORDS = ("main~2^1@{yesterday}", '"retry policy" OR backoff* -tea', "@{2026-01-02T03:04:05Z}", "2 hours ago")

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 from headish import Store
-from headish.backups.frames import BACKUP
 from headish.content import strictjson
 from headish.content.forms.reading import read_list
 from headish.content.frames import read_frames
@@ -23,6 +22,7 @@ from headish.imports.registry import list_formats
 from headish.providers.events.decoder import EventReader, read_events
 from headish.providers.registry import PROVIDERS
 from headish.providers.stream import Stream
+from headish.store.backups.frames import BACKUP
 from headish.transcripts import emit, parse
 from headish.transcripts.formats import FORMATS
 from headish.values.grammar import parse_headish

@@ -220,6 +220,7 @@ class PostgreSQLBackend:
             try:
                 return attempt()
             except ConnectionLost as lost:
+                # Counted from the first loss, so that a server that comes and goes is not waited for without end.
                 deadline = deadline or time.monotonic() + RECONNECT_SECONDS
                 if time.monotonic() > deadline:
                     raise translate(self.target, lost.error) from lost.error

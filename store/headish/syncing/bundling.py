@@ -22,7 +22,7 @@ from headish.content.receipts import decode_receipt
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
-from headish.feeds.cursors import Position, find_end
+from headish.history.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
 from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased

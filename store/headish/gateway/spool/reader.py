@@ -108,6 +108,7 @@ class SpoolReader:
             # The writer makes a segment only when it has left the one before.
             segment.is_over = segment.is_over or is_over or name != names[-1]
         for call in self._calls.values():
+            # A later run of the gateway has begun, so nobody will write the rest of this call.
             if not call.is_complete and (is_over or call.run != _run_of(names[-1])):
                 call.is_abandoned = True
                 grown[call.id] = call

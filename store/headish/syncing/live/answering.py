@@ -40,8 +40,8 @@ from headish.errors import (
     ReadOnly,
     RemoteUnavailable,
 )
-from headish.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.conversations import write_arrived_record
+from headish.history.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.signatures import as_sent
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record

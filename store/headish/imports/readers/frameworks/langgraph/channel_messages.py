@@ -17,11 +17,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headish.errors import HeadishError
-from headish.frameworks.langchain.facts import OPENAI_ROLE, ROLES, Fields, kind_of_message, mapping, reply_of
-from headish.frameworks.langchain.messages import split
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceMessage
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import Revivable
+from headish.transcripts.frameworks.langchain.facts import (
+    OPENAI_ROLE,
+    ROLES,
+    Fields,
+    kind_of_message,
+    mapping,
+    reply_of,
+)
+from headish.transcripts.frameworks.langchain.messages import split
 
 _OVERWRITE = "__overwrite__"
 _OWN = (
