@@ -141,6 +141,8 @@ class Pipes:
         while view:
             self._wait(self._writes, select.POLLOUT)
             try:
+                # A pipe that is ready takes this much without blocking. A larger write could block while the other side
+                # waits for us to read.
                 view = view[os.write(self._writes, view[:_WRITE_BYTES]) :]
             except OSError as error:
                 raise RemoteUnavailable(self.name, f"it takes nothing any more ({error.strerror})") from None
@@ -249,6 +251,7 @@ class Command:
             except subprocess.TimeoutExpired:
                 end()
         self._process.wait()
+        # Last, because the command may say why it ends while it ends.
         self._streams[2].close()
 
     @property

@@ -83,6 +83,7 @@ class SpoolFollower:
         self._calls: dict[str, _Rest] = {}
         self._stored = self._failed = 0
         self._told: RecorderState | None = None
+        self._unreadable: set[str] = set()
 
     def look(self, *, is_over: bool = False) -> bool:
         """Store every call that has ended. Returns whether the database took them. ``is_over``: no gateway writes any
@@ -93,6 +94,10 @@ class SpoolFollower:
         for call in self._reader.read(is_over=is_over):
             if call.is_complete:
                 self._waiting[call.id] = call
+        for id in sorted(self._reader.unreadable - self._unreadable):
+            self._unreadable.add(id)
+            told = "a newer headish wrote it, or it was altered; it stays in the spool"
+            self._say(f"headish recorder: the call {id} cannot be read: {told}")
         now = float("inf") if is_over else time.monotonic()
         failed: Counter[str] = Counter()
         resting: set[str] = set()

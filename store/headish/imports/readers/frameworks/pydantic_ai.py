@@ -18,6 +18,7 @@ import msgspec
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.branching import fingerprint
 from headish.imports.readers.shared.json_records import read_values
+from headish.values import shapes
 from headish.values.caches import Cache, longest
 
 FORMAT = "pydantic-ai"
@@ -69,7 +70,7 @@ class _History:
         ids: dict[str, None] = {}
         for number, message in enumerate(self._messages, 1):
             where = ", ".join(filter(None, (self._where, f"message {number}")))
-            parts = message.get("parts") if isinstance(message, Mapping) else None
+            parts = shapes.record(message).get("parts")
             if not isinstance(parts, list) or message.get("kind") not in ("request", "response"):
                 self._notes.break_off(where, "a message has `kind` (request or response) and `parts`")
                 continue
@@ -169,7 +170,7 @@ def _item(item: Any) -> Block:
     """A piece of what a user says: a text, or a medium."""
     if isinstance(item, str):
         return {"type": "text", "text": item}
-    kind = item.get("kind") if isinstance(item, Mapping) else None
+    kind = shapes.record(item).get("kind")
     if kind == "text-content" and isinstance(item.get("content"), str):
         return {"type": "text", "text": item["content"], **_opaque(_rest(item, "content", "kind"))}
     document = _document(item) if isinstance(item, Mapping) else None
@@ -270,7 +271,7 @@ def _part_rest(part: Part) -> Block:
 
 def _reply(message: Part) -> Block:
     usage = message.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
+    counts = shapes.record(usage)
     facts = {
         "provider": message.get("provider_name") or FORMAT,
         "model": message.get("model_name"),
