@@ -333,8 +333,9 @@ class AsyncRemotes(Front["Remotes"]):
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None, key_env: str | None = None
     ) -> RemotePlace:
-        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: a store
-        that a command reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``)."""
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
+        database (its path, or ``postgresql://…`` without a password), a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``)."""
         return await self._finish(
             self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
             key_env=key_env
@@ -376,11 +377,13 @@ class AsyncRemotes(Front["Remotes"]):
         return await self._finish(self.sync.erase_pending)
 
     async def exchange(
-        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
+        create: bool = False
     ) -> Synced:
-        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
+        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
         return await self._wait(
-            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback
+            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets,
+            accept_rollback=accept_rollback, create=create
         )
 
     async def invite(self, name: str, recipient: str) -> str:
@@ -407,12 +410,12 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def push(
         self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
-        force_with_lease: str | None = None
+        force_with_lease: str | None = None, create: bool = False
     ) -> Pushed:
         """Append what is new here to this store's log there; to a live remote, send it and publish names."""
         return await self._wait(
             self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
-            force_with_lease=force_with_lease
+            force_with_lease=force_with_lease, create=create
         )
 
     async def remove(self, name: str) -> None:
