@@ -145,6 +145,7 @@ def save_remote(connection: Connection, space: int, base: OpenRemote, mine: Open
         raise UnknownRemote(stored_name(base.name))
     settings = _merge(base.settings, mine.settings, fresh.settings)
     state = _merge(base.state, mine.state, fresh.state)
+    # What was taken out stays out, whoever did it.
     revoked = {*mine.state.revoked, *fresh.state.revoked}
     seen = {
         device: log
@@ -174,6 +175,7 @@ def _changed(
 ) -> SeenLog | None:
     """How far a log is: as this work has read it, unless another one has read more of it meanwhile."""
     log, there, before = mine.get(device), fresh.get(device), base.get(device)
+    # This work has not touched it.
     if log == before:
         return there
     is_accepted = log is not None and before is not None and log.reached < before.reached  # it went back, and may

@@ -141,6 +141,7 @@ class Answering:
         turns = self._target.backend.read(
             lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
         )
+        # A full list ends at its last turn, and the caller asks on from there.
         reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
         self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
 
@@ -150,6 +151,7 @@ class Answering:
         self._wire.send(RangeAnswers(tuple(answers)))
 
     def _send_pages(self, asked: AskPages) -> None:
+        # Pages are made in commit order, so that each turn comes after those that it continues.
         if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
             raise InvalidBundle(self._wire.name, "it asks for turns in no order")
         self._wire.send_bundle(
@@ -210,6 +212,7 @@ def read_pages(
     departing = Departing(connection, space)
     pages, _ = take_pages(departing.picked(seqs), BATCH_BYTES)
     signatures: list[SentSignature] = []
+    # Most spaces have no signatures, and one seek tells so.
     if last_signature(connection, space):
         signed = signatures_of(connection, space, [each.id for page in pages for each in page])
         signatures = [as_sent(each) for each in signed]
@@ -271,6 +274,7 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
         return False
     found = find_dated_record(connection, space, subject)
+    # Somebody here has said something else meanwhile. The caller reads that first.
     if hash_said(None if found is None else found[2]) != say.seen:
         return False
     revision = say.record.revision if found is None else found[0] + 1
