@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.errors import HeadishError
@@ -29,7 +28,7 @@ class Exported(PlainResult, frozen=True):
         return replace(self, text="", refused=error)
 
 
-class Folder(Struct, frozen=True):
+class Folder(PlainResult, frozen=True):
     """What ``export_folder`` did: ``written`` files, those that held the same before (``unchanged``), conversations
     that were ``refused``, and how many ``notes`` say what was left out."""
 
@@ -48,8 +47,3 @@ class Folder(Struct, frozen=True):
             refused=self.refused + refused,
             notes=self.notes + notes,
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """As plain data: ``{path, written, unchanged, refused, notes}``."""
-        facts = {"written": self.written, "unchanged": self.unchanged, "refused": self.refused}
-        return {"path": self.path, **facts, "notes": self.notes}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
-
-from msgspec import Struct, structs
 
 from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
 
-class Stats(Struct, frozen=True):
+class Stats(PlainResult, frozen=True):
     """Counts of one space; sizes in bytes.
 
     ``payload_bytes`` is what the turns say, before equal large payloads are shared; ``database_bytes`` is the whole
@@ -25,23 +22,15 @@ class Stats(Struct, frozen=True):
     payload_bytes: int
     database_bytes: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: a key for each field."""
-        return structs.asdict(self)
 
-
-class Problem(Struct, frozen=True):
+class Problem(PlainResult, frozen=True):
     """One thing that ``verify`` found: which record, and what disagrees."""
 
     subject: str
     what: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: a key for each field."""
-        return structs.asdict(self)
 
-
-class Report(Struct, frozen=True):
+class Report(PlainResult, frozen=True):
     """What ``verify`` checked and found; ``problems`` is empty if the space is in order.
 
     ``payloads`` counts the large ones, which are stored apart from their turns.
@@ -51,10 +40,6 @@ class Report(Struct, frozen=True):
     payloads: int
     bookmarks: int
     problems: tuple[Problem, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: a key for each field."""
-        return {**structs.asdict(self), "problems": [each.to_dict() for each in self.problems]}
 
 
 class Signed(PlainResult, frozen=True):
