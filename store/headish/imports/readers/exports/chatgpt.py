@@ -140,6 +140,7 @@ class _ChatGPTConversation:
                 role, _name = _author(message)
                 if role == "assistant" and message.get("recipient") not in (None, "all"):
                     call = parent
+            # A result never answers a call from before the user's words.
             if role == "user" or call is not None or not isinstance(node, dict):
                 break
             parent = node.get("parent") if isinstance(node.get("parent"), str) else None
@@ -159,6 +160,7 @@ def _as_call(blocks: list[Block], recipient: str, id: str, said: Mapping[str, An
     text = "\n".join(texts)
     rest = [block for block in blocks if block["type"] != "text"]
     call: Block = {"type": "tool_use", "name": recipient, "id": id}
+    # Exactly as it stands, for it need not be valid JSON.
     if text[:1] in ("{", "["):
         return [*rest, {**call, "raw": text}]
     language = said.get("language")
@@ -192,5 +194,6 @@ def _hidden(message: Mapping[str, Any]) -> str | None:
 
 def _milliseconds(seconds: Any) -> Any:
     """Unix seconds as milliseconds; anything else as it is, to be left out and counted."""
+    # Larger numbers are no times, and may not fit what a time is stored as.
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < 1e12
     return round(seconds * 1000) if is_number else seconds

@@ -36,6 +36,7 @@ class InspectSample:
         self._given, self._notes = given, given.notes
         self.paths = MessagePaths()
         self._apart: Mapping[str, Any] = shapes.record(record.get("attachments"))
+        # One long text may be named many times: put back each time, a small log would fill the memory.
         self._room = 2 * IMPORT_LINE_BYTES
         self._hashes: dict[str, str] = {}
 
@@ -93,6 +94,7 @@ class InspectSample:
             self._notes.break_off(self._where, "a message is an object with a `role`")
             return before
         said = {key: self._compared(message[key]) for key in _SAID if message.get(key) not in (None, [], "")}
+        # Without what only some logs say of a call, or the same message would be two.
         said["tool_calls"] = [self._compared(_call_said(call)) for call in shapes.listed(message.get("tool_calls"))]
         return self.paths.follow(before, fingerprint(said), lambda: self._nodes(message, time))
 
@@ -128,6 +130,7 @@ class InspectSample:
 
     def _answered(self, id: str, event: Mapping[str, Any], choice: Any, output: Any) -> None:
         node = self.paths.at(id)
+        # The first call that gave this answer counts. A log may show the same call again.
         if node.role != "assistant" or (node.reply and "usage" in node.reply):
             return
         model, stop = event.get("model"), choice.get("stop_reason")

@@ -66,6 +66,7 @@ class _LibreChatConversation:
             nodes += self._nodes(message, parent, number)
         known = {node.id for node in nodes}
         root = _SYSTEM if _SYSTEM in known else None
+        # Messages whose parent is missing continue the instructions, as all branches do.
         placed = [
             replace(node, parent=root) if node.parent not in known and node.id != _SYSTEM else node for node in nodes
         ]
@@ -140,6 +141,7 @@ class _LibreChatConversation:
 
 def _flat(listed: list[Any]) -> Iterator[tuple[Any, str | None]]:
     """The messages with the one that they are nested in, parents first."""
+    # A stack, because trees may be nested deeper than Python recurses.
     waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(listed)]
     while waiting:
         message, above = waiting.pop()

@@ -51,6 +51,7 @@ def _of_database(given: ImportSource) -> Iterator[tuple[str, Any]]:
         table = foreign.find(*TABLE)
         if table is None:
             raise InvalidImport(given.name, None, "it is a SQLite database, but holds no chats of Open WebUI")
+        # The ids first, then one row at a time: a chat may be large.
         for (id,) in foreign.keys(table, "id"):
             where = f"chat {id!s:.80}"
             try:
@@ -89,6 +90,7 @@ class _Chat:
         """The chat with its messages."""
         history = shapes.record(self._chat.get("history"))
         mapped = history.get("messages")
+        # A newer chat has both. Its list is only the branch that the page shows.
         nodes = self._mapped(mapped) if isinstance(mapped, Mapping) and mapped else self._listed()
         title = self._record.get("title") or self._chat.get("title")
         tip = history.get("currentId")
@@ -151,6 +153,7 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
     if message.get("done") is False:
         rest["done"] = False
+    # The reply says it.
     if isinstance(message.get("model"), str) and message["role"] == "assistant":
         rest.pop("model", None)
     if all(isinstance(file, Mapping) for file in shapes.listed(rest.get("files"))):
