@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from headish.database.isolation.confined import SentSettings
@@ -56,8 +58,8 @@ class ServerConnection(Connection):
             return False
         self.statements += len(others)
         with self._piped():
-            for query, values in others:
-                self._driver.cursor().execute(self._words[query].sql, values)
+            for query, same in groupby(others, itemgetter(0)):
+                self._driver.cursor().executemany(self._words[query].sql, [values for _, values in same])
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:

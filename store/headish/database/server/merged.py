@@ -4,6 +4,7 @@ The database runs each part of a ``WITH`` once. What it inserts or updates it ta
 that one statement is proof and change: it needs no answer in between, and is a transaction of its own.
 """
 
+# ruff: noqa: S608 - the texts are put together here, and nothing that is given goes into them
 from __future__ import annotations
 
 import re
