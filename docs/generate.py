@@ -29,11 +29,11 @@ from headish import errors
 from headish.database import schema
 from headish.database.file import fulltext
 from headish.database.revisions import REVISION
-from headish.erasing import places
 from headish.history.budgets.counting import Tokens, TurnTokens
 from headish.history.edits.differences import Change, Diff, Stat
 from headish.history.edits.edit import Edited
 from headish.history.edits.words import Piece
+from headish.history.erasing import places
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
 from headish.history.reading.versions import Siblings
@@ -70,6 +70,7 @@ from headish.values.results.conversations import Conversation, Entry, Page, Reco
 from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
 from headish.values.results.exports import Exported, Folder
 from headish.values.results.objects import Object
+from headish.values.results.plain import PlainResult
 from headish.values.results.reports import Problem, Report, Stats
 from headish.values.results.searches import Hit
 from headish.values.results.threads import Stretch
@@ -227,8 +228,8 @@ def write_library() -> str:
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
     parts += ["\n## Restoring\n", _function("restore", headish.restore)]
     from headish import providers, tools, transcripts
-    from headish.answers.capture import Capture
     from headish.providers.pointers import NamedPointer, Pointer
+    from headish.store.answers.capture import Capture
 
     parts += ["\n## Providers\n\n", _text(providers), "\n"]
     parts += [
@@ -257,11 +258,12 @@ def write_library() -> str:
     ]
     parts += [_function("headish.tools.open_calls", tools.open_calls)]
     parts += _asyncio()
-    parts.append("\n## Values\n")
+    parts += ["\n## Values\n\n`to_dict()` of most results: ", _text(PlainResult.to_dict), "\n"]
     for value in VALUES:
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
         if hasattr(value, "to_dict"):
-            parts.append(f"\n`to_dict()`: {_text(value.to_dict)}\n")
+            is_usual = value.to_dict is PlainResult.to_dict
+            parts.append(f"\n`to_dict()`: {'as above' if is_usual else _text(value.to_dict)}\n")
     return "".join(parts)
 
 
@@ -363,7 +365,8 @@ def _field_docstrings(struct: Any) -> dict[str, str]:
 
 def _text(documented: Any) -> str:
     """A docstring as Markdown: code in single backticks, a colon before an indented block."""
-    return re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(documented) or "").replace("::\n\n", ":\n\n")
+    text = re.sub(r"``([^`]+)``", r"`\1`", inspect.getdoc(documented) or "")
+    return text.replace("\n::\n\n", "\n").replace("::\n\n", ":\n\n")
 
 
 def write_schema() -> str:

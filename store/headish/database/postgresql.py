@@ -68,6 +68,12 @@ _ANOTHER_PROGRAM = (
 )
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 _IS_REPLICA = Query("whether the server is a replica", "SELECT pg_is_in_recovery()")
+# A server that was copied began at another moment; and a database may hold the tables of several, each in a schema.
+_WHICH = Query(
+    "which database of which server this is",
+    "SELECT pg_postmaster_start_time(), oid, to_regclass('turn')::oid FROM pg_database "
+    "WHERE datname = current_database()",
+)
 _ANALYZE = Query("refresh statistics", "ANALYZE turn, payload, link, bookmark, bookmark_log")
 _ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_analyze()")
 # Whether policies hold this login, and in which schema, is asked where something is asked anyway.
@@ -220,6 +226,7 @@ class PostgreSQLBackend:
             try:
                 return attempt()
             except ConnectionLost as lost:
+                # Counted from the first loss, so that a server that comes and goes is not waited for without end.
                 deadline = deadline or time.monotonic() + RECONNECT_SECONDS
                 if time.monotonic() > deadline:
                     raise translate(self.target, lost.error) from lost.error
@@ -356,6 +363,10 @@ class PostgreSQLBackend:
 
     def backup(self, label: str) -> str | None:
         return None
+
+    def which(self) -> tuple[object, ...] | None:
+        [row] = self.read(lambda connection: connection.rows(_WHICH))
+        return tuple(row)
 
     def may_lag(self) -> bool:
         # Asked where something was not found. A server that no longer answers has nothing to add to that.

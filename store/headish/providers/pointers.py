@@ -42,8 +42,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
     included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
-    in lower case. ``dialect`` is how the server speaks Chat Completions, if that is not told by its host.
-    ``timeouts`` are seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
+    in lower case. ``dialect`` is how the server speaks Chat Completions, if its host does not tell. ``timeouts`` are
+    seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
     """
 
     provider: str

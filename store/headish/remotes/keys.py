@@ -157,6 +157,7 @@ def _write(path: str, data: bytes) -> None:
         with os.fdopen(opened, "wb") as file:
             file.write(data)
             file.flush()
+            # Without its key, this machine could not read the remote any more.
             os.fsync(file.fileno())
         os.replace(part, path)
     except BaseException:

@@ -27,9 +27,9 @@ from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 
 if TYPE_CHECKING:
     from headish import Store, Turn
-    from headish.answers.answer import Answer
     from headish.content.encoding import Content
     from headish.errors import CallError
+    from headish.store.answers.answer import Answer
     from headish.store.asking.tool_calls import Approve
     from headish.store.space import Headishes
     from headish.tools.servers import ToolServers

@@ -117,6 +117,7 @@ class StoredTurns(Sequence[Turn]):
 
     def _between(self, low: int, high: int) -> Iterator[Turn]:
         """The turns of these positions, without the last; batch by batch, each when it is reached."""
+        # A batch ends where the next begins; only the last one needs the count.
         ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
         for batch, end in zip(self._batches, ends, strict=True):
             first, behind = max(low, batch.first_index), min(high, end)

@@ -146,6 +146,7 @@ class Copier:
         known = [each for each in read if each.id in there]
         for stored in read:
             self._note_names(stored)
+        # The target must have a prefix of the portion: a turn cannot be there without what it continues.
         for stored, same in zip(known, read, strict=False):
             if stored is not same:
                 raise CorruptTurn(stored.id, "the other space has it without what it continues")
@@ -185,6 +186,7 @@ class Copier:
         self._is_continued.update(dict.fromkeys((parent.place for parent in parents), True))
         for stored, (there, _) in zip(new, placed, strict=True):
             self.arrived[stored.place] = Arrived(there.place, there.id, there.digest)
+            # Each turn but the last is continued by the next one of this portion.
             self._is_continued[there.place] = there is not placed[-1][0]
             if there.head is not None:
                 step = NameMove(there.place, there.digest, own=True, seq=there.seq)

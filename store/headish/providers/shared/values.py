@@ -132,8 +132,8 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     """Tokens by kind; the first four counts are disjoint, None where the provider said nothing.
 
     ``input_tokens`` were neither read from a cache nor written to one. ``output_tokens`` are all that was generated,
-    ``reasoning_tokens`` those of them that were reasoning. The others are parts, too: of what was written to a cache,
-    what it keeps for an hour; of what was said either way, the sound.
+    ``reasoning_tokens`` those of them that were reasoning. The others are parts as well: cache writes that are kept for
+    an hour, and sound in and out.
     """
 
     input_tokens: int | None = None

@@ -324,7 +324,7 @@ class ErasureEvent(TypedDict):
 
 
 class LiveEvent(TypedDict):
-    """The past is read: what comes from now on happens now."""
+    """Everything stored so far was read; what follows happens from now on."""
 
     kind: Literal["live"]
     cursor: str

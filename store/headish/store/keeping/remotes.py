@@ -18,7 +18,7 @@ from headish.errors import (
     RemoteUnavailable,
     shown,
 )
-from headish.remotes.commands import Pipes, is_live
+from headish.remotes.commands import Pipes, is_database, is_live
 from headish.remotes.keys import (
     RemoteKey,
     forget_keys,
@@ -29,7 +29,7 @@ from headish.remotes.objects import ObjectPlace, check_url
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
 from headish.store.keeping.erase import scrub_now
-from headish.store.keeping.live import CALLER, answer, settings_of_live, talking
+from headish.store.keeping.live import CALLER, answer, database_at, settings_of_live, talking, target_of
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
@@ -88,8 +88,9 @@ class Remotes:
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
         key: str | None = None,
     ) -> RemotePlace:  # fmt: skip
-        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
-        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote.
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
+        database (its path, or ``postgresql://…`` without a password), or a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``).
 
         ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
@@ -111,6 +112,8 @@ class Remotes:
         known = space._read(lambda connection: read_remotes(connection, space._number))
         if any(each.name == encoded for each in known):
             raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
+        if is_database(url):
+            url = database_at(url, space._database.backend)
         if is_live(url):
             settings = settings_of_live(url, label, has_options=plain or passphrase or key is not None)
         else:
@@ -157,7 +160,8 @@ class Remotes:
             raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
         added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
         try:
-            cloned = Cloned(added, None if added.waits else self.pull(name))
+            waits = added.waits and not is_live(added.url)
+            cloned = Cloned(added, None if waits else self.pull(name))
             if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
                 raise RemoteUnavailable(url, f"no history of the space {space.space!r} is there")
             return cloned
@@ -297,17 +301,18 @@ class Remotes:
         diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
         return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
 
-    @door(accept_rollback=FLAG, delete=FLAG)
+    @door(accept_rollback=FLAG, delete=FLAG, create=FLAG)
     def push(
         self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
-        force_with_lease: str | None = None,
+        force_with_lease: str | None = None, create: bool = False,
     ) -> Pushed:  # fmt: skip
         """Append what is new here to this store's log there; to a live remote, send it and publish names.
 
         At a live remote a name goes forward, and along where only this side has moved it since it was seen there.
         Where both have, it stays and is told, unless ``force_with_lease`` is the headish of the turn that it has there:
         if it still has it, it goes where it is here. ``delete`` removes names there that were removed here and have not
-        moved there.
+        moved there. ``create`` makes the database of a live remote, or the space in it, where it is not there; else a
+        path with a slip in it is an error.
         Cost: where nothing is new, one request or round trip; else two, and one for each 16 MiB.
         Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; of a live remote also
         RemoteRefused; InvalidArgument for names of a remote that is not live.
@@ -315,9 +320,9 @@ class Remotes:
         remote = self._find(name)
         wishes = self._wishes(delete, force_with_lease)
         if remote.is_live:
-            with talking(self._space, self._target(), remote, writes=True) as live:
+            with talking(self._space, self._target(), remote, writes=True, create=create) as live:
                 return send_all(LivePush(live, wishes, allow_secrets))
-        if wishes:
+        if wishes or create:
             raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
         remote = renew_key(remote, self._space.space)
         check_key(remote, self._space.space)  # what a device that was taken out could read stays here
@@ -353,14 +358,17 @@ class Remotes:
             scrub_now(space._database)
         return done
 
-    @door(prune=FLAG, accept_rollback=FLAG)
+    @door(prune=FLAG, accept_rollback=FLAG, create=FLAG)
     def exchange(
-        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
-    ) -> Synced:
-        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
+        create: bool = False,
+    ) -> Synced:  # fmt: skip
+        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
         remote = self._find(name)
+        if create and not remote.is_live:
+            raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
         if remote.is_live:
-            with talking(self._space, self._target(), remote, writes=True) as live:
+            with talking(self._space, self._target(), remote, writes=True, create=create) as live:
                 pulled = self._pulled(live, prune=prune)
                 if live.welcome.read_only:
                     return Synced(pulled, Pushed(name))
@@ -446,8 +454,7 @@ class Remotes:
         return Push(self._target(), self._logs(remote), remote, allow_secrets)
 
     def _target(self) -> SyncTarget:
-        space = self._space
-        return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+        return target_of(self._space)
 
 
 def _device() -> str:

@@ -36,9 +36,8 @@ def audit(
     """Who wrote what: a line for each change that ``follow`` gives, in the order of the commits, up to now.
 
     ``after`` is a cursor; ``since`` and ``until`` compare the time when it was stored, and are part of the range.
-    ``author``: only what this one wrote. ``kinds`` are those of ``follow``.
-    The author is what ``Store.open(author=…)`` said, under the turn's seal: a claim. A turn that nobody put a name to
-    has none, and so have replies, imports, moves that no turn made, and definitions.
+    ``author``: only what this one wrote. ``kinds`` are those of ``follow``. The author is what ``Store.open(author=…)``
+    said, under the turn's seal: a claim. Replies, imports, moves that no turn made, and definitions have none.
     Cost: reads the whole feed after ``after``, in pages, each when it is reached.
     Raises: as ``follow``.
     """

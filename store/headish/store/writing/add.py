@@ -176,6 +176,7 @@ def _read_file(path: Path, limit_bytes: int) -> bytes:
     try:
         with open_regular(path) as file:
             data = file.read(limit_bytes + 1)  # no more, however the file grows meanwhile
+            # The error says how large the file is, although not all of it was read.
             size_bytes = max(len(data), os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise InvalidArgument(f"the document {str(path)!r} cannot be read: {error.strerror}") from None

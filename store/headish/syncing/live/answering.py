@@ -40,8 +40,8 @@ from headish.errors import (
     ReadOnly,
     RemoteUnavailable,
 )
-from headish.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.conversations import write_arrived_record
+from headish.history.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.signatures import as_sent
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
@@ -134,6 +134,7 @@ class Answering:
         turns = self._target.backend.read(
             lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
         )
+        # A full list ends at its last turn, and the caller asks on from there.
         reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
         self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
 
@@ -143,6 +144,7 @@ class Answering:
         self._wire.send(RangeAnswers(tuple(answers)))
 
     def _send_pages(self, asked: AskPages) -> None:
+        # Pages are made in commit order, so that each turn comes after those that it continues.
         if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
             raise InvalidBundle(self._wire.name, "it asks for turns in no order")
         self._wire.send_bundle(
@@ -203,6 +205,7 @@ def read_pages(
     departing = Departing(connection, space)
     pages, _ = take_pages(departing.picked(seqs), BATCH_BYTES)
     signatures: list[SentSignature] = []
+    # Most spaces have no signatures, and one seek tells so.
     if last_signature(connection, space):
         signed = signatures_of(connection, space, [each.id for page in pages for each in page])
         signatures = [as_sent(each) for each in signed]
@@ -264,6 +267,7 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
         return False
     found = find_dated_record(connection, space, subject)
+    # Somebody here has said something else meanwhile. The caller reads that first.
     if hash_said(None if found is None else found[2]) != say.seen:
         return False
     revision = say.record.revision if found is None else found[0] + 1

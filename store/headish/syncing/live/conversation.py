@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headish.bundles.live import AskHead, AskRanges, Hello, IdRange, LiveHead, RangeAnswer, RangeAnswers, Welcome
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle
-from headish.feeds.cursors import Cursor, find_end, parse_cursor
+from headish.history.feeds.cursors import Cursor, find_end, parse_cursor
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.live.ranges import Different, find_different

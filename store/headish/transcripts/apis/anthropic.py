@@ -51,7 +51,7 @@ def to_anthropic(transcript: Transcript) -> dict[str, Any]:
 
 
 def from_anthropic(data: Mapping[str, Any]) -> Transcript:
-    """The transcript of ``{system?, messages: […]}``; other parameters are not looked at.
+    """The transcript of ``{system?, messages: […]}``; other parameters are ignored.
 
     Raises: InvalidInterchange (E-MAP-INPUT) for what a transcript does not carry.
     """

@@ -54,7 +54,7 @@ def to_chat(transcript: Transcript) -> dict[str, Any]:
 
 
 def from_chat(data: Mapping[str, Any]) -> Transcript:
-    """The transcript of ``{messages: […]}``; what stands beside the messages is not looked at.
+    """The transcript of ``{messages: […]}``; keys beside the messages are ignored.
 
     Raises: InvalidInterchange (E-MAP-INPUT) for what a transcript does not carry.
     """

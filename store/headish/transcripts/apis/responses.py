@@ -28,7 +28,7 @@ def to_responses(transcript: Transcript) -> dict[str, Any]:
 
 
 def from_responses(data: Mapping[str, Any]) -> Transcript:
-    """The transcript of ``{input: …, instructions?}``; other parameters are not looked at.
+    """The transcript of ``{input: …, instructions?}``; other parameters are ignored.
 
     Raises: InvalidInterchange (E-MAP-INPUT) for what a transcript does not carry.
     """

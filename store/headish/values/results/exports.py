@@ -11,9 +11,9 @@ from headish.values.results.plain import PlainResult
 
 
 class Exported(PlainResult, frozen=True):
-    """A conversation that was written. ``subject`` is its bookmark, or the id of its first turn; of one that was asked
-    for, the headish. ``title`` is that of a conversation without a bookmark, else the subject. ``notes`` say what was
-    left out for a trainer.
+    """A conversation that was written. ``subject`` is the headish that was asked for, else its bookmark or the id of
+    its first turn. ``title`` is the title of a conversation without a bookmark, else the subject. ``notes`` say what
+    was left out for a trainer.
 
     ``refused`` says why there is no ``text``.
     """

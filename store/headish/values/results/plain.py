@@ -17,9 +17,9 @@ class PlainResult(Struct, frozen=True):
     """A result that gives itself as plain data, field by field."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data: the fields by their names, and the ``kind`` of a change before them; times in RFC 3339.
+        """As plain data: the fields by their names, after the ``kind`` of a change; times in RFC 3339.
 
-        A field with nothing in it is left out where the JSON of the result leaves it out.
+        An empty field is left out if the JSON of the result leaves it out.
         """
         kind = getattr(self, "kind", None)
         record: dict[str, Any] = {"kind": kind} if isinstance(kind, str) else {}
