@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
-from headish.remotes.commands import is_database, is_live, is_server
+from headish.remotes.commands import is_database, is_http, is_live, is_server
 from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
@@ -249,7 +249,7 @@ def refusal_of(remote: OpenRemote) -> str:
     """Why this machine does not call a live remote: a database that came from elsewhere may name any."""
     if is_allowed(remote.settings.id, remote.url):
         return ""
-    what = "database" if is_database(remote.url) else "command"
+    what = "server" if is_http(remote.url) else "database" if is_database(remote.url) else "command"
     return f"this machine has not named its {what}: 'headish remote remove' it and add it again"
 
 
