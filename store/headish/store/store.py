@@ -11,9 +11,9 @@ from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.rows.spaces import left_undone
 from headish.store.connections import Connections
+from headish.store.later import Later
 from headish.store.space import Space
 from headish.values.checks.doors import door
-from headish.values.later import Later
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:

@@ -331,18 +331,25 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None
+        key: str | None = None, key_env: str | None = None
     ) -> RemotePlace:
-        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
-        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote."""
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
+        database (its path, or ``postgresql://…`` without a password), a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``)."""
         return await self._finish(
-            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
+            key_env=key_env
         )
 
-    async def answer(self, reads: int, writes: int, *, names: str = '*', trust: bool = False) -> int:
+    async def answer(
+        self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool = False, caller:
+        str | None = None
+    ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came."""
-        return await self._wait(self.sync.answer, reads=reads, writes=writes, names=names, trust=trust)
+        return await self._wait(
+            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller
+        )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
@@ -351,12 +358,13 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def clone(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None
+        key: str | None = None, key_env: str | None = None
     ) -> Cloned:
         """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is
         ``@``."""
         return await self._finish(
-            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
+            key_env=key_env
         )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
@@ -369,11 +377,13 @@ class AsyncRemotes(Front["Remotes"]):
         return await self._finish(self.sync.erase_pending)
 
     async def exchange(
-        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
+        create: bool = False
     ) -> Synced:
-        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
+        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
         return await self._wait(
-            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback
+            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets,
+            accept_rollback=accept_rollback, create=create
         )
 
     async def invite(self, name: str, recipient: str) -> str:
@@ -400,12 +410,12 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def push(
         self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
-        force_with_lease: str | None = None
+        force_with_lease: str | None = None, create: bool = False
     ) -> Pushed:
         """Append what is new here to this store's log there; to a live remote, send it and publish names."""
         return await self._wait(
             self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
-            force_with_lease=force_with_lease
+            force_with_lease=force_with_lease, create=create
         )
 
     async def remove(self, name: str) -> None:

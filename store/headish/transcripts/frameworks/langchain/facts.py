@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from headish.transcripts.frameworks.langchain.own import PROVIDER
+from headish.values import shapes
 from headish.values.checks.attributes import is_header_value
 
 Fields = Mapping[str, Any]
@@ -47,7 +48,7 @@ def role_of(kind: str, fields: Fields) -> str:
     if kind == "chat":
         kind = str(fields.get("role"))
     role = ROLES.get(kind, "user")
-    given = mapping(fields.get("additional_kwargs")).get(OPENAI_ROLE)
+    given = shapes.record(fields.get("additional_kwargs")).get(OPENAI_ROLE)
     return "developer" if role == "system" and given == "developer" else role
 
 
@@ -60,20 +61,23 @@ def speaker_of(role: str, fields: Fields) -> str | None:
 
 def reply_of(fields: Fields) -> dict[str, Any]:
     """What the provider of an answer said beside it: itself, the model, why it stopped, and the usage."""
-    metadata = mapping(fields.get("response_metadata"))
+    metadata = shapes.record(fields.get("response_metadata"))
     facts = {
         "provider": metadata.get("model_provider") or PROVIDER,
         "model": metadata.get("model_name") or metadata.get("model"),
         "stop": metadata.get("finish_reason") or metadata.get("stop_reason"),
     }
     reply: dict[str, Any] = {key: value for key, value in facts.items() if isinstance(value, str)}
-    usage = _usage(mapping(fields.get("usage_metadata")))
+    usage = _usage(shapes.record(fields.get("usage_metadata")))
     return reply | ({"usage": usage} if usage else {})
 
 
 def _usage(counts: Fields) -> dict[str, int]:
     """LangChain's input counts what came from a cache as well."""
-    inside, outside = mapping(counts.get("input_token_details")), mapping(counts.get("output_token_details"))
+    inside, outside = (
+        shapes.record(counts.get("input_token_details")),
+        shapes.record(counts.get("output_token_details")),
+    )
     found = {
         "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
         "cache_creation_input_tokens": inside.get("cache_creation"),
@@ -82,8 +86,3 @@ def _usage(counts: Fields) -> dict[str, int]:
     usage = {key: value for key, value in found.items() if type(value) is int and value >= 0}
     cached = usage.get("cache_creation_input_tokens", 0) + usage.get("cache_read_input_tokens", 0)
     return usage | ({"input_tokens": max(0, usage["input_tokens"] - cached)} if "input_tokens" in usage else {})
-
-
-def mapping(value: Any) -> Fields:
-    """An object, or an empty one for what is none."""
-    return value if isinstance(value, Mapping) else {}

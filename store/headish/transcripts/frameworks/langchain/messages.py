@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from headish.content.forms.reading import asked_cache
-from headish.transcripts.frameworks.langchain.facts import Fields, mapping, plain_kind, reply_of, role_of, speaker_of
+from headish.transcripts.frameworks.langchain.facts import Fields, plain_kind, reply_of, role_of, speaker_of
 from headish.transcripts.frameworks.langchain.own import PROVIDER, of_kind, read_call
 from headish.transcripts.frameworks.langchain.parts import NEUTRAL, read_parts, read_text, write_part
+from headish.values import shapes
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts, to_mapping
 from headish.values.caches import Cache
 
@@ -202,7 +203,7 @@ def _split_invalid(held: Beside, known: Sequence[ToolUse], beside: Beside) -> li
     blocks = _further(calls, known)
     if blocks:
         beside["invalid"] = len(blocks)
-        errors = [mapping(each).get("error") for each in calls]
+        errors = [shapes.record(each).get("error") for each in calls]
         if calls == [_invalid_of(block, error) for block, error in zip(blocks, errors, strict=False)]:
             del held["invalid_tool_calls"]
             beside["invalid"] = errors

@@ -18,6 +18,7 @@ from headish.content.forms.anthropic import ANTHROPIC
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.parts import Part, arguments_of, joined, keep, opaque_of, without
 from headish.content.media import decode_text
+from headish.values import shapes
 from headish.values.blocks import (
     Base64Source,
     Block,
@@ -103,7 +104,7 @@ def read_call(call: Mapping[str, Any], opaque: Mapping[str, Any] = {}) -> ToolUs
     arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
     named = {"id": id} if isinstance(id, str) and id else {}
     beside = {"opaque": opaque} if opaque else {}
-    block = {"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments, **beside}
+    block = {"type": "tool_use", "name": shapes.text(name), **named, **arguments, **beside}
     made = read_block(block)
     assert isinstance(made, ToolUse)
     return made
