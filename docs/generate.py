@@ -54,8 +54,6 @@ from headish.store.keeping.spaces import Spaces
 from headish.values import limits
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
-from headish.values.results.audits import Audited, Authored
-from headish.values.results.backups import Backup, Restored
 from headish.values.results.batches import Batch, BatchEntry, BatchStatus, CollectedBatch
 from headish.values.results.changes import (
     DefinitionChange,
@@ -68,10 +66,10 @@ from headish.values.results.changes import (
 )
 from headish.values.results.conversations import Conversation, Entry, Page, Record
 from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
-from headish.values.results.exports import Exported, Folder
+from headish.values.results.exports import Backup, Exported, Folder, Restored
 from headish.values.results.objects import Object
 from headish.values.results.plain import PlainResult
-from headish.values.results.reports import Problem, Report, Stats
+from headish.values.results.reports import Audited, Authored, Problem, Report, Stats
 from headish.values.results.searches import Hit
 from headish.values.results.threads import Stretch
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
