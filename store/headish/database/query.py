@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+T = TypeVar("T")
 Row = tuple[Any, ...]
 
 
@@ -153,6 +154,13 @@ class Connection:
         for query, same in groupby(others, attrgetter("query")):
             self.run_rows(query, [each.values for each in same])
         return True
+
+    def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
+        """``result`` if ``run_proven`` succeeds, else None: for work that does nothing else, and returns it.
+
+        A server gets the transaction and its commit as one message.
+        """
+        return result if self.run_proven(proof, *others) else None
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         words = self._words[query]

@@ -353,6 +353,9 @@ class SQLiteBackend:
         except sqlite3.Error as error:
             raise self._translate(error) from error
 
+    def which(self) -> tuple[object, ...] | None:
+        return identity(self.target) if self._is_file else None
+
     def may_lag(self) -> bool:
         return False
 

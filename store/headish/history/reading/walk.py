@@ -87,8 +87,10 @@ def prove(
     Raises: CorruptTurn.
     """
     proven: dict[bytes, tuple[Walked, tuple[bytes, ...]]] = {}
+    size_bytes = 0
     for chain, low, high in segments:
         members = chains[chain]
+        # A range that does not begin a chain follows the turn before it; that turn is in an earlier range of the walk.
         if low:
             parents: tuple[bytes, ...] = (members[low - 1].digest,)
         else:
@@ -99,8 +101,9 @@ def prove(
             if known != (turn, parents) and not isinstance(turn.payload, Erased):
                 prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
+                size_bytes += len(turn.payload)
             parents = (turn.digest,)
-    PROVEN.put_all(proven, sum(len(turn.payload) for turn, _ in proven.values()))
+    PROVEN.put_all(proven, size_bytes)
 
 
 def prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:
@@ -293,6 +296,7 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
+# Most readers stop after a screen of turns; the portions double for those that read on.
 _FIRST_PORTION, _LARGEST_PORTION = 16, 512
 
 

@@ -12,7 +12,7 @@ import msgspec
 from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
-from headish.gateway.spool import SpooledCall
+from headish.gateway.spool import UNREADABLE, SpooledCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
 from headish.history.writing.lanes import LaneForm
 from headish.rows.objects import Put
@@ -26,8 +26,6 @@ from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
 """How many messages of lanes are remembered; older lanes are read again when they continue."""
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding text that is not JSON, or is nested too deep."""
 TITLE_CHARACTERS = 80
 RESPONSE_CHARACTERS = 512
 """The longest id of an answer that is kept to find it by."""
@@ -94,9 +92,11 @@ class CallRecorder:
         plan = self._plan(store, surface, call, request, session, lane, answer, model)
         space = store._number
         key = space, beginning
+        # Taken out before the work: where it fails, what is remembered may no longer be true.
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
         recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
+        # Only once the transaction has stored them.
         self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
             self._remember(key, recorded.memory)
