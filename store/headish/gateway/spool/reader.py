@@ -86,6 +86,10 @@ class SpoolReader:
         self._calls: dict[str, SpooledCall] = {}
         self._segments: dict[str, _Segment] = {}
 
+    def __contains__(self, call: object) -> bool:
+        """Whether a call was read and not forgotten."""
+        return call in self._calls
+
     @property
     def waiting(self) -> int:
         """How many calls were read and not forgotten."""
