@@ -23,6 +23,8 @@ PACKAGES = (
 )
 FOLDER_MODULES = 15
 """What fits into one look."""
+INSIDE = {"answers", "backups", "erasing", "feeds", "frameworks", "searching"}
+"""Folders inside others that have tests of their own."""
 OTHERS = {
     "benchmarks",
     "cli",
@@ -158,8 +160,10 @@ def test_a_folder_holds_at_most_fifteen_modules() -> None:
 
 def test_each_folder_of_the_library_has_its_tests() -> None:
     library = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
+    inside = {path.parent.name for path in LIBRARY.glob("*/*/__init__.py")}
+    assert inside >= INSIDE
     folders = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/*.py")}
-    assert folders == library | OTHERS
+    assert folders == library | INSIDE | OTHERS
 
 
 @pytest.mark.slow

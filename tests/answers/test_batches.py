@@ -118,7 +118,7 @@ class TestCreating:
         ):
             with pytest.raises(InvalidArgument, match=words):
                 asking.batches.create(heads, **settings)
-        monkeypatch.setattr("headish.answers.batches.find_batch_api", lambda *_: limited())
+        monkeypatch.setattr("headish.store.answers.batches.find_batch_api", lambda *_: limited())
         with pytest.raises(InvalidArgument, match="at most 1 requests"):
             asking.batches.create(["a", "a"])
         with pytest.raises(TooLarge):

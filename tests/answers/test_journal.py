@@ -18,10 +18,10 @@ import pytest
 from msgspec.structs import replace
 
 from headish import Store, Turn
-from headish.answers.capture import Capture
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, DatabaseError, DatabaseLocked, DatabaseReadOnly, UnknownStream
 from headish.rows import streams
+from headish.store.answers.capture import Capture
 from headish.store.asking.reply import _finish
 from headish.values.blocks import Text
 from support.capturers import BEGUN, EVENTS, PIECES, begin, capturing, expiry, journalled, wait_until
@@ -39,7 +39,7 @@ posix = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The journals of this process are written without waiting for half a second."""
-    monkeypatch.setattr("headish.answers.journal.FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr("headish.store.answers.journal.FLUSH_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ class TestTheEnd:
 
     def test_streams_that_ended_long_ago_are_forgotten(self, asked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         begin(asked).finish()
-        monkeypatch.setattr("headish.answers.journal.KEPT_SECONDS", -3600)
+        monkeypatch.setattr("headish.store.answers.journal.KEPT_SECONDS", -3600)
         open_now = begin(asked)
         assert [row[1] for row in dump(asked)["stream"]] == [open_now._journal.id]
 

@@ -96,7 +96,7 @@ def test_no_byte_of_an_echoed_key_is_stored_or_shown(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("headish.answers.journal.FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr("headish.store.answers.journal.FLUSH_SECONDS", 0.01)
     caplog.set_level(logging.INFO, "headish")
     echo = SPELLINGS[spelling]
     events = read_lines(CASES / provider / CASE.get(provider, "text") / "events.jsonl")

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headish import Store, Turn
-from headish.answers.capture import Capture
 from headish.calls import Timeouts
 from headish.errors import DatabaseFull, TimedOut, TooLarge
 from headish.providers import PROVIDERS
+from headish.store.answers.capture import Capture
 from headish.values.blocks import Text
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from support.capturers import journalled

@@ -15,8 +15,6 @@ from uuid import uuid4
 import pytest
 
 from headish import Database, Store, restore
-from headish.backups.frames import BACKUP, FrameKind
-from headish.backups.restoring import restore_file
 from headish.content.frames import FrameWriter
 from headish.database.revisions import REVISION
 from headish.errors import (
@@ -28,6 +26,8 @@ from headish.errors import (
     SpaceRestoring,
     UnknownSpace,
 )
+from headish.store.backups.frames import BACKUP, FrameKind
+from headish.store.backups.restoring import restore_file
 from support.insides import dump, on_connections
 from support.places import FilePlace, Place
 
@@ -299,7 +299,7 @@ class TestARestoreThatIsCutOff:
         durable_place.open()
         target, to = durable_place.target, f"back-{uuid4().hex}"
         with monkeypatch.context() as patched:
-            patched.setattr("headish.backups.restoring.verify_space", _fail)
+            patched.setattr("headish.store.backups.restoring.verify_space", _fail)
             with pytest.raises(KeyboardInterrupt):
                 restore(made.path, target, only="default", to=to)
         with pytest.raises(SpaceRestoring):
@@ -345,7 +345,7 @@ class TestARestoreThatIsCutOff:
             except HeadishError as error:
                 ended.append(error)
 
-        import headish.backups.restoring as restoring
+        import headish.store.backups.restoring as restoring
 
         original = restoring.verify_space
 

@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.canonical import decode
 from benchmarks.clock import Bench, median_call, microseconds, report
 from headish import Database, Store
-from headish.searching import index
-from headish.searching.index import catch_up
+from headish.history.searching import index
+from headish.history.searching.index import catch_up
 
 TURN_WORDS = 84
 TOPICS, CASES = 997, 101

@@ -110,3 +110,11 @@ def test_many_payloads_at_once_are_each_what_they_are_alone() -> None:
         "too many": [whole[0], whole[0] + b"," + whole[1]],
     }
     assert {name: decode_payloads(each) for name, each in odd.items()} == dict.fromkeys(odd)
+
+
+@pytest.mark.parametrize("rest", [b'"\xe5"', b"[" * 5000 + b"]" * 5000, b'"\\ud800"', b"{"])
+def test_what_cannot_be_read_behind_an_unknown_block_is_named(rest: bytes) -> None:
+    """The typed decoder stops at the kind, and sees nothing of it."""
+    for block in (b'[{"type":"of tomorrow","a":%b}]', b'[{"type":"text","text":1,"a":%b}]'):
+        with pytest.raises(InvalidContent, match="it does not decode"):
+            decode_payload(block % rest)

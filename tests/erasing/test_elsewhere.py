@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from headish import Database, Store, restore
-from headish.backups.restoring import _begin
 from headish.errors import (
     BarredContent,
     CursorLost,
@@ -22,6 +21,7 @@ from headish.errors import (
 )
 from headish.history.writing import copies
 from headish.rows.upkeep.whole import add_rows, names_of
+from headish.store.backups.restoring import _begin
 from headish.values.limits import INLINE_BYTES
 from support.insides import dump, unchanged
 from support.places import FilePlace, Place

@@ -14,8 +14,8 @@ from headish.bundles.records import SentSignature
 from headish.content.hashes import hash_payload
 from headish.database.query import Query
 from headish.database.schema import metadata
-from headish.erasing import places
-from headish.erasing.places import (
+from headish.history.erasing import places
+from headish.history.erasing.places import (
     ANSWERS,
     COLUMNS,
     DEFINED,

@@ -13,8 +13,8 @@ import pytest
 from headish import Database, Store
 from headish.content.encoding import encode_payload
 from headish.content.hashes import hash_payload
-from headish.erasing import collect
 from headish.errors import BarredContent, TurnErased
+from headish.history.erasing import collect
 from headish.rows.payloads import add_payloads
 from headish.rows.upkeep.erasures import drop_payloads
 from headish.values.blocks import Text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headish import Database, Store
-from headish.searching import index
+from headish.history.searching import index
 from headish.values.limits import INLINE_BYTES
 from support.insides import run_sql
 

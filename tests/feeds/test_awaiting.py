@@ -8,8 +8,8 @@ import pytest
 
 from headish import Store
 from headish.errors import Closed, CursorLost, InvalidArgument, NotReplicated, UnknownBookmark, UnknownTurn
-from headish.feeds import waiting
-from headish.feeds.cursors import parse_cursor
+from headish.history.feeds import waiting
+from headish.history.feeds.cursors import parse_cursor
 from support.places import Place, in_memory_too
 
 

@@ -12,7 +12,7 @@ import pytest
 from headish import Database, Store
 from headish.database.query import Query
 from headish.errors import Closed, CorruptRecord, CorruptTurn, CursorLost, InvalidArgument, InvalidName, RemovedSpace
-from headish.feeds import pages
+from headish.history.feeds import pages
 from headish.values.results.changes import KINDS, Change
 from support.growing import grow
 from support.insides import database_of, run_sql

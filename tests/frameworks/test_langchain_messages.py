@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from headish.content.encoding import decode_payload, encode_payload
 from headish.errors import InvalidContent
-from headish.frameworks.langchain.facts import is_kind
-from headish.frameworks.langchain.messages import join, split
+from headish.transcripts.frameworks.langchain.facts import is_kind
+from headish.transcripts.frameworks.langchain.messages import join, split
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse, kind_of
 from support.langchain.messages import CALL, MESSAGES, PARTS, TEXT, USAGE, USE
 from support.langchain.rows import read_rows

@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from fuzz.framed import FRAMED
 from headish import Store
-from headish.backups.frames import BACKUP
 from headish.content import strictjson
 from headish.content.forms.reading import read_list
 from headish.content.frames import read_frames
@@ -23,6 +23,7 @@ from headish.imports.registry import list_formats
 from headish.providers.events.decoder import EventReader, read_events
 from headish.providers.registry import PROVIDERS
 from headish.providers.stream import Stream
+from headish.store.backups.frames import BACKUP
 from headish.transcripts import emit, parse
 from headish.transcripts.formats import FORMATS
 from headish.values.grammar import parse_headish
@@ -117,6 +118,7 @@ TARGETS: dict[str, Target] = {
     "messages": _alone(read_messages),
     "words": _alone(read_words),
     "backup": _alone(read_backup),
+    **{name: _alone(target) for name, target in FRAMED.items()},
     **{f"transcript-{format}": _alone(read_transcript, format) for format in FORMATS},
     **{f"reply-{provider}": _alone(read_reply, provider) for provider in PROVIDERS},
     **{f"import-{format}": _alone(import_format, format) for format in list_formats()},

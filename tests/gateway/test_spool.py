@@ -20,6 +20,7 @@ from headish.gateway.spool import (
     SpoolKind,
     SpoolReader,
     SpoolWriter,
+    calls_in,
     end,
     is_written,
 )
@@ -276,3 +277,31 @@ def test_what_is_no_segment_is_left_alone(tmp_path: Path) -> None:
     assert [call.id for call in read_once(tmp_path)] == [id]
     assert [other.exists() for other in others] == [True, True]
     assert segments(tmp_path)[-1].read_bytes().startswith(MAGIC)
+
+
+UNREADABLE = [(SpoolKind.BEGIN, b"{"), (SpoolKind.BEGIN, b'{"at":"soon"}'), (SpoolKind.HEAD, b"\xff"),
+              (SpoolKind.HEAD, b"[" * 9000), (SpoolKind.END, b'{"outcome":"of a newer headish","at":3}')]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "body"), UNREADABLE)
+def test_a_call_that_cannot_be_read_stays_whole_and_no_other_waits(
+    tmp_path: Path, kind: SpoolKind, body: bytes
+) -> None:
+    odd, other, last = new_id(), new_id(), new_id()
+    frames = [frame._replace(body=body) if frame.kind is kind else frame for frame in frames_of(odd, b"a", b"b")]
+    writer = SpoolWriter(tmp_path)
+    for written in (frames[:3] + frames_of(other), frames[3:], frames_of(last)):
+        writer.write(written)
+        writer.seal()
+    reader = SpoolReader(tmp_path)
+    assert [call.id for call in reader.read(is_over=True)] == [other, last]
+    assert reader.unreadable == {odd}
+    reader.forget(other)
+    reader.forget(last)
+    assert list(reader.read(is_over=True)) == []
+    assert [len(read_frames_of(path)) for path in segments(tmp_path)] == [3 + 5 + 1, 3 + 1]  # with their marks
+    assert odd in calls_in(tmp_path)
+
+
+def read_frames_of(path: Path) -> list[SpoolFrame]:
+    return [frame for frame, _ in read_frames(path.read_bytes()[len(MAGIC) :])]

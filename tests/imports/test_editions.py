@@ -9,7 +9,7 @@ import pytest
 
 from headish import Store
 from headish.errors import TurnErased
-from headish.frameworks.langchain.older import read_anew
+from headish.transcripts.frameworks.langchain.older import read_anew
 from headish.values.blocks import ProviderBlock, ToolResult, ToolUse
 from imports.test_claude_code import answer, line, session
 from imports.test_codex import META, item, rollout

@@ -130,6 +130,56 @@ class TestTrees:
         assert store.import_file(file, "oasst").trees == 1
 
 
+class TestNames:
+    """A tree of the data sets has a UUID: what it says names it, where its best-ranked branch ends."""
+
+    ID = "00df03d2-7e6b-4b98-a537-776567d10601"
+
+    def named(self, id: str) -> dict[str, Any]:
+        return tree(
+            id,
+            message(
+                "Capital of Peru?\nIn one word.",
+                message("Cusco.", role="assistant", rank=2),
+                message("Who asks?", role="assistant"),
+                message(
+                    "Lima.",
+                    message("And Chile?"),
+                    message("And why?"),
+                    role="assistant",
+                    rank=1,
+                ),
+            ),
+        )
+
+    def test_its_words_name_the_end_of_the_branch_that_was_ranked_best(self, store: Store) -> None:
+        assert store.import_file(as_file(self.named(self.ID))).bookmarks == 1
+        assert [each.name for each in store.bookmarks.list()] == ["capital-of-peru"]
+        assert texts(store, "capital-of-peru") == ["Capital of Peru?\nIn one word.", "Lima.", "And Chile?"]
+        told = store.conversations.find(f"oasst:{self.ID}")
+        assert (told.record.title, told.record.key) == ("Capital of Peru?", f"oasst:{self.ID}")
+        assert store.verify().problems == ()
+
+    def test_a_second_import_leaves_a_name_that_somebody_moved_or_gave(self, store: Store) -> None:
+        store.import_file(as_file(self.named(self.ID)))
+        store.bookmarks.rename("capital-of-peru", "peru")
+        store.bookmarks.set("peru", "peru~1")
+        with unchanged(store):
+            done = store.import_file(as_file(self.named(self.ID)))
+        assert (done.added, done.bookmarks) == (0, 0)
+
+    def test_trees_that_begin_alike_have_names_of_their_own(self, store: Store) -> None:
+        other = self.named(self.ID.replace("00df", "11df"))
+        assert store.import_file(as_file(self.named(self.ID), other)).bookmarks == 2
+        assert [each.name for each in store.bookmarks.list()] == ["capital-of-peru", "capital-of-peru-11df03d2"]
+
+    @pytest.mark.parametrize("rank", [None, True, "0", 0.5, [], -3])
+    def test_a_rank_that_is_none_loses(self, store: Store, rank: Any) -> None:
+        replies = [message("a", role="assistant", rank=rank), message("b", role="assistant", rank=-2)]
+        store.import_file(as_file(tree(self.ID, message("Q", *replies))))
+        assert texts(store, "q")[-1] == ("a" if rank == -3 else "b")
+
+
 class TestStreaming:
     @pytest.mark.slow
     def test_a_file_is_read_as_it_is_stored(self, store: Store) -> None:

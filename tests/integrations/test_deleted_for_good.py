@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sqlite3
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from headish import Database, Store
 from headish.errors import UnknownBookmark
+from headish_cli.llm_plugin import register_commands
+from imports import test_llm
 
 ID, WORDS = "SECRET-conversation-7f3a", "SECRET-words-91c2"
 STAYS = "another-conversation"
@@ -126,10 +134,63 @@ def delete_with_litellm(path: str) -> None:
         store.erase(ID, scope="thread", meta=True, reason="asked for")
 
 
+LOGGED = """
+INSERT INTO conversations VALUES ('old-ID', 'old WORDS', 'model-WORDS');
+INSERT INTO fragments VALUES (NUMBER, 'hash-WORDS-NUMBER', 'fragment WORDS', '2025-01-02', 'source-WORDS');
+INSERT INTO prompt_fragments VALUES ('response-ID', NUMBER, 0);
+INSERT INTO attachments VALUES ('attachment-ID', 'image/png', NULL, 'https://example.org/WORDS', NULL);
+INSERT INTO prompt_attachments VALUES ('response-ID', 'attachment-ID', 0);
+INSERT INTO responses VALUES ('response-ID', 'model-WORDS', 'prompt WORDS', 'system WORDS', '{"x": "WORDS"}',
+  '{"stop": "WORDS"}', 'answer WORDS', '{"x": "WORDS"}', 'old-ID', 9, '2025-01-02T03:04:05', 3, 2, '{"WORDS": 1}',
+  'schema-WORDS', 'resolved-WORDS', 'reasoning WORDS');
+INSERT INTO tool_calls VALUES (NUMBER, 'response-ID', 1, 'tool_WORDS', '{"WORDS": "WORDS"}', 'call-ID');
+INSERT INTO tool_results VALUES (NUMBER, 'response-ID', 1, 'tool_WORDS', 'WORDS', 'call-ID', NULL, NULL);
+INSERT INTO messages VALUES ('hash-ID-1', NULL, 'user', '{"x": "WORDS"}'),
+  ('hash-ID-2', 'hash-ID-1', 'assistant', '{"x": "WORDS"}');
+INSERT INTO parts (message_hash, position, type, tool_name, text, payload) VALUES
+  ('hash-ID-1', 0, 'text', NULL, 'asked WORDS', NULL),
+  ('hash-ID-1', 1, 'attachment', NULL, NULL, '{"attachment": {"id": "attachment-ID"}}'),
+  ('hash-ID-2', 0, 'reasoning', NULL, 'so WORDS', NULL),
+  ('hash-ID-2', 1, 'tool_call', 'tool', NULL, '{"name": "x_WORDS", "arguments": {"a": "WORDS"}, "tool_call_id": "c"}'),
+  ('hash-ID-2', 2, 'from WORDS', NULL, NULL, '{"y": "WORDS"}');
+INSERT INTO threads VALUES ('ID', 'WORDS', 'hash-ID-2', 'ID', '2026-01-02 03:04:05.6+00:00');
+INSERT INTO turns VALUES ('turn-ID', 'ID', NULL, 'hash-ID-2', 'model-WORDS', 'resolved-WORDS', '{"stop": "WORDS"}',
+  'schema-WORDS', 3, 2, '{"WORDS": 1}', 12, '2026-01-02T03:04:05+00:00', '{"x": "WORDS"}');
+"""
+"""A conversation in llm's log, in its older tables and in its newer ones: in each column what is asked for."""
+
+
+def delete_with_llm(path: str) -> None:
+    """The plugin imports llm's log; what came from it is erased by its commands, too."""
+
+    @click.group()
+    def llm() -> None:
+        """Another program's command."""
+
+    register_commands(llm)
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(llm, ["headish", "--db", path, *words])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "logs.db"
+        with closing(sqlite3.connect(log)) as connection:
+            connection.executescript(test_llm.OLD + test_llm.NEW)
+            for number, (id, words) in enumerate(((STAYS, "stays"), (ID, WORDS)), 1):
+                said = LOGGED.replace("NUMBER", str(number)).replace("WORDS", words)
+                connection.executescript(re.sub(r"\bID\b", id, said))
+        run("import", str(log))
+    assert WORDS in run("export", WORDS.lower(), "--to", "text")
+    for name in (WORDS.lower(), f"old-{WORDS.lower()}"):
+        run("erase", name, "--thread", "--meta", "--reason", "asked for", "--yes")
+
+
 ADAPTERS: dict[str, Callable[[str], None]] = {
     "agents": delete_with_agents, "langchain": delete_with_langchain, "adk": delete_with_adk,
     "langgraph": delete_with_langgraph, "pydantic_ai": delete_with_pydantic_ai,
-    "litellm": delete_with_litellm,
+    "litellm": delete_with_litellm, "llm": delete_with_llm,
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headish import Message, Store, Turn
-from headish.frameworks.langchain.messages import split
+from headish.transcripts.frameworks.langchain.messages import split
 from support.frameworks import needs
 from support.langchain.checkpoints import write_checkpoint
 from support.langchain.messages import MESSAGES, Fields

@@ -35,6 +35,15 @@ LIBRARY = ROOT / "store" / "headish"
 APART = {"integrations"}
 """Most of its frameworks lie in environments of their own: its tests would be skipped."""
 GENERATED = LIBRARY / "aio" / "verbs"
+INSIDE = {
+    "answers": "store",
+    "backups": "store",
+    "erasing": "history",
+    "feeds": "history",
+    "frameworks": "transcripts",
+    "searching": "history",
+}
+"""Folders inside another one that have tests of their own."""
 LEAST_SECONDS, TIMES = 60, 4
 """A change may make the tests of a folder take so many times as long; then it was noticed."""
 QUICK, SLOW = "not slow and not postgresql", "slow and not postgresql"
@@ -123,12 +132,13 @@ def draw(floor: str, count: int, seed: int) -> list[tuple[Path, Place]]:
 
 
 def modules_of(floor: str) -> list[Path]:
-    single = LIBRARY / f"{floor}.py"
-    return [single] if single.exists() else sorted((LIBRARY / floor).rglob("*.py"))
+    apart = [LIBRARY / outer / inner for inner, outer in INSIDE.items() if inner != floor]
+    modules = (LIBRARY / INSIDE.get(floor, "") / floor).rglob("*.py")
+    return sorted(module for module in modules if not any(each in module.parents for each in apart))
 
 
 def floors() -> list[str]:
-    names = {path.name.removesuffix(".py") for path in LIBRARY.iterdir()}
+    names = {path.name for path in LIBRARY.iterdir()} | INSIDE.keys()
     return sorted(name for name in names - APART if (ROOT / "tests" / name).is_dir())
 
 

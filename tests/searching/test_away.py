@@ -8,8 +8,8 @@ from typing import TypeVar
 from headish import Store
 from headish.database.query import Connection, Query
 from headish.errors import DatabaseUnavailable
+from headish.history.searching.index import catch_up, keeps_none
 from headish.rows.upkeep.searches import NO_SPACE
-from headish.searching.index import catch_up, keeps_none
 from support.places import Place
 
 T = TypeVar("T")

@@ -18,10 +18,10 @@ import pytest
 from headish import Database, Store
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, ReadOnly
+from headish.history.searching import index
+from headish.history.searching.index import catch_up, forget_entries
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep import matches, searches
-from headish.searching import index
-from headish.searching.index import catch_up, forget_entries
 from headish.values.ids import TurnId
 from support.growing import grow
 from support.insides import counted_rows, counted_statements, database_of, read
@@ -174,7 +174,7 @@ class TestCatchingUp:
 KILLED = """
 import sys
 from headish import Store
-from headish.searching import index
+from headish.history.searching import index
 index.PORTION_TURNS = 5
 with Store.open(sys.argv[1], space=sys.argv[2]) as store:
     def told(turns):

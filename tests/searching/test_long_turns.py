@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.content.searching.pieces import FieldText
+from headish.history.searching import entries
+from headish.history.searching.entries import SearchableTurn, entry_of, unread_fact
 from headish.rows.upkeep.matches import SearchedTurn
-from headish.searching import entries
-from headish.searching.entries import SearchableTurn, entry_of, unread_fact
 from headish.values.ids import TurnId
 
 SPACE = 7

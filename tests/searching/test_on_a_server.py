@@ -9,7 +9,7 @@ import pytest
 
 from headish import Database, Store
 from headish.database.urls import parse_url, server_arguments
-from headish.searching import index
+from headish.history.searching import index
 from support.secured import SEARCH, secured_database
 
 PAGES = 8

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from headish import Database, Store
 from headish.content.searching.questions import NESTED
 from headish.errors import InvalidArgument, InvalidRole, ReadOnly
+from headish.history.searching import candidates, hits
 from headish.rows.upkeep import searches
-from headish.searching import candidates, hits
 from headish.values.limits import QUESTION_WORDS_LIMIT
 from support.growing import grow
 from support.insides import counted_statements, counted_steps, database_of, unchanged

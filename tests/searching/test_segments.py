@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headish import Store
-from headish.searching import index
+from headish.history.searching import index
 from support.insides import run_sql
 from support.places import FilePlace
 

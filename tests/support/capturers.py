@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headish import Store
-from headish.answers.capture import Capture
-from headish.answers.journal import LEASE_SECONDS
 from headish.database.query import Connection
 from headish.rows import streams
+from headish.store.answers.capture import Capture
+from headish.store.answers.journal import LEASE_SECONDS
 from support.insides import read
 from support.places import Place
 from support.providers.answers import anthropic_text

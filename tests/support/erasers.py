@@ -14,7 +14,7 @@ from typing import Any
 from headish import Database, Store
 from headish.database.postgresql import PostgreSQLBackend
 from headish.database.sqlite import SQLiteBackend
-from headish.erasing import collect, erase, spaces
+from headish.history.erasing import collect, erase, spaces
 
 
 def die(*_: Any, **__: Any) -> None:

@@ -3,7 +3,7 @@
     python tests/support/touched.py [--all]
 
 prints arguments for pytest, and on stderr what it chose and why. A module of the library leads to the tests of its
-folder and to the test modules that import it. Where nothing changed, or where all may depend on what changed, it
+folders and to the test modules that import it. Where nothing changed, or where all may depend on what changed, it
 chooses a few cases of all tests.
 """
 
@@ -72,9 +72,9 @@ def lead_to(file: str, root: Path = ROOT) -> set[str] | None:
     if file.startswith("tests/"):
         return beside(file, root)
     if file.startswith(LIBRARY):
-        floor = file.removeprefix(LIBRARY).split("/")[0].removesuffix(".py")
-        folder = f"tests/{floor}"
-        return {folder} | importers(file, root) if floor not in GROUND and (root / folder).is_dir() else None
+        folders = Path(file.removeprefix(LIBRARY)).parts[:-1]
+        chapters = {f"tests/{each}" for each in folders if (root / "tests" / each).is_dir()}
+        return chapters | importers(file, root) if chapters and folders[0] not in GROUND else None
     for beginning, folder in FOLDERS.items():
         if file.startswith(beginning):
             return {folder}

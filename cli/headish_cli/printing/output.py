@@ -73,7 +73,7 @@ def read_cursor(text: str | None) -> str | None:
     if text is None:
         return None
     from headish.errors import InvalidArgument
-    from headish.feeds.cursors import parse_cursor
+    from headish.history.feeds.cursors import parse_cursor
 
     try:
         return str(parse_cursor(text))

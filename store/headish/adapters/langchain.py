@@ -10,9 +10,9 @@ from typing import Any
 
 from headish.adapters.healing import heal_text
 from headish.adapters.messages import ContentBlock, Draft, Text, make_draft, with_reply
-from headish.frameworks.langchain.facts import is_kind, role_of
-from headish.frameworks.langchain.messages import APP, Split, join, split
-from headish.frameworks.langchain.own import PROVIDER
+from headish.transcripts.frameworks.langchain.facts import is_kind, role_of
+from headish.transcripts.frameworks.langchain.messages import APP, Split, join, split
+from headish.transcripts.frameworks.langchain.own import PROVIDER
 
 __all__ = ["APP", "PROVIDER", "Split", "is_kind", "join", "make_split_draft", "role_of", "split", "words_of"]
 

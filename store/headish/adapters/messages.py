@@ -162,8 +162,8 @@ def place(
 
 
 def with_app(draft: Draft, app: Mapping[str, Any]) -> Draft:
-    """The draft with an adapter's own keys in ``meta``. They are not looked through for what looks like a key of a
-    provider: they repeat a framework's words, which no run may fail for."""
+    """The draft with an adapter's own keys in ``meta``. They are not searched for keys of providers: they repeat a
+    framework's words, and no run may fail because of them."""
     return replace(draft, app=encode_json(app))
 
 

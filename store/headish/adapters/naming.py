@@ -1,6 +1,6 @@
 """Convert any session id to a bookmark name that the rules allow, and back.
 
-Escaped is each character that no name may hold, as ``%`` and the two hexadecimal digits of each byte of its UTF-8.
+Each character that no name may hold becomes ``%`` and two hexadecimal digits for each byte of its UTF-8.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}")
 def safe_name(text: str) -> str:
     """The bookmark for any text: a name that ``bookmarks.set`` takes, another one for each text.
 
-    ``text_of`` gives the text back. A text whose name would be longer than a name may be is cut, and its hash stands
-    behind: the conversation's ``app["id"]`` has it whole.
+    ``text_of`` gives the text back. A text that is too long for a name is cut and followed by its hash; the
+    conversation's ``app["id"]`` has the whole text.
     Raises: InvalidArgument for what is no text.
     """
     if not isinstance(text, str):

@@ -83,6 +83,7 @@ def read_unknown(
     """``read`` for a caller that remembers turns, as ``ReadTransaction.thread_unless_known``."""
 
     def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
+        # By its name first, in one statement. Only a session that was renamed, or imported, is looked up by its key.
         found = read.thread_unless_known(session.name, known, limit)
         if found:
             return found
@@ -175,7 +176,7 @@ def _before(read: ReadTransaction, name: str, count: int) -> list[SpokenTurn]:
 
 
 def fork(store: Store, session: NamedSession, to: NamedSession, turns: int | None = None) -> bool:
-    """Let another session begin with what this one says, or with its first ``turns`` turns; whether there was anything.
+    """Begin another session with what this one says, or with its first ``turns`` turns; whether there was anything.
 
     Both share those turns, and each goes on by itself.
     Cost: one transaction, whatever is shared. Raises: BookmarkTaken where the other session has something.
@@ -214,8 +215,8 @@ def branches(store: Store, session: NamedSession, limit: int = 1000) -> list[str
 def drop(store: Store, session: NamedSession, *, erase: bool = False) -> bool:
     """Take everything out of a session; whether anything was in it. Its name is free from then on.
 
-    With ``erase`` goes what the name ever led to and nothing else leads to (other names, other branches), also what was
-    popped and dropped before, and what was said of the conversation: title, tags, key, ``app``. The receipt says so.
+    ``erase`` also erases what the name ever led to and nothing else does (other names, other branches), including what
+    was popped and dropped before, and the conversation's title, tags, key and ``app``. The receipt lists it.
     Cost: one transaction; with ``erase`` it reads the space a few times and writes a row for each turn. What was erased
     is off a SQLite file's disk after ``Database.gc``: that writes the whole file, once for many sessions.
     """

@@ -11,11 +11,11 @@ from headish.aio.handing import Handed
 from headish.aio.threads import finish_surely
 
 if TYPE_CHECKING:
-    from headish.answers.answer import Answer
-    from headish.answers.capture import Capture
     from headish.errors import HeadishError
     from headish.providers import Delta, Request
     from headish.providers.shared.values import Reply
+    from headish.store.answers.answer import Answer
+    from headish.store.answers.capture import Capture
     from headish.values.turns import Turn
 
 
@@ -101,11 +101,11 @@ class AsyncCapture:
                 yield delta
 
     def fail(self, message: str) -> None:
-        """Say why the answer ends before its end, where it is not the provider who says so."""
+        """Report why the answer ended early, if the provider did not say it."""
         self.sync.fail(message)
 
     async def finish(self) -> Turn:
-        """Store the answer as one turn, and say which; asked again, the same."""
+        """Store the answer as one turn, and return it; a second call returns the same turn."""
         return await finish_surely(self.sync.finish)
 
     async def __aenter__(self) -> Self:

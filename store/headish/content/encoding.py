@@ -161,6 +161,9 @@ def _is_flat(value: Any) -> bool:
     return type(value) is dict and strictjson.SCALARS.issuperset(map(type, value.values()))
 
 
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
     """The blocks of stored payload bytes.
 
@@ -170,11 +173,11 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
         return _decode_known(payload)
     except msgspec.ValidationError:
         pass  # a kind or key that the typed decoder does not know
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise InvalidContent("a payload", f"it does not decode ({error})") from None
     try:
         values = msgspec.json.decode(payload)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:  # behind what the typed decoder does not know
         raise InvalidContent("a payload", f"it does not decode ({error})") from None
     if not isinstance(values, list):
         raise InvalidContent("a payload", "it is not a list of blocks")
@@ -190,7 +193,7 @@ def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]]
     then each is decoded by itself, so that a damaged one is named."""
     try:
         decoded = _decode_all_known(b"[%b]" % _BETWEEN.join(payloads))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         return None
     # Each number between them is one that no payload holds: so none reaches into the next one, or is two.
     between = max(len(payloads) - 1, 0)

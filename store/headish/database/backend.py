@@ -94,6 +94,10 @@ class Backend(Protocol):
         """A copy beside the database, named by ``label``; its path, or None if the server makes its own backups."""
         ...
 
+    def which(self) -> tuple[object, ...] | None:
+        """What no other database has that is open now, however it was named; None for one in memory."""
+        ...
+
     def may_lag(self) -> bool:
         """Whether what others have stored may not be here yet: on a server's replica, or where it was opened so."""
         ...

@@ -172,6 +172,7 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
         runner = web.AppRunner(
             app,
             access_log=None,  # a path may hold a token
+            # Without this, an upstream would go on answering a client that has gone.
             handler_cancellation=True,
             auto_decompress=False,
             keepalive_timeout=HEAD_SECONDS,
@@ -191,7 +192,9 @@ async def open_gateway(settings: GatewaySettings, listener: socket.socket) -> As
 
 def _open_session() -> aiohttp.ClientSession:
     session = aiohttp.ClientSession(
+        # Agents open many streams at once, and one that waits for a connection would look like a slow model.
         connector=aiohttp.TCPConnector(limit=0),
+        # A cookie from the answer to one client must not go out with the call of another.
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         # A model may think for an hour before its first word: only connecting has a limit.

@@ -229,6 +229,7 @@ def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> Turn
     if len(ends) < 2:
         return next(iter(ends), None)
     stored = [each for turn_id in ends if (each := turn_by_id(connection, space, turn_id)) is not None]
+    # A chain has the commit number of its first turn, so the highest belongs to the branch that was begun last.
     return max(stored, key=lambda each: each.chain).id
 
 
@@ -388,6 +389,7 @@ def _check_flag(given: object) -> bool:
 def _check_app(given: object) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise InvalidArgument(f"app is a mapping, not {type(given).__name__}")
+    # Encoded and decoded: callers may change the mapping that they gave, and JSON may turn a tuple into a list.
     return _decode_mapping(strictjson.encode_mapping(given or {}, "app", MAPPING_LIMIT_BYTES))
 
 

@@ -94,4 +94,5 @@ class Tombstones(Generic[K]):
 def now() -> datetime:
     """This moment, to the millisecond, as receipts say it."""
     moment = datetime.now(UTC)
+    # Databases store milliseconds, and a receipt is hashed: what is written must equal what is read back.
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

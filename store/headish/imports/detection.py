@@ -18,6 +18,7 @@ EXPORTS = re.compile(r"conversations(?:[-_]\d+)?\.json")
 
 _NO_EXPORT = "no conversations.json of ChatGPT or Claude.ai is in this archive"
 _LOG = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{"')
+# A log may begin with lines that any program could have written, such as a summary.
 _FIRST_LINES = 40
 _JSON = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[\[{]")
 _EXPORTS = (

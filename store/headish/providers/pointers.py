@@ -23,6 +23,7 @@ from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect,
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
 from headish.values.limits import MAPPING_LIMIT_BYTES
+from headish.values.results.plain import PlainResult
 
 AZURE = "azure"
 """The cloud and the dialect of that name."""
@@ -42,8 +43,8 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
     ``base_url`` is a compatible server's (Ollama, vLLM, a gateway), None for the provider's own. ``key_env`` names the
     environment variable that holds the key for it. ``context_window`` is how many tokens the model takes, its answer
     included. ``cloud`` is who serves the model, None for the provider itself. ``headers`` go with each request; names
-    in lower case. ``dialect`` is how the server speaks Chat Completions, if that is not told by its host.
-    ``timeouts`` are seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
+    in lower case. ``dialect`` is how the server speaks Chat Completions, if its host does not tell. ``timeouts`` are
+    seconds by their names: ``connect``, ``first_byte``, ``silence``, ``total``.
     """
 
     provider: str
@@ -84,17 +85,12 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
         return f"{self.provider}/{self.model}"
 
 
-class NamedPointer(Struct, frozen=True):
+class NamedPointer(PlainResult, frozen=True):
     """A pointer under its name, since when it holds (UTC); ``pointer`` is None where the name was removed."""
 
     name: str
     pointer: Pointer | None
     time: datetime
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{name, pointer, time}``."""
-        pointer = None if self.pointer is None else self.pointer.to_dict()
-        return {"name": self.name, "pointer": pointer, "time": self.time.isoformat()}
 
 
 def make_pointer(

@@ -62,11 +62,11 @@ class Stream:
         return reader.finish()
 
     def fail(self, message: str) -> None:
-        """Say why the answer ends before its end, where it is not the provider who says so: it is incomplete."""
+        """Report why the answer ended early, if the provider did not say it: the reply is incomplete."""
         self._reader.break_off(message)
 
     def finish(self) -> Reply:
-        """The reply: with ``incomplete`` where its end never came. What arrived is in it in any case."""
+        """The reply, with all that arrived; ``incomplete`` if its end never came."""
         return self._reader.finish()
 
 

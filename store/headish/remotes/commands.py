@@ -1,4 +1,4 @@
-"""A store that a command reaches: ``ssh://host/path`` and ``cmd:…``, and the pipes through which it talks.
+"""A store that a command reaches: ``ssh://host/path`` and ``cmd:…``, and the pipes through which a store talks.
 
 ssh is the system's: its configuration, agent and jump hosts apply. Nothing of a URL can become an option of ssh, and no
 shell of this machine reads any of it.
@@ -28,6 +28,8 @@ _SSH = re.compile(
     re.ASCII,
 )
 """What an ssh URL may be. A user, host or address begins with no ``-``, so ssh takes none of them for an option."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SERVERS = ("postgresql:", "postgresql+psycopg:")
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
 _AHEAD_BYTES = 1024 * 1024
@@ -53,8 +55,23 @@ class SshAddress(NamedTuple):
 
 
 def is_live(url: str) -> bool:
-    """Whether a URL names a store that a command reaches, and not a place for objects."""
-    return url.startswith(("ssh:", "cmd:"))
+    """Whether a URL names a store that answers, and not a place for objects."""
+    return url.startswith(("ssh:", "cmd:")) or is_http(url) or is_database(url)
+
+
+def is_http(url: str) -> bool:
+    """Whether a URL names a server of headish."""
+    return url.startswith(("https:", "http:"))
+
+
+def is_database(url: str) -> bool:
+    """Whether a URL names a database that is opened here: by the path of its file, or on a server."""
+    return is_server(url) or _SCHEME.match(url) is None
+
+
+def is_server(url: str) -> bool:
+    """Whether a URL names a database on a server."""
+    return url.startswith(_SERVERS)
 
 
 def check_command(url: str) -> str:
@@ -63,13 +80,15 @@ def check_command(url: str) -> str:
     return url
 
 
-def command_of(url: str, space: str, *, trust: bool, writes: bool = True) -> list[str]:
+def command_of(url: str, space: str, *, trust: bool, writes: bool = True, create: bool = False) -> list[str]:
     """The command that reaches a store, as its arguments. ``trust``: the store there takes what comes as that of a
-    device of its owner. ``writes``: something is to change there; else ssh has it opened read-only, so that a path with
-    a slip in it makes no database. Raises: InvalidArgument."""
+    device of its owner. ``writes``: something is to change there; else ssh has it opened read-only. ``create``: where
+    there is no database, or no such space, it is made. Raises: InvalidArgument."""
     if _has_controls(url):
         raise InvalidArgument("the URL of a remote holds no control character")
     if url.startswith("cmd:"):
+        if create:
+            raise InvalidArgument("a command says itself whether a database is made: 'headish … serve-stdio --create'")
         return _split(url.removeprefix("cmd:"))
     address = _read_address(url)
     asked = ["headish"]
@@ -79,7 +98,7 @@ def command_of(url: str, space: str, *, trust: bool, writes: bool = True) -> lis
         asked.append(f"--space={space}")
     if not writes:
         asked.append("--read-only")
-    asked += ["serve-stdio", *(["--trust"] if trust else [])]
+    asked += ["serve-stdio", *(["--trust"] if trust else []), *(["--create"] if create else [])]
     port = ["-p", address.port] if address.port else []
     user = ["-l", address.user] if address.user else []
     # The shell of the other machine reads the command, so each word of it is quoted.
@@ -136,6 +155,8 @@ class Pipes:
         while view:
             self._wait(self._writes, select.POLLOUT)
             try:
+                # A pipe that is ready takes this much without blocking. A larger write could block while the other side
+                # waits for us to read.
                 view = view[os.write(self._writes, view[:_WRITE_BYTES]) :]
             except OSError as error:
                 raise RemoteUnavailable(self.name, f"it takes nothing any more ({error.strerror})") from None
@@ -244,6 +265,7 @@ class Command:
             except subprocess.TimeoutExpired:
                 end()
         self._process.wait()
+        # Last, because the command may say why it ends while it ends.
         self._streams[2].close()
 
     @property

@@ -139,6 +139,7 @@ BELOW_KEY = Query(
 
 def records_below_key(connection: Connection, space: int, key: bytes, limit: int) -> list[StoredRecord]:
     """The records of conversations whose keys are ``KEY:…``, in the order of the keys."""
+    # `;` is the byte after `:`, so the range has all keys that begin with this one and a colon.
     rows = connection.rows(BELOW_KEY, space=space, low=key + b":", high=key + b";", limit=limit)
     return [stored for stored in map(_read, rows) if stored is not None]
 

@@ -88,6 +88,7 @@ def set_definition(connection: Connection, space: int, kind: str, name: bytes, d
     last = connection.row(FIND, space=space, kind=kind, name=name)
     number, before, holds = (0, b"", None) if last is None else (int(last[1]), last[5], last[2])
     hash = None if data is None else hash_payload(data)
+    # Setting what is set already leaves no row, so a program may do it at each start.
     if hash == holds:
         return None
     seq, change = take_change(connection, space)

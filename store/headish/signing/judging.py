@@ -158,6 +158,7 @@ class _Check:
 
 def _decoded(word: str) -> bytes:
     try:
+        # No shorter word is a key: those are names and options.
         decoded = a2b_base64(word) if len(word) > 40 else b""
     except (Error, ValueError):
         return b""

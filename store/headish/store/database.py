@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from headish.database.spreading import Placed
     from headish.history.writing.copies import Copied
     from headish.store.keeping.access_tokens import AccessTokens
-    from headish.values.results.backups import Backup
     from headish.values.results.erasures import Collected
+    from headish.values.results.exports import Backup
     from headish.values.results.reports import Report
     from headish.verify.space import Progress
 
@@ -104,9 +104,9 @@ class Database:
     def store(self, space: str = "default", *, create: bool = True, author: str | None = None) -> Store:
         """The store of a space, made where it is missing if ``create``. Cheap: call it whenever a store is needed.
 
-        Closing it closes nothing else. Answers that a dead process left behind are recovered by ``Store.open``; here
-        by ``store.streams.recover()``. ``author`` is written into every turn that is added or recorded here, under its
-        seal: a claim that nothing proves. What a reply or an import stores was said by others, and has none.
+        Closing it closes nothing else. To recover answers that a dead process left behind, call
+        ``store.streams.recover()`` (``Store.open`` does it). ``author`` is written into every turn that is added or
+        recorded here, under its seal: a claim that nothing proves. Replies and imports have none.
         Cost: two statements, three where the space is new.
         Raises: InvalidName, UnknownSpace, SpaceRestoring, InvalidArgument, Closed.
         """
@@ -116,8 +116,8 @@ class Database:
     def move(self, headish: Headishes, *, space: str = "default", to: str, keep: bool = False) -> Copied:
         """Move the threads that lead to a headish, or to several, from one space into another: ``Store.copy_to``.
 
-        The bookmarks that point at their turns go over; with ``keep`` they stay in ``space`` as well. The turns stay in
-        both, since a turn never goes.
+        The bookmarks that point at their turns move; with ``keep`` they stay in ``space`` as well. The turns stay in
+        both.
         Raises: UnknownSpace; as ``Store.copy_to``.
         """
         return self.store(space, create=False).copy_to(to, headish, keep=keep)
@@ -154,7 +154,7 @@ class Database:
         Cost: one statement to ask; to switch, a transaction for each space.
         Raises: ReadOnly, and CannotIndex on a SQLite that was built without FTS5, where one is switched.
         """
-        from headish.searching.switching import keeps_index, switch
+        from headish.history.searching.switching import keeps_index, switch
 
         if on is not None:
             self.backend.check_writable()
@@ -166,9 +166,9 @@ class Database:
     def verify(self, progress: Progress | None = None) -> dict[str, Report]:
         """The report of every space, by name; under the empty name what is wrong with the database as a whole.
 
-        That is what the database's own check finds, which compares every index with its table (on PostgreSQL it needs
-        the extension amcheck), names of spaces that cannot be names, and rows that belong to no space. Where policies
-        hold this login, it is the spaces that are open to it, and nothing outside of them.
+        The latter are findings of the database's own check, which compares every index with its table (on PostgreSQL it
+        needs the extension amcheck), invalid names of spaces, and rows that belong to no space. A login under policies
+        gets reports only of the spaces that are open to it.
         """
         from headish.store.reading.reports import verify_all
 
@@ -191,8 +191,8 @@ class Database:
         """Have a PostgreSQL server keep the spaces apart: make the roles, grants, functions and policies that it lacks.
 
         The tables then belong to the role ``headish_owner``. A login reads and writes what the policies open to it:
-        ``apps`` may enter every space, others those that ``spaces.grant`` opens. What was made, and what is missing
-        still; with ``check`` nothing is made, and ``apps``, or else the login that asks, are looked at. Run it as a
+        ``apps`` may enter every space, others those that ``spaces.grant`` opens. Returns what was made, and what is
+        still missing; ``check`` makes nothing, and looks at ``apps``, or else at the login that asks. Run it as a
         superuser, or as a role that owns the tables and may make roles; a second run changes nothing, and an upgrade
         makes what its new tables need. Programs that have the database open must open it anew.
         Raises: NotIsolated on SQLite; InvalidArgument for an unknown login; RoleMissing; ReadOnly; DatabaseError on a

@@ -35,7 +35,7 @@ STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError
 """What a value of another type leads to, wherever it is used."""
 
 if TYPE_CHECKING:
-    from headish.feeds.waiting import Awaited
+    from headish.history.feeds.waiting import Awaited
     from headish.history.writing.append import Appended
     from headish.history.writing.tips import Remembered
     from headish.imports.tails import LogTail
@@ -99,7 +99,7 @@ class Space:
         backend = self._open_backend()
         try:
             if self._awaited is not None:
-                from headish.feeds.waiting import read_awaited  # late: few reads wait
+                from headish.history.feeds.waiting import read_awaited  # late: few reads wait
 
                 return read_awaited(backend, self._number, self._awaited, work)
             return backend.read(work)

@@ -11,9 +11,9 @@ from headish.database.backend import Durability
 from headish.errors import HeadishError
 from headish.rows.spaces import left_undone
 from headish.store.connections import Connections
+from headish.store.later import Later
 from headish.store.space import Space
 from headish.values.checks.doors import door
-from headish.values.later import Later
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from headish.store.keeping.remotes import Remotes
     from headish.store.transactions.reading import ReadTransaction
     from headish.store.transactions.writing import WriteTransaction
-    from headish.values.results.backups import Backup
+    from headish.values.results.exports import Backup
     from headish.values.turns import Turn
     from headish.verify.space import Progress
 

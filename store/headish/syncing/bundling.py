@@ -22,7 +22,7 @@ from headish.content.receipts import decode_receipt
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidBundle, MissingParents
-from headish.feeds.cursors import Position, find_end
+from headish.history.feeds.cursors import Position, find_end
 from headish.history.reading.order import arrange
 from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased
@@ -310,6 +310,7 @@ def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> P
     kept = KeptIds(target.mint)
 
     def work(connection: Connection) -> PageStored:
+        # A transaction may run again, and must give the same ids then.
         kept.rewind()
         return store_page(connection, target.space, turns, sender, kept, target.payload_limit_bytes)
 
@@ -335,6 +336,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
                     raise InvalidBundle(path, f"it has turn {record.id} twice")
                 seen.add(record.id)
                 stored = None
+                # A turn that continues one outside of the bundle cannot be proven without the store that has it.
                 if all(parent in digests for parent in record.parents):
                     stored = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES)
                     digests[record.id] = stored.digest

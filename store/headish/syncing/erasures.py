@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from headish.content.receipts import decode_receipt, encode_receipt
 from headish.database.query import Connection
-from headish.erasing.choosing import Wish, names_without_turns
-from headish.erasing.erase import ErasureGrounds, begin_receipt, erase
-from headish.erasing.names import forget_name
 from headish.errors import InvalidBundle
+from headish.history.erasing.choosing import Wish, names_without_turns
+from headish.history.erasing.erase import ErasureGrounds, begin_receipt, erase
+from headish.history.erasing.names import forget_name
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, count_pending, write_notice
 from headish.rows.keys import turns_by_ids

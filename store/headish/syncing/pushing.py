@@ -15,7 +15,7 @@ from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSign
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
 from headish.errors import RemoteRolledBack, SecretsFound
-from headish.feeds.cursors import Position, find_end, is_held, parse_cursor, position_at
+from headish.history.feeds.cursors import Position, find_end, is_held, parse_cursor, position_at
 from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
-from headish.remotes.commands import is_live
+from headish.remotes.commands import is_database, is_http, is_live, is_server
 from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
@@ -144,6 +145,7 @@ def save_remote(connection: Connection, space: int, base: OpenRemote, mine: Open
         raise UnknownRemote(stored_name(base.name))
     settings = _merge(base.settings, mine.settings, fresh.settings)
     state = _merge(base.state, mine.state, fresh.state)
+    # What was taken out stays out, whoever did it.
     revoked = {*mine.state.revoked, *fresh.state.revoked}
     seen = {
         device: log
@@ -173,6 +175,7 @@ def _changed(
 ) -> SeenLog | None:
     """How far a log is: as this work has read it, unless another one has read more of it meanwhile."""
     log, there, before = mine.get(device), fresh.get(device), base.get(device)
+    # This work has not touched it.
     if log == before:
         return there
     is_accepted = log is not None and before is not None and log.reached < before.reached  # it went back, and may
@@ -228,16 +231,26 @@ def describe(remote: OpenRemote) -> RemotePlace:
 
 
 def waits_of(remote: OpenRemote, keys: KeyPair | None) -> str:
-    """What is to be done before an encrypted remote syncs."""
+    """What is to be done before a remote syncs."""
     name = stored_name(remote.name)
     if remote.is_live:
-        allowed = is_allowed(remote.settings.id, remote.url)
-        return "" if allowed else "this machine has not named its command: 'headish remote remove' it and add it again"
+        is_missing = is_database(remote.url) and not is_server(remote.url) and not os.path.lexists(remote.url)
+        return refusal_of(remote) or (
+            f"no database is there: 'headish push {name} --create' makes it" if is_missing else ""
+        )
     if keys is None:
         return "its keys are gone from this machine: 'headish remote remove' it and add it again"
     if remote.settings.key is not None:
         return f"it takes its key when it syncs, if that is the one that was confirmed: 'headish sync {name}'"
     return ask_invitation(name, keys)
+
+
+def refusal_of(remote: OpenRemote) -> str:
+    """Why this machine does not call a live remote: a database that came from elsewhere may name any."""
+    if is_allowed(remote.settings.id, remote.url):
+        return ""
+    what = "server" if is_http(remote.url) else "database" if is_database(remote.url) else "command"
+    return f"this machine has not named its {what}: 'headish remote remove' it and add it again"
 
 
 def ask_invitation(name: str, keys: KeyPair) -> str:

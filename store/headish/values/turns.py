@@ -176,7 +176,7 @@ class Turn(Struct, frozen=True, eq=False, gc=False):
 class TreeTurn(Struct, frozen=True, gc=False):
     """A turn of a tree, or of a part of one: what it says, what it continues and what continues it, in commit order.
 
-    ``continues`` names all that it continues, also where that is not in the part; ``children`` those that are.
+    ``continues`` names all that it continues, even outside of the part; ``children`` only those inside.
     """
 
     id: TurnId

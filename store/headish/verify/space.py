@@ -13,9 +13,9 @@ from headish.content.hashes import hash_payload
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt
+from headish.history.searching.checking import check_index
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.payloads import payloads_after
-from headish.searching.checking import check_index
 from headish.values.results.reports import Problem, Report
 from headish.verify.arrivals import check_arrivals, check_remotes
 from headish.verify.beside import check_conversations, check_objects, check_record_log

@@ -27,9 +27,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from headish import Store
 from headish.content.encoding import decode_payload, encode_payload
-from headish.frameworks.langchain.messages import Split
 from headish.integrations.langchain import HeadishChatMessageHistory
 from headish.integrations.langgraph import HeadishSaver, messages
+from headish.transcripts.frameworks.langchain.messages import Split
 from support.langchain.messages import MESSAGES
 from support.langchain.rows import read_rows
 from support.savers import put

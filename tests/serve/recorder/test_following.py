@@ -120,6 +120,25 @@ class TestFollowing:
         assert state is not None
         assert (state.stored, state.waiting, state.failed, told) == (5, 0, 0, [])
 
+    def test_a_call_that_cannot_be_read_is_named_once_and_stays_and_the_others_are_stored(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        told: list[str] = []
+        writer, odd = SpoolWriter(tmp_path / "spool"), "9" * 25
+        begun, *rest = _frames(odd, b"{}", "Answer")
+        writer.write([begun._replace(body=b'{"at":"of a newer headish"}'), *rest])
+        writer.close()
+        ids = spool(tmp_path, 2)
+        follower = follower_of(store, tmp_path, told)
+        assert follower.look(is_over=True)
+        assert follower.look(is_over=True)
+        assert [call.id for call in reversed(store.calls.list())] == ids
+        assert [odd in path.read_text("latin-1") for path in (tmp_path / "spool").glob("*.spool")] == [True]
+        assert told == [
+            f"headish recorder: the call {odd} cannot be read: a newer headish wrote it, or it was altered; "
+            "it stays in the spool"
+        ]
+
     def test_a_database_that_fails_keeps_calls_waiting(self, store: Store, tmp_path: Path) -> None:
         told: list[str] = []
         is_locked = [True]

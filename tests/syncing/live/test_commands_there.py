@@ -31,7 +31,7 @@ def box_at(folder: Path) -> Path:
 
 
 def command_to(path: Path, *before: str) -> str:
-    return "cmd:" + shlex.join([str(HEADISH), f"--db={path}", *before, "serve-stdio"])
+    return "cmd:" + shlex.join([str(HEADISH), f"--db={path}", *before, "serve-stdio", "--create"])
 
 
 class TestACommand:
@@ -172,7 +172,7 @@ def _await_port(port: int, process: subprocess.Popen[Any], log: Path) -> None:
 
 def forced(path: Path, *before: str, names: str = "*") -> str:
     """The options of a key that may sync with a database and nothing else."""
-    words = [str(HEADISH), f"--db={path}", *before, "serve-stdio", f"--names={names}"]
+    words = [str(HEADISH), f"--db={path}", *before, "serve-stdio", "--create", f"--names={names}"]
     return f'restrict,command="{shlex.join(words)}"'
 
 
@@ -213,7 +213,7 @@ class TestSsh:
                 desk.sync()
             with desk as store:
                 store.remotes.remove("box")
-            words = [str(HEADISH), f"--db={folder}/box.db", "--space=it's-work", "serve-stdio"]
+            words = [str(HEADISH), f"--db={folder}/box.db", "--space=it's-work", "serve-stdio", "--create"]
             desk.add(f"cmd:{shlex.join(['ssh', 'the_box', shlex.join(words)])}")
         assert desk.sync().pushed.turns == 1
         with Store.open(folder / "box.db", space="it's-work") as box:

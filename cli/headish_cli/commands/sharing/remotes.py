@@ -31,12 +31,16 @@ THERE = {
     "unknown": "is at a turn there that is not here: pull first",
 }
 """What people are told of a bookmark at a live remote, by what became of it."""
+create_option = click.option("--create", is_flag=True, help="Make the database of a live remote where there is none.")
 rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
 
 
 def joining_options(command: FC) -> FC:
     """How a machine joins a place."""
     for option in (
+        click.option(
+            "--key-env", metavar="PLACE", help="Where the token for a server is: a variable, or keyring:NAME."
+        ),
         click.option(
             "--key", metavar="FINGERPRINT", help="Take no other key than the one that 'remote add' showed there."
         ),
@@ -55,7 +59,8 @@ def remote_command() -> None:
     """Other places that hold this history: add, list, set, devices, invite, revoke, remove.
 
     A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
-    ever overwritten. headish encrypts what it puts there. A live remote is the database of another machine, over ssh.
+    ever overwritten. headish encrypts what it puts there. A live remote is another database: one of this machine, or
+    that of another one over ssh or https.
     """
 
 
@@ -67,18 +72,22 @@ def remote_command() -> None:
 @pass_settings
 def add_command(
     settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
-    as_json: bool,
+    key_env: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
     With ssh://HOST/PATH, NAME is the database PATH on HOST, where headish must be installed; ssh://HOST is the usual
-    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'.
+    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'. https://HOST asks
+    'headish serve' there, with a token that has the right sync; --key-env says where the token is. A path, or
+    postgresql://… without a password, is a database that this machine opens itself.
 
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
     with settings.open(create=True) as store:
-        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        added = store.remotes.add(
+            name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env
+        )
     if as_json:
         print_json(added)
         return
@@ -209,13 +218,14 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
     metavar="HEADISH",
     help="Move bookmarks of a live remote that went apart, if they are at this turn there.",
 )
+@create_option
 @secrets_option
 @rollback_option
 @json_option
 @pass_settings
 def push_command(
-    settings: GlobalOptions, name: str | None, delete: bool, force_with_lease: str | None, allow_secrets: bool,
-    accept_rollback: bool, as_json: bool,
+    settings: GlobalOptions, name: str | None, delete: bool, force_with_lease: str | None, create: bool,
+    allow_secrets: bool, accept_rollback: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Send what is new here to the remote NAME, or to all.
 
@@ -226,7 +236,7 @@ def push_command(
         for each in _names(store, name):
             done = store.remotes.push(
                 each, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
-                force_with_lease=force_with_lease,
+                force_with_lease=force_with_lease, create=create,
             )  # fmt: skip
             sent.append(done)
             if as_json:
@@ -257,17 +267,21 @@ def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_
 @click.command("sync")
 @name_argument
 @prune_option
+@create_option
 @secrets_option
 @rollback_option
 @json_option
 @pass_settings
 def sync_command(
-    settings: GlobalOptions, name: str | None, prune: bool, allow_secrets: bool, accept_rollback: bool, as_json: bool
-) -> None:
+    settings: GlobalOptions, name: str | None, prune: bool, create: bool, allow_secrets: bool, accept_rollback: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart."""
     with settings.open() as store:
         done = [
-            store.remotes.exchange(each, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+            store.remotes.exchange(
+                each, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback, create=create
+            )
             for each in _names(store, name)
         ]
     if as_json:

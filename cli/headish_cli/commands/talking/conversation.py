@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headish import Store, Turn
-    from headish.answers.answer import Answer
+    from headish.store.answers.answer import Answer
 
 REMEMBERED = 400
 """How many turns are looked through for what was said before."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
-    from headish.values.results.quotas import Quota
+    from headish.values.results.reports import Quota
     from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
@@ -63,7 +63,7 @@ class AsyncAccessTokens(Front["AccessTokens"]):
         )
 
     async def list(self) -> builtins.list[Token]:
-        """Those of every space, by the number of the space and their labels, the expired ones too."""
+        """The tokens of every space, by the number of the space and their labels, even expired ones."""
         return await self._finish(self.sync.list)
 
     async def remove(self, label: str, *, space: str = 'default') -> None:
@@ -95,16 +95,16 @@ class AsyncBatches(Front["Batches"]):
         return await self._finish(self.sync.drop, name=name)
 
     async def get(self, name: str) -> Batch:
-        """A batch, with what was collected of it. Nothing is asked. Raises: UnknownBatch, CorruptRecord."""
+        """A batch, with what was collected of it. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
         return await self._finish(self.sync.get, name=name)
 
     async def list(self) -> builtins.list[Batch]:
-        """All batches, by name, with what was collected of them. Nothing is asked."""
+        """All batches, by name, with what was collected of them. Calls no provider."""
         return await self._finish(self.sync.list)
 
     async def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
-        """How far a batch is at its provider. Nothing is stored, but for one whose creation was cut off: the provider
-        is asked for it, and if it has it, the batch is ``open`` from now on."""
+        """How far a batch is at its provider. Nothing is stored, except for a batch whose creation was cut off: if the
+        provider has it, it is ``open`` from now on."""
         return await self._wait(self.sync.status, name=name, timeouts=timeouts)
 
 
@@ -118,7 +118,7 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
     async def erase(
         self, name: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
-        """Erase a name, also one that was removed, with those that the bookmark had before: it becomes ``erased-N``."""
+        """Erase a name, even a removed one, with the names that the bookmark had before: it becomes ``erased-N``."""
         return await self._wait(self.sync.erase, name=name, reason=reason, by=by, dry_run=dry_run, scrub=scrub)
 
     async def history(self, name: str) -> builtins.list[Move]:
@@ -291,7 +291,8 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         return await self._finish(lambda: self.sync.default)
 
     async def history(self, name: str) -> builtins.list[NamedPointer]:
-        """All that a name ever pointed at, the last first. Raises: UnknownPointer if it never was."""
+        """Everything that a name ever pointed at, the last first. Raises: UnknownPointer if there never was such a
+        name."""
         return await self._finish(self.sync.history, name=name)
 
     async def list(self) -> builtins.list[NamedPointer]:
@@ -317,7 +318,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         )
 
     async def set_default(self, name: str | None) -> None:
-        """Let threads that name no pointer be asked by this one from now on; None: by none."""
+        """Make a pointer the default for threads that name none; None removes the default."""
         return await self._finish(self.sync.set_default, name=name)
 
     async def url(self, name: str, *, stream: bool = True) -> str:
@@ -330,18 +331,25 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None
+        key: str | None = None, key_env: str | None = None
     ) -> RemotePlace:
-        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
-        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote."""
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
+        database (its path, or ``postgresql://…`` without a password), a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``)."""
         return await self._finish(
-            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
+            key_env=key_env
         )
 
-    async def answer(self, reads: int, writes: int, *, names: str = '*', trust: bool = False) -> int:
+    async def answer(
+        self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool = False, caller:
+        str | None = None
+    ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came."""
-        return await self._wait(self.sync.answer, reads=reads, writes=writes, names=names, trust=trust)
+        return await self._wait(
+            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller
+        )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
@@ -350,12 +358,13 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def clone(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None
+        key: str | None = None, key_env: str | None = None
     ) -> Cloned:
         """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is
         ``@``."""
         return await self._finish(
-            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
+            key_env=key_env
         )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
@@ -368,11 +377,13 @@ class AsyncRemotes(Front["Remotes"]):
         return await self._finish(self.sync.erase_pending)
 
     async def exchange(
-        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
+        create: bool = False
     ) -> Synced:
-        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
+        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
         return await self._wait(
-            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback
+            self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets,
+            accept_rollback=accept_rollback, create=create
         )
 
     async def invite(self, name: str, recipient: str) -> str:
@@ -399,12 +410,12 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def push(
         self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
-        force_with_lease: str | None = None
+        force_with_lease: str | None = None, create: bool = False
     ) -> Pushed:
         """Append what is new here to this store's log there; to a live remote, send it and publish names."""
         return await self._wait(
             self.sync.push, name=name, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
-            force_with_lease=force_with_lease
+            force_with_lease=force_with_lease, create=create
         )
 
     async def remove(self, name: str) -> None:
@@ -467,10 +478,9 @@ class AsyncSpaces(Front["Spaces"]):
         None
     ) -> Quota:
         """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
-        ``"none"`` removes a limit; an argument that is left out changes nothing. A write past a limit raises
-        ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes the turn's
-        number. A limit below what the space holds takes nothing away from it. Raises: InvalidName, UnknownSpace,
-        InvalidArgument."""
+        ``"none"`` removes a limit; an argument that is left out changes nothing. Every write past a limit raises
+        ``QuotaExceeded``: the statement that takes the turn's number compares them. A limit below what the space holds
+        removes nothing. Raises: InvalidName, UnknownSpace, InvalidArgument."""
         return await self._finish(self.sync.limit, space=space, turns=turns, bytes=bytes)
 
     async def list(self, *, limit: int | None = None, after: str | None = None) -> builtins.list[str]:

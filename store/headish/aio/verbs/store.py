@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from headish.history.reading.costs import Cost
     from headish.history.reading.usage import Count as UsageCount
     from headish.history.reading.versions import Siblings, Version
+    from headish.history.searching.index import Progress as IndexProgress
     from headish.history.writing.copies import Copied
     from headish.imports.imported import Imported
     from headish.imports.keeping.storing import Preview
     from headish.imports.notes import NoteListener
     from headish.imports.source_files import Progress as SourceFilesProgress
     from headish.providers.shared.values import Finding, Request
-    from headish.searching.index import Progress as IndexProgress
     from headish.store.asking.ask import OnDelta
     from headish.store.asking.reply import Asked, Response
     from headish.store.asking.tool_calls import Approve, Run, Told
@@ -46,12 +46,10 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
     from headish.values.messages import ContextWindow, Message, Note
     from headish.values.names import Absent
-    from headish.values.results.audits import Audited
-    from headish.values.results.backups import Backup
     from headish.values.results.changes import Change
     from headish.values.results.erasures import Erasure
-    from headish.values.results.exports import Exported, Folder
-    from headish.values.results.reports import JudgedSignature, Report, Signed, Stats
+    from headish.values.results.exports import Backup, Exported, Folder
+    from headish.values.results.reports import Audited, JudgedSignature, Report, Signed, Stats
     from headish.values.results.searches import Hit
     from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn
@@ -247,7 +245,7 @@ class StoreVerbs(StoreFront):
         overwrite: bool = False, told: Callable[[Exported, str], None] | None = None, **settings:
         Unpack[ExportOptions]
     ) -> Folder:
-        """Export conversations as ``export_each`` does, a file each, into a folder that is made where it is missing."""
+        """Export conversations as ``export_each`` does, one file each, into a folder that is made if it is missing."""
         return await self._finish(
             self.sync.export_folder, folder=folder, headishes=headishes, format=format, overwrite=overwrite,
             told=told, **settings
@@ -373,8 +371,8 @@ class StoreVerbs(StoreFront):
     async def original(
         self, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
     ) -> Turn | None:
-        """Show turns as they were said, whatever was laid over them, to everybody: an overlay. They are kept no
-        longer."""
+        """Show turns to everybody as they were said, whatever overlays cover them: an overlay. It also ends
+        ``keep``."""
         return await self._finish(self.sync.original, first=first, last=last, continues=continues, expect=expect)
 
     async def payload(self, headish: str) -> bytes:
@@ -523,8 +521,8 @@ class StoreVerbs(StoreFront):
         return await self._finish(self.sync.signatures, ids=ids, signers=signers, revoked=revoked)
 
     async def stats(self, *, versions: bool = False) -> Stats:
-        """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with
-        ``versions`` as often as it was stored."""
+        """Counts and sizes of the space. An answer that grew between two imports counts once; with ``versions``, as
+        often as it was stored."""
         return await self._finish(self.sync.stats, versions=versions)
 
     @property
@@ -584,7 +582,7 @@ class StoreVerbs(StoreFront):
     async def unhide(
         self, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
     ) -> Turn | None:
-        """Hide turns no longer, also those that are stored hidden: an overlay. Summaries and replacements stay."""
+        """Show hidden turns again, even those that are stored hidden: an overlay. Summaries and replacements stay."""
         return await self._finish(self.sync.unhide, first=first, last=last, continues=continues, expect=expect)
 
     async def usage(self, headish: Headishes | None = '@', *, by: str | None = None) -> list[UsageCount]:

@@ -26,15 +26,14 @@ from headish.calls.batches.reading import (
     read_error,
     read_id,
     read_line,
-    read_record,
     read_records,
-    read_text,
     read_time,
     read_word,
     sound_id,
 )
 from headish.calls.endpoints import ENDPOINTS
 from headish.calls.remote import Remote
+from headish.values import shapes
 
 MEGABYTE = 1_000_000
 INLINE_BYTES = 20 * MEGABYTE
@@ -78,13 +77,13 @@ def _results_anthropic(remote: Remote, id: str, _looked: Looked) -> Iterator[Out
         if said is None:
             yield from problem
             continue
-        result = read_record(said.get("result"))
-        kind = read_text(result.get("type"))
+        result = shapes.record(said.get("result"))
+        kind = shapes.text(result.get("type"))
         if kind == "succeeded" and isinstance(result.get("message"), dict):
             yield Outcome(custom_id(said), result["message"])
             continue
-        error = read_record(result.get("error"))
-        yield Outcome(custom_id(said), error=read_error(read_record(error.get("error", error)), kind))
+        error = shapes.record(result.get("error"))
+        yield Outcome(custom_id(said), error=read_error(shapes.record(error.get("error", error)), kind))
 
 
 def _find_anthropic(remote: Remote, _token: str, count: int, since: datetime) -> str | None:
@@ -130,9 +129,9 @@ def look_openai(remote: Remote, id: str) -> Looked:
     """How far a batch is. One that did not complete has a failure beside its files, for requests without a result."""
     said = remote.get(f"/batches/{quote(id, safe='')}")
     status = read_word(remote, said.get("status")).lower()  # Azure: Completed
-    named = [name for key in ("output_file_id", "error_file_id") if (name := read_text(said.get(key)))]
+    named = [name for key in ("output_file_id", "error_file_id") if (name := shapes.text(said.get(key)))]
     files = tuple(sound_id(remote, name, "the answer names no file that could be fetched") for name in named)
-    errors = [read_text(each.get("message")) for each in read_records(read_record(said.get("errors")).get("data"))]
+    errors = [shapes.text(each.get("message")) for each in read_records(shapes.record(said.get("errors")).get("data"))]
     ended = status in ("failed", "completed", "expired", "cancelled")
     failure = remote.redactor.show("; ".join(filter(None, errors[:5])) or f"the batch is {status}", 500)
     is_whole = not ended or (status == "completed" and bool(files))
@@ -147,17 +146,17 @@ def results_openai(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome
             if said is None:
                 yield from problem
                 continue
-            response, error = read_record(said.get("response")), read_record(said.get("error"))
-            body = read_record(response.get("body"))
+            response, error = shapes.record(said.get("response")), shapes.record(said.get("error"))
+            body = shapes.record(response.get("body"))
             if not error and response.get("status_code") == 200 and body:
                 yield Outcome(custom_id(said), body)
             else:
-                yield Outcome(custom_id(said), error=read_error(error or read_record(body.get("error")), "failed"))
+                yield Outcome(custom_id(said), error=read_error(error or shapes.record(body.get("error")), "failed"))
 
 
 def _find_openai(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
     for each in read_records(remote.get("/batches?limit=100").get("data")):
-        if read_record(each.get("metadata")).get("headish") == token:
+        if shapes.record(each.get("metadata")).get("headish") == token:
             return id_of(remote, each)
     return None
 
@@ -180,19 +179,19 @@ def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mappin
         requests = [{"request": request, "metadata": {"key": id}} for id, request in listed]
         return {"requests": {"requests": requests}}
     about = {"file": {"displayName": token, "mimeType": "application/jsonl"}}
-    made = read_record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file"))
+    made = shapes.record(remote.upload("/upload/v1/files", about, b"\n".join(lines)).get("file"))
     return {"fileName": f"files/{named_id(remote, made, 'files/', 'the answer names no file')}"}
 
 
 def _look_gemini(remote: Remote, id: str) -> Looked:
     said = remote.get(f"/v1/batches/{quote(id, safe='')}")
-    told = read_record(said.get("metadata"))
+    told = shapes.record(said.get("metadata"))
     status = read_word(remote, told.get("state")).removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
-    output = read_record(told.get("output")) or read_record(said.get("response"))
-    inline = read_record(output.get("inlinedResponses")).get("inlinedResponses")
-    error = read_text(read_record(said.get("error")).get("message"))
+    output = shapes.record(told.get("output")) or shapes.record(said.get("response"))
+    inline = shapes.record(output.get("inlinedResponses")).get("inlinedResponses")
+    error = shapes.text(shapes.record(said.get("error")).get("message"))
     ended = status in ("succeeded", "failed", "cancelled", "expired", "partially_succeeded")
-    listed = inline if isinstance(inline, list) else []
+    listed = shapes.listed(inline)
     file = {"name": output.get("responsesFile")}
     files = (
         (named_id(remote, file, "files/", "the answer names no file that could be fetched"),) if file["name"] else ()
@@ -204,28 +203,30 @@ def _look_gemini(remote: Remote, id: str) -> Looked:
 
 def _results_gemini(remote: Remote, _id: str, looked: Looked) -> Iterator[Outcome]:
     for number, each in enumerate(looked.inline, 1):
-        said = read_record(each)
-        yield _outcome_gemini(read_text(read_record(said.get("metadata")).get("key")) or None, said, f"result {number}")
+        said = shapes.record(each)
+        yield _outcome_gemini(
+            shapes.text(shapes.record(said.get("metadata")).get("key")) or None, said, f"result {number}"
+        )
     for file in looked.files:
         for number, line in enumerate(remote.lines(f"/v1/files/{quote(file, safe='')}:download?alt=media"), 1):
             found, problem = read_line(line, number)
             if found is None:
                 yield from problem
             else:
-                yield _outcome_gemini(read_text(found.get("key")) or None, found, f"line {number}")
+                yield _outcome_gemini(shapes.name(found.get("key")), found, f"line {number}")
 
 
 def _outcome_gemini(id: str | None, said: Mapping[str, Any], place: str) -> Outcome:
     if isinstance(said.get("response"), dict):
         return Outcome(id, said["response"])
     if said.get("error") is not None:
-        return Outcome(id, error=read_error(read_record(said["error"]), "failed"))
+        return Outcome(id, error=read_error(shapes.record(said["error"]), "failed"))
     return Outcome(id, problem=f"{place} is neither an answer nor an error")
 
 
 def _find_gemini(remote: Remote, token: str, _count: int, _since: datetime) -> str | None:
     for each in read_records(remote.get("/v1/batches?pageSize=100").get("operations")):
-        if read_record(each.get("metadata")).get("displayName") == token:
+        if shapes.record(each.get("metadata")).get("displayName") == token:
             return named_id(remote, each, "batches/", "the answer names no batch")
     return None
 

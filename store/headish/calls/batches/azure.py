@@ -29,11 +29,12 @@ from headish.calls.batches.apis import (
     submit_openai,
     upload_openai,
 )
-from headish.calls.batches.reading import BatchRequest, id_of, read_id, read_record, read_records
+from headish.calls.batches.reading import BatchRequest, id_of, read_id, read_records
 from headish.calls.clouds.places import is_dated
 from headish.calls.remote import Remote
 from headish.errors import InvalidArgument
 from headish.providers.clouds import Cloud
+from headish.values import shapes
 
 ENDPOINT = "/chat/completions"
 EXPIRING = {"expires_after[seconds]": "1209600", "expires_after[anchor]": "created_at"}
@@ -77,7 +78,7 @@ def _find(remote: Remote, token: str, _count: int, _since: datetime) -> str | No
     files = [read_id(each) for each in _listed(remote, "/files?purpose=batch") if _is_named(each, token)]
     for each in _listed(remote, "/batches?limit=100"):
         by_file = each.get("input_file_id") in files
-        if by_file or read_record(each.get("metadata")).get("headish") == token:
+        if by_file or shapes.record(each.get("metadata")).get("headish") == token:
             return id_of(remote, each)
     return None
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from headish.calls.remote import TOO_LONG, Remote
 from headish.errors import UnreadableAnswer
 from headish.providers.events.eventjson import Refusal, decode_event
+from headish.values import shapes
 
 
 class BatchRequest(NamedTuple):
@@ -62,7 +63,7 @@ def read_line(line: bytes | None, number: int) -> tuple[Mapping[str, Any] | None
 
 def id_of(remote: Remote, said: Mapping[str, Any]) -> str:
     """The id of what was created. Raises: UnreadableAnswer."""
-    return sound_id(remote, read_text(said.get("id")), "the answer names nothing that was created")
+    return sound_id(remote, shapes.text(said.get("id")), "the answer names nothing that was created")
 
 
 def sound_id(remote: Remote, id: str, otherwise: str) -> str:
@@ -77,36 +78,31 @@ def sound_id(remote: Remote, id: str, otherwise: str) -> str:
 
 def named_id(remote: Remote, said: Mapping[str, Any], folder: str, otherwise: str) -> str:
     """The id behind the folder of a name of Google's. Raises: UnreadableAnswer with ``otherwise``."""
-    name = read_text(said.get("name"))
+    name = shapes.text(said.get("name"))
     return sound_id(remote, name.removeprefix(folder) if name.startswith(folder) else "", otherwise)
 
 
 def read_word(remote: Remote, value: object) -> str:
     """A server's word for a state, made safe to show."""
-    return remote.redactor.show(read_text(value), 80)
+    return remote.redactor.show(shapes.text(value), 80)
 
 
 def read_error(error: Mapping[str, Any], kind: str) -> dict[str, str]:
     said = (
-        read_text(error.get("type"))
-        or read_text(error.get("code"))
-        or read_text(error.get("status"))
+        shapes.text(error.get("type"))
+        or shapes.text(error.get("code"))
+        or shapes.text(error.get("status"))
         or kind
         or "failed"
     )
     return {
         "type": said,
-        "message": read_text(error.get("message")) or _WORDS.get(kind, "the provider does not say why"),
+        "message": shapes.text(error.get("message")) or _WORDS.get(kind, "the provider does not say why"),
     }
 
 
 def custom_id(said: Mapping[str, Any]) -> str | None:
-    return read_text(said.get("custom_id")) or None
-
-
-def read_record(value: object) -> Mapping[str, Any]:
-    """A record; an empty one in place of anything else."""
-    return value if isinstance(value, dict) else {}
+    return shapes.name(said.get("custom_id"))
 
 
 def read_records(value: object) -> list[Mapping[str, Any]]:
@@ -116,18 +112,14 @@ def read_records(value: object) -> list[Mapping[str, Any]]:
 
 def read_id(said: Mapping[str, Any]) -> str | None:
     """The id of something; None if it is empty or not text."""
-    return read_text(said.get("id")) or None
-
-
-def read_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return shapes.name(said.get("id"))
 
 
 def read_counts(value: object) -> dict[str, int]:
     """Counts by their names; Gemini's are numbers as text. Anything that cannot be such a name is left out."""
     return {
         name: int(count)
-        for name, count in read_record(value).items()
+        for name, count in shapes.record(value).items()
         if _COUNTED.fullmatch(name)
         if type(count) is int or (isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 19)
     }
@@ -135,7 +127,7 @@ def read_counts(value: object) -> dict[str, int]:
 
 def read_time(value: object) -> float:
     try:
-        return datetime.fromisoformat(read_text(value)).timestamp()
+        return datetime.fromisoformat(shapes.text(value)).timestamp()
     except (ValueError, OverflowError):
         return 0
 

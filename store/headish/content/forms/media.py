@@ -16,6 +16,7 @@ from typing import Any
 
 from headish.content.media import PDF, NotDecodable, decode_text, media_type_of
 from headish.content.recordings import RAW
+from headish.values import shapes
 from headish.values.blocks import Base64Source, Document, FileSource, MediaSource, UrlSource
 
 Part = dict[str, Any]
@@ -56,7 +57,7 @@ def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
     kind = part.get("type")
     held = part.get(kind) if isinstance(kind, str) else None
     if kind in ("image_url", "video_url", "audio_url"):
-        url = held if isinstance(held, str) else held.get("url") if isinstance(held, Mapping) else None
+        url = held if isinstance(held, str) else shapes.record(held).get("url")
         return Document(at_url(url, f"{kind[:5]}/*")) if isinstance(url, str) and url else None
     if not isinstance(held, Mapping):
         return None
@@ -67,8 +68,7 @@ def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
 
 
 def _read_file(held: Mapping[str, Any], provider: str, key: str) -> Document | None:
-    name = held.get("filename")
-    name = name if isinstance(name, str) and name else None
+    name = shapes.name(held.get("filename"))
     data, id, url = held.get(key), held.get("file_id"), held.get("file_url")
     if isinstance(data, str) and (found := _DATA_URL.fullmatch(data)) is not None:
         return Document(Base64Source(found[1], found[2]), name)
@@ -190,7 +190,7 @@ def read_gemini_media(part: Mapping[str, Any], provider: str) -> Document | None
         return Document(Base64Source(inline["mimeType"], inline["data"]), _display_name(inline))
     if isinstance(file, Mapping) and isinstance(file.get("fileUri"), str) and file["fileUri"]:
         uri, media_type = file["fileUri"], file.get("mimeType")
-        media_type = media_type if isinstance(media_type, str) and media_type else None
+        media_type = shapes.name(media_type)
         is_own = uri.startswith(_GEMINI_FILES) or "://" not in uri
         source: MediaSource = FileSource(uri, provider, media_type) if is_own else UrlSource(uri, media_type)
         return Document(source, _display_name(file))
@@ -210,8 +210,7 @@ def write_gemini_media(document: Document) -> Part:
 
 
 def _display_name(held: Mapping[str, Any]) -> str | None:
-    name = held.get("displayName")
-    return name if isinstance(name, str) and name else None
+    return shapes.name(held.get("displayName"))
 
 
 def _named(key: str, document: Document) -> Part:

@@ -67,6 +67,7 @@ class _Turn:
         self._path = path
         self.is_wanted, self.came = True, threading.Lock()
         self.granted: deque[_Descriptor] = deque()
+        # Locked from the start: `_await` frees it when the place has come.
         self.came.acquire()
         threading.Thread(target=self._await, name="headish-turn", daemon=True).start()
 

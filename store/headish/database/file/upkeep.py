@@ -38,6 +38,7 @@ def back_up(target: str, label: str) -> str:
     try:
         with closing(sqlite3.connect(target)) as source, closing(sqlite3.connect(part)) as copy:
             source.backup(copy)
+            # The copy is one file, which can be moved without a log beside it.
             copy.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error:
         part.unlink(missing_ok=True)

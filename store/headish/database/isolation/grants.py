@@ -114,6 +114,7 @@ def _assigned(text: str) -> Iterator[str]:
         if begins and word.strip():
             yield word
             begins = False
+        # A comma inside of parentheses separates arguments, not assignments.
         depth += (word == "(") - (word == ")")
         begins = begins or (depth == 0 and word == ",")
 

@@ -265,6 +265,7 @@ def _grants(catalog: Catalog) -> Iterator[Measure]:
             yield Measure("grant", grant.table, f"{grant.role} lacks {grant.words}", _to(grant, "GRANT", catalog))
     known = {tuple(each) for each in wanted}
     tables = {*guarded(catalog), VERSION, MEMBER}
+    # By their texts: a grant on a whole table has None for its column, which does not compare with a name.
     for found in sorted(catalog.grants - known, key=str):
         extra = Grant(*found)
         # Somebody may look at rows, which the policy chooses for them; nobody else may write or get past the policy.

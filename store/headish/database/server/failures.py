@@ -69,6 +69,7 @@ def translate(target: str, error: Exception) -> DatabaseError:
     if state in _ERRORS:
         kind, reason = _ERRORS[state]
         return kind(target, reason)
+    # The first line alone: those after it quote the statement and values of the row.
     sentence = str(error).strip().splitlines()[0]
     kind = DatabaseUnavailable if not state or state[:2] in ("08", "57", "3D", "28") else DatabaseError
     return kind(target, f"PostgreSQL says: {sentence}")

@@ -50,6 +50,7 @@ def rewrite(driver: Any, find: str) -> str:
         lambda told: warned.append(told.message_primary) if told.severity_nonlocalized == "WARNING" else None
     )
     with _beside_tables(driver, find):
+        # VACUUM runs in no transaction, where the search path is not ours, so each table is named with its schema.
         [(schema,)] = driver.execute("SELECT quote_ident(current_schema())").fetchall()
     for table in (*ALL_TABLES, TEXT):
         driver.execute(f'VACUUM (FULL) {schema}."{table}"')

@@ -54,6 +54,7 @@ class AccessFile:
         """The present access. Cost: a look at the file's date."""
         try:
             found = os.stat(self._path)
+            # All three: a file may be replaced within one step of the clock, and by one of the same size.
             stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
             if stamp != self._stamp:
                 self._read = msgspec.json.decode(self._path.read_bytes(), type=Access)

@@ -112,6 +112,8 @@ class Gate:
         token = find_admitted(self._access.now(), shown)
         if token is not None:
             return token
+        # Only wrong tokens wait: the programs of one machine share an address, and one with an old token must not lock
+        # out the others (ADR 0090).
         peer, at = request.remote or "", time.monotonic()
         if self._tries.wait_seconds(peer, at):
             raise Refused("tries", shape, "too many wrong tokens came from this address; wait a minute")

@@ -19,6 +19,7 @@ _HOP = frozenset({
     "transfer-encoding", "upgrade",
 })  # fmt: skip
 """Source: RFC 9110 §7.6.1."""
+# Host and cookies belong to the gateway's own address, and the gateway answers `expect` itself.
 _DROPPED = _HOP | {"host", "cookie", "set-cookie", "expect"}
 _OWN_PREFIX = "x-headish-"
 TOKEN_HEADER = "x-headish-token"  # noqa: S105, the name of one
@@ -50,6 +51,7 @@ def pairs_of(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
 def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
     """The headers that go on."""
     listed = list(headers)
+    # Headers that the client declares to be of this connection alone (RFC 9110 §7.6.1).
     named = {name.strip().lower() for key, value in listed if key.lower() == "connection" for name in value.split(",")}
     return [
         (name, value)

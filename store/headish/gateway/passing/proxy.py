@@ -102,10 +102,12 @@ class Proxy:
         query = f"?{passage.target.query}" if passage.target.query else ""
         return self._session.request(
             request.method,
+            # As the client spelled it: to an upstream, another spelling may be another path.
             URL(f"{address.origin}{address.path}{passage.target.path}{query}", encoded=True),
             headers=CIMultiDict(passage.headers),
             skip_auto_headers=AUTOMATIC,
             data=body,
+            # A redirect could take the key to another host, so the client decides about it.
             allow_redirects=False,
             proxy=find_proxy(address),
         )
@@ -169,6 +171,7 @@ class _Exchange:
             )
             await _to_client(response.prepare(request))
             async for chunk in answer.content.iter_any():
+                # The client before the record: nothing that is written down may delay an answer.
                 await _to_client(response.write(chunk))
                 self._count(chunk)
                 self._recording.chunk(SpoolKind.RESPONSE, chunk)

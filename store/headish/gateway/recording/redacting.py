@@ -24,6 +24,7 @@ class KeyFilter:
         shortest = {each for each in long if not any(other in each for other in long - {each})}  # not "Bearer " and it
         spelled = {spelling.encode() for secret in shortest for spelling in spellings_of(secret)}
         spelled |= {each.replace(b"\\", b"\\\\").replace(b'"', b'\\"') for each in spelled}  # as JSON has it
+        # The longest first, because a spelling may contain a shorter one.
         self._spellings = sorted(spelled, key=len, reverse=True)
         self._longest = max(map(len, self._spellings), default=0)
         self._starts = tuple({each[:_START_BYTES] for each in spelled})

@@ -68,6 +68,8 @@ class Spooler:
 
     def put(self, job: _Job, size: int = 0) -> bool:
         """Hand over what makes frames, in the thread. False if too much waits already. Never waits."""
+        # Only bodies are refused. Beginnings and ends are small, and a call without its end would look as if it had
+        # been cut off.
         if size and self._bytes + size > WAITING_LIMIT_BYTES:
             return False
         self._jobs.append(job)
@@ -90,6 +92,7 @@ class Spooler:
         """Write the beginning of a call now. Returns whether it is in the spool."""
         written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, frame)
         try:
+            # Shielded, because the thread writes the frame in any case: `end` then says that the call did not pass.
             return await asyncio.wait_for(asyncio.shield(written), CONFIRMED_SECONDS)
         except TimeoutError:
             return False

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 from headish.gateway.spool.reader import SpooledCall, SpoolReader, calls_in
-from headish.gateway.spool.records import CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
+from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
 from headish.gateway.spool.writer import SpoolWriter, is_written
 
 __all__ = [
+    "UNREADABLE",
     "CallBegin",
     "CallEnd",
     "Outcome",

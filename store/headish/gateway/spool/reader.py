@@ -3,6 +3,8 @@
 A reader keeps no file of its own: after a restart it reads what is there again, so whoever stores calls must know which
 it has. A segment that grows is read from where the last look ended. A call that began before the gateway was killed is
 ended by the first segment of the gateway that follows.
+
+A call of which a frame cannot be read, such as one that a newer headish wrote, is not given, and its segments stay.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from headish.gateway.spool.frames import MAGIC, SpoolFrame, SpoolKind, find_calls, read_frames
-from headish.gateway.spool.records import CallBegin, CallEnd, ResponseHead
+from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, ResponseHead, read_begin
 from headish.gateway.spool.writer import SUFFIX
 
 READ_BYTES = 4 * 1024 * 1024
@@ -61,7 +63,7 @@ class SpooledCall:
         return self.end is not None or self.is_abandoned
 
     def take(self, frame: SpoolFrame) -> None:
-        """Add a frame."""
+        """Add a frame. Raises: those of ``UNREADABLE``."""
         match frame.kind:
             case SpoolKind.REQUEST:
                 self._request += frame.body
@@ -85,6 +87,8 @@ class SpoolReader:
         self.folder = folder
         self._calls: dict[str, SpooledCall] = {}
         self._segments: dict[str, _Segment] = {}
+        self.unreadable: set[str] = set()
+        """The calls that were met and cannot be read."""
 
     def __contains__(self, call: object) -> bool:
         """Whether a call was read and not forgotten."""
@@ -112,6 +116,7 @@ class SpoolReader:
             # The writer makes a segment only when it has left the one before.
             segment.is_over = segment.is_over or is_over or name != names[-1]
         for call in self._calls.values():
+            # A later run of the gateway has begun, so nobody will write the rest of this call.
             if not call.is_complete and (is_over or call.run != _run_of(names[-1])):
                 call.is_abandoned = True
                 grown[call.id] = call
@@ -124,34 +129,47 @@ class SpoolReader:
         self._calls.pop(call, None)
 
     def _take(self, frame: SpoolFrame, segment: _Segment, grown: dict[str, SpooledCall]) -> None:
-        if frame.kind is SpoolKind.BEGIN:
-            begun = msgspec.json.decode(frame.body, type=CallBegin)
-            self._calls[frame.call] = SpooledCall(frame.call, begun, _run_of(segment.path.name))
-        call = self._calls.get(frame.call)
-        if call is None:  # a mark of the segment, or of a call that is forgotten
-            return
-        segment.calls.add(frame.call)
-        call.take(frame)
-        grown[frame.call] = call
+        id = frame.call
+        try:
+            if frame.kind is SpoolKind.BEGIN:
+                self._calls[id] = SpooledCall(id, read_begin(frame), _run_of(segment.path.name))
+            call = self._calls.get(id)
+            if call is not None:
+                call.take(frame)
+                grown[id] = call
+        except UNREADABLE:
+            self.unreadable.add(id)
+        if id in self.unreadable:
+            self._calls.pop(id, None)
+            grown.pop(id, None)
+        if id in self.unreadable or id in self._calls:  # else a mark of the segment, or of a call that is forgotten
+            segment.calls.add(id)
 
     def _remove(self) -> None:
         for name, segment in list(self._segments.items()):
-            if segment.is_over and not segment.calls & self._calls.keys():
+            if segment.is_over and not segment.calls & (self._calls.keys() | self.unreadable):
                 segment.remove()
                 del self._segments[name]
 
 
 def calls_in(folder: Path) -> dict[str, CallBegin]:
     """The calls that a spool holds now, by their ids, stored or not, as far as it can be read. Whoever empties it is
-    not disturbed."""
+    not disturbed. A beginning that cannot be read is that of a call without a token."""
     found: dict[str, CallBegin] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             with path.open("rb") as file:
-                found |= {each.call: msgspec.json.decode(each.body, type=CallBegin) for each in find_calls(file)}
+                found |= {each.call: _begin_or_nothing(each) for each in find_calls(file)}
         except OSError:  # which was stored meanwhile, or is another user's
             continue
     return found
+
+
+def _begin_or_nothing(frame: SpoolFrame) -> CallBegin:
+    try:
+        return read_begin(frame)
+    except UNREADABLE:
+        return CallBegin(at=0, api="", method="", path="")
 
 
 class _Segment:

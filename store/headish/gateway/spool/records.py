@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""The errors of decoding text that is not JSON, says something else, or is nested too deep."""
 Outcome = Literal["ok", "broken", "client gone", "unreachable", "unrecorded"]
 """How a call ended.
 
@@ -71,6 +73,11 @@ class CallEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def begin(call: str, value: CallBegin) -> SpoolFrame:
     """The frame that begins a call."""
     return SpoolFrame(SpoolKind.BEGIN, call, msgspec.json.encode(value))
+
+
+def read_begin(frame: SpoolFrame) -> CallBegin:
+    """How a call began. Raises: those of ``UNREADABLE``."""
+    return msgspec.json.decode(frame.body, type=CallBegin)
 
 
 def head(call: str, value: ResponseHead) -> SpoolFrame:

@@ -148,6 +148,7 @@ class SpoolWriter:
         size = len(data)
         try:
             file = self._open()
+            # A write may take less than it is given, for example on a disk that is nearly full.
             while data:
                 data = data[os.write(file, data) :]
         except OSError as error:
@@ -161,6 +162,7 @@ class SpoolWriter:
                 self.failure = None
             elif frame.kind is SpoolKind.END:
                 self._forget(frame.call)
+        # Sealing comes through here, too, and must not seal again.
         if self._written >= self._segment_bytes and frames[-1].kind is not SpoolKind.SEALED:
             self.seal()
         return True

@@ -22,6 +22,8 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
     scale = weigh(weights)
     if scale.total <= target:
         return []
+    # A summary that already covers half of what one overlay may cover stays. Covering it again would use up the room
+    # for other turns.
     summaries = {at: count for at, count in measured.summaries.items() if count <= COVERED_LIMIT // 2}
     kept = [is_kept and at not in summaries for at, is_kept in enumerate(measured.kept)]
     shape = Shape(messages, kept, weights.guesses, FIRST_SHARE * target)
@@ -35,6 +37,7 @@ def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnI
     for end in range(start + 1, last + 1):
         if not shape.can_begin(end):
             continue
+        # Whole portions only: the turns up to the next place where a window may begin, so no result loses its call.
         portion = [at for at in range(start, end) if at not in shape.must]
         room -= sum(summaries.get(at, 1) for at in portion)
         if room < 0:

@@ -115,6 +115,8 @@ class Scale:
         factor = sample.tokens / sample.guessed
         for turn in range(sample.start, sample.end):
             for index in self._of_turn.get(turn, ()):
+                # Out of the sums with the old weight, in again with the new one. Summing anew would take a pass for
+                # each reply.
                 is_within = index in self.within
                 if is_within:
                     self._add(index, -1)
@@ -222,6 +224,7 @@ def _move(
     question = next((at for at in range(index, start - 1, -1) if shape.is_question(at)), None)
     if question is None:
         question = pinned
+    # A later question takes over, so the earlier one need not stay any longer.
     elif pinned is not None and pinned not in shape.must:
         scale.leave(pinned)
     at = start

@@ -56,6 +56,7 @@ def estimate_tools(tools: Iterable[Mapping[str, Any]]) -> float:
 
 def estimate_text(text: str) -> float:
     """The tokens of a text by its bytes."""
+    # The first character decides: parsing would cost more than the estimate is worth.
     if text[:1] in ("{", "["):
         return len(text.encode(errors="replace")) / JSON_BYTES
     narrow = text.encode("ascii", "ignore")

@@ -79,6 +79,7 @@ def read_rest(connection: Connection, space: int, rest: Rest) -> Iterator[Stored
         for low in range(first, last + 1, PORTION):
             portion = Segment(chain, low, min(last, low + PORTION - 1))
             turns = turns_of(connection, space, portion)
+            # Positions have no gaps. An edit that passed over a missing turn would copy a branch that nobody wrote.
             if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
                 raise CorruptTurn(f"{chain}/{portion.high}", "it or one before it in its chain is missing")
             yield from turns

@@ -81,7 +81,7 @@ class Stat(Struct, frozen=True):
 class Diff(Struct, frozen=True):
     """Two branches from their fork on. ``fork`` is the last turn before they part, None where they share none.
 
-    ``changes`` are in the order of the branches; of what was replaced, first what the first branch says.
+    ``changes`` are in the order of the branches; if turns replace others, those of the first branch come first.
     """
 
     fork: TurnId | None
@@ -173,6 +173,8 @@ def _changes(
     stretches = align([_said(each) for each in one], [_said(each) for each in other])
     for stretch in chain.from_iterable(_paired(each, one, other) for each in stretches):
         _, low, high, other_low, other_high = stretch
+        # Stretches from `_paired` are equally long, or empty on one side, so `zip` drops nothing that is not added
+        # below.
         for index, other_index in zip(range(low, high), range(other_low, other_high), strict=False):
             before, after = turns[0][index], turns[1][other_index]
             if stretch.is_same and _said(one[index]) == _said(other[other_index]):

@@ -40,6 +40,7 @@ def parse_range(text: object) -> Range:
     if not isinstance(text, str) or RANGE not in text:
         parsed = parse_headish(text)
         return Range(parsed.text, parsed)
+    # The longer sign first, because it contains the shorter one.
     between = BOTH if BOTH in text else RANGE
     first, _, second = text.partition(between)
     if second.startswith("."):
@@ -50,6 +51,7 @@ def parse_range(text: object) -> Range:
 
 def find_range(connection: Connection, space: int, asked: Range) -> tuple[Place | None, Place]:
     """The places of both sides; without the first where it is one headish. Raises: UnknownTurn, Ambiguous."""
+    # Older versions allowed `..` in a name. If a bookmark has the whole text as its name, that name is meant.
     named = None if asked.name is None else find_bookmark(connection, space, asked.name)
     if named is not None:
         return None, named

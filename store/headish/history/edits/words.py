@@ -99,6 +99,7 @@ def _shared_ends(before: str, after: str) -> tuple[int, int]:
     limit = min(len(before), len(after))
     first = _shared(before, after, limit, at_end=False)
     if first < max(len(before), len(after)):
+        # Back to the last blank, so that a word which changed in its middle is compared as a whole.
         first = before.rfind(" ", 0, first) + 1
     last = _shared(before, after, limit - first, at_end=True)
     if last < max(len(before), len(after)) - first:
@@ -136,6 +137,7 @@ def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     at: list[int] = []
     before: list[int] = []
     for index, (_, second) in enumerate(pairs):
+        # Patience sorting: `ends[n]` is the smallest end of any rise of n + 1 pairs so far.
         place = bisect_left(ends, second)
         ends[place : place + 1], at[place : place + 1] = [second], [index]
         before.append(at[place - 1] if place else -1)
@@ -149,6 +151,7 @@ def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _match(one: Sequence[Hashable], other: Sequence[Hashable], gap: Alike) -> Iterator[Alike]:
     _, low, high, other_low, other_high = gap
+    # `autojunk` would ignore every element that is frequent in a long sequence, and blanks and common words are.
     matcher = SequenceMatcher(None, one[low:high], other[other_low:other_high], autojunk=False)
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
         yield Alike(tag == "equal", low + start, low + end, other_low + other_start, other_low + other_end)

@@ -32,6 +32,7 @@ def cover(thread: SeenThread, does: str, first: Place, last: Place) -> list[int]
     if low > high:
         low_id, high_id = thread.walked[low].id, thread.walked[high].id
         raise InvalidArgument(f"turn {low_id} comes after turn {high_id}: name the first of them first")
+    # A turn without a state is an overlay. Naming it takes back what it did, so the turns that it covers are meant.
     if low == high and does in (UNHIDE, ORIGINAL) and thread.states[low] is None:
         return _covered_by(thread, low)
     chosen = {
@@ -158,6 +159,7 @@ def _paired(content: Iterable[ContentBlock]) -> list[tuple[str, str | None, str 
             for block in content
             if isinstance(block, ToolUse | ToolResult)
         ),
+        # None and text do not compare. As text they have one order, and any will do to compare two lists.
         key=str,
     )
 

@@ -47,6 +47,7 @@ def count_costs(
     """
     if by is not None and by not in KEYS:
         raise InvalidArgument(f"cost is counted by {', '.join(KEYS)}, not by {shown(by)}")
+    # Without a key there is one line, even if nothing was counted.
     tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
     for each in each_once(replies):
         said = said_at_of(each.system, each.id)

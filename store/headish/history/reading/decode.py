@@ -74,6 +74,7 @@ def complete_turns(
     """
     listed = list(stored)
     ids = {(each.chain, each.pos): each.id for each in listed}
+    # Inside a chain a turn continues the one before it, so most parents are among the rows and need no look-up.
     before = [ids.get((each.chain, each.pos - 1)) if each.pos else None for each in listed]
     known = read or {}
     alone = [each.place for each, parent in zip(listed, before, strict=True) if parent is None]

@@ -106,6 +106,7 @@ def _find_prefix(connection: Connection, space: int, headish: Headish) -> Stored
 def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """Refuse a name, with what may have been meant."""
     name = headish.name or ""
+    # Ids begin with 0 until the year 2558, so another short word is more likely a misspelt name.
     if len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0":
         raise UnknownTurn(headish.text, f"the beginning of an id has at least {PREFIX_MINIMUM} digits")
     if has_log(connection, space, name.encode()):

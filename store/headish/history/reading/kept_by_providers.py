@@ -51,6 +51,7 @@ def _running(container: dict[str, Any], now: datetime) -> str | None:
         ends = datetime.fromisoformat(str(container.get("expires_at")))
     except ValueError:
         ends = None
+    # Without an end that can be read, the container counts as gone: a request that names a dead one is refused.
     if ends is None or (ends if ends.tzinfo else ends.replace(tzinfo=UTC)) <= now:
         return None
     return str(container["id"])

@@ -25,6 +25,8 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
     while stack:
         chain, pos = stack[-1]
         low = walked.get(chain, 0)
+        # First what the chain continues, then the chain itself, when it is on top again. `expanded` also ends a circle
+        # of damaged links.
         if low == 0 and chain not in expanded:
             expanded.add(chain)
             stack.extend(reversed(links.get(chain, ())))

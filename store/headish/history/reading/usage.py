@@ -105,6 +105,7 @@ def read_later_page(
     Some programs learn what they used only when a run of several answers is over.
     """
     rows = list_objects(connection, space, USAGE, prefix=b"", after=after, limit=PAGE_TURNS)
+    # A damaged key matches no turn, and must not end the count.
     told = {TurnId(bytes(row[1]).decode(errors="replace")): row[3] for row in rows}
     turns = turns_by_ids(connection, space, [each for each in told if ids is None or each in ids])
     answers = [_told_later(turn, told[turn.id]) for turn in turns.values()]

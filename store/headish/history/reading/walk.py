@@ -88,6 +88,7 @@ def prove(
     size_bytes = 0
     for chain, low, high in segments:
         members = chains[chain]
+        # A range that does not begin a chain follows the turn before it; that turn is in an earlier range of the walk.
         if low:
             parents: tuple[bytes, ...] = (members[low - 1].digest,)
         else:
@@ -295,6 +296,7 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
+# Most readers stop after a screen of turns; the portions double for those that read on.
 _FIRST_PORTION, _LARGEST_PORTION = 16, 512
 
 

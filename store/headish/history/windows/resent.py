@@ -63,6 +63,8 @@ def _turn_seeing(
     """
     if known == len(seen):
         return len(walked) - 1
+    # Only in a straight run without overlays does a count of messages name one turn: there the view at each turn is a
+    # prefix of the next one.
     first = _last_line(walked, links)
     count = sum(each.at <= first for each in seen)
     if not known or known < count:

@@ -120,6 +120,7 @@ def _replace(state: State, _overlay: Overlay, id: TurnId) -> None:
 
 
 def _hide(state: State, overlay: Overlay, id: TurnId) -> None:
+    # A turn that is hidden from the model already keeps its hider, which notes name.
     if overlay.viewer != "people" and not state.model:
         state.model, state.hider = True, id
     state.people = state.people or overlay.viewer != "model"

@@ -89,6 +89,7 @@ def append_batch(
         planner.plan(index, draft)
     plans = moves_once(planner.plans)
     add_payloads(connection, space, {draft.said.hash: draft.payload for draft in drafts})
+    # Read under the lock of the space: whoever extended one of these chains before has committed.
     tips = {place: tip_of(connection, space, place) for place in stored_parents(plans)}
     roots, heads = count_ends(plans, tips)
     given_bytes = sum(len(draft.payload) for draft in drafts)

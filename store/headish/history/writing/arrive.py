@@ -109,6 +109,7 @@ class _Page:
         rows = self._prove_all(new, limit_bytes)
         given_bytes = sum(len(data) for _, data in rows if data is not None)
         roots, heads = self._count(new)
+        # After the proof: nothing is numbered before everything on the page is known to be sound.
         last = take_arrived(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
         first = last - len(new) + 1
         placed, links = self._place_all(new, [stored for stored, _ in rows], first)
@@ -135,6 +136,7 @@ class _Page:
         barred = barred_among(*self._target, [each.hash for each in new if each.payload is not None])
         proven: list[StoredTurn] = []
         for record in new:
+            # `sift` accepted parents anywhere on the page. They must come first, because a digest needs theirs.
             missing = [each for each in record.parents if each not in digests]
             if missing:
                 raise InvalidBundle(self._sender.file, f"turn {record.id} continues what comes behind it")

@@ -23,11 +23,12 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
     Raises: InvalidArgument for a mapping without content.
     """
     # A block is a mapping, too; only a block has a type.
-    if not isinstance(item, Mapping) or "type" in item:
+    if not isinstance(item, dict | Mapping) or "type" in item:
         return item, {}
     if "content" not in item:
         raise InvalidArgument("content is missing: an item is content, or a mapping of it and a turn's options")
-    return item["content"], {key: value for key, value in item.items() if key != "content"}
+    options = dict(item)
+    return options.pop("content"), options
 
 
 class DraftBatch:
@@ -116,6 +117,7 @@ class StoredTurns(Sequence[Turn]):
 
     def _between(self, low: int, high: int) -> Iterator[Turn]:
         """The turns of these positions, without the last; batch by batch, each when it is reached."""
+        # A batch ends where the next begins; only the last one needs the count.
         ends = [*(each.first_index for each in self._batches[1:]), self._count] if self._batches else []
         for batch, end in zip(self._batches, ends, strict=True):
             first, behind = max(low, batch.first_index), min(high, end)

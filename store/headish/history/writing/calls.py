@@ -123,6 +123,7 @@ def record_call(
     Cost: some ten statements beside those of ``place_list`` and of the answer.
     Raises: as ``place_list``; KeyTaken where a turn has the key of the answer and says something else.
     """
+    # The spool hands a call over again if the recorder died after its commit.
     if find_call(connection, space, plan.id) is not None:
         return None
     for put in plan.objects:
@@ -130,6 +131,7 @@ def record_call(
             put_object(connection, space, put)
     if plan.entries is None:
         return RecordedCall(_add_row(connection, space, plan, plan.facts, None, None), None, None)
+    # A restarted recorder remembers nothing and reads the lane from the database.
     memory = memory or _recall(connection, space, plan)
     placed, begins, note = _place(connection, space, plan, memory, mint)
     tip = placed.lane.turns[-1] if placed.lane.turns else None

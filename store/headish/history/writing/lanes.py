@@ -156,6 +156,7 @@ def _natives(
     blocks = read_blocks(stored, payload)
     if call is not None:
         found = find_call(connection, space, call)
+        # Only the client knows how it writes an answer, and it has not sent this one back yet.
         how = None if found is None else decode_facts(found.data).resent
         return None if how is None else write_resent(form, blocks, how)
     return write_natives(form, stored, blocks)
@@ -167,6 +168,7 @@ def write_natives(form: Form, stored: StoredTurn, blocks: tuple[ContentBlock, ..
     system = {} if stored.system is None else read_mapping(stored, "system")
     try:
         entries, place = write_turn(form, TranscriptMessage(message, system), Losses(form.name, form.provider))
+    # A form that cannot say the turn is no error here: the message is compared by what it says instead.
     except HeadishError:
         return None
     if place is None:
@@ -251,6 +253,7 @@ class _Placing:
 
     def _child(self, base: Place, at: int) -> LaneTurn | None:
         for stored in children(self._connection, self._space, base, limit=CHILDREN_TRIED):
+            # First without the payload: most siblings already differ in what their row says.
             turn = _lane_turn(self._connection, self._space, self._client.form, stored, None)
             entry = self._entries[at]
             if stored.type is not None or stored.erased is not None:

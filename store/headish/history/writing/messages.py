@@ -81,6 +81,7 @@ def message_drafts(
     Raises: InvalidContent (TooDeep, TooLarge), InvalidArgument, InvalidRole, UnknownFormat.
     """
     listed = messages if isinstance(messages, Mapping) else list(messages)
+    # Plain texts need no form, and finding one would read every entry.
     if form is None and isinstance(listed, list) and all(map(_is_plain_text, listed)):
         return [_message_draft(message, limit_bytes, author) for message in listed]
     from headish.content.forms.reading import read_through  # late: most lists are plain

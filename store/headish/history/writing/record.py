@@ -139,6 +139,8 @@ def find_last_known(connection: Connection, space: int, digests: Sequence[bytes]
         if known:
             last = known[-1]
             low, twins = last + 1, sorted(found[digests[last]], key=lambda at: at.seq)
+        # A digest covers its parents, so if one is unknown all later ones are: the probe may search as in a sorted
+        # list.
         high = min((index for index in probed if index > last), default=high)
     return last, twins
 

@@ -84,6 +84,7 @@ def write_reply(
     name = None if bookmark is None else bookmark.encode()
     at = None if name is None else find_bookmark(connection, space, name)
     places = [_place(connection, space, turn) for turn in turns]
+    # A retry moves the name off the answer that it replaces; any other reply moves it off the question.
     expected = places[0] if replaces is None else _place(connection, space, replaces)
     moves = at is not None and at == expected
     draft = replace(draft, continues=tuple(places), bookmark=name if moves else None, force=True)

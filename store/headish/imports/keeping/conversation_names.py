@@ -17,6 +17,7 @@ from headish.history.reading.decode import read_mapping
 from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.turns import StoredTurn
+from headish.values import shapes
 from headish.values.results.conversations import Record
 from headish.values.turns import said_of
 
@@ -87,8 +88,7 @@ def _changes(
 
 
 def _noted(record: Record) -> Mapping[str, Any]:
-    noted = record.app.get("import")
-    return noted if isinstance(noted, Mapping) else {}
+    return shapes.record(record.app.get("import"))
 
 
 def _recent(tip: StoredTurn) -> int | None:

@@ -18,10 +18,10 @@ from headish.content.drafts import Draft
 from headish.content.encoding import decode_payload
 from headish.content.forms.parts import is_of_form
 from headish.database.query import Connection
-from headish.frameworks.langchain.older import read_anew
 from headish.history.reading.decode import read_payload
 from headish.history.writing.keys import said_by
 from headish.rows.turns import StoredTurn
+from headish.transcripts.frameworks.langchain.older import read_anew
 from headish.values.blocks import ContentBlock, Document, Other, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.turns import OVERLAY
 

@@ -37,6 +37,7 @@ def _decode(data: bytes, name: str) -> Any:
     try:
         return strictjson.decode(data, "the file")
     except HeadishError as error:
+        # What is no JSON as a whole may be JSON lines.
         values = _decode_lines(data)
         if len(values) > 1:
             return values

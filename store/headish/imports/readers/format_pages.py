@@ -123,7 +123,13 @@ FORMATS: dict[str, FormatFacts] = {
         "Open Assistant",
         "The JSON lines of the data sets oasst1 and oasst2, a tree on each line.",
         "`oasst:ID`",
-        (("a line that is no tree", "left out, reported; the trees around it stay"),),
+        (
+            ("a line that is no tree", "left out, reported; the trees around it stay"),
+            (
+                "names",
+                "a tree with a UUID is named by the prompt's first line, where its best-ranked branch ends; another id is the name, on the prompt",
+            ),
+        ),
         "oasst2 of 2023",
     ),
     "records": FormatFacts(

@@ -20,8 +20,9 @@ from headish.providers.anthropic.vocabulary import (
 )
 from headish.providers.shared.leftovers import KnownKeys
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.shapes import chosen, json_text, listed, name, number, present, record, text, words
+from headish.providers.shared.shapes import json_text, words
 from headish.providers.shared.values import Delta, Reply
+from headish.values.shapes import chosen, listed, name, number, present, record, text
 
 STOPS = {
     word: word

@@ -14,13 +14,13 @@ from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
-from headish.providers.shared.shapes import listed, name, number, present, record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
+from headish.values.shapes import listed, name, number, present, record
 
 MAX_TOKENS = 8192
 """Sent where nothing says how many: the API wants a number."""
@@ -220,6 +220,8 @@ class AnthropicWriter(RequestWriter):
         for each in flagged:
             if each.cache not in (True, *TTLS):
                 self.refuse(f"a cache flag of {str(each.cache)[:80]}: it is {' or '.join(TTLS)}")
+        # The API refuses more marks than these. The last ones reach furthest, so they cover what the others would have
+        # cached.
         for part, time in zip(marked[-CACHE_MARKS:], self._in_order(times[-CACHE_MARKS:]), strict=True):
             part["cache_control"] = {"type": "ephemeral"} | ({} if time is None else {"ttl": time})
         self.note_marks(len(marked), len(targets))

@@ -13,8 +13,8 @@ from headish.content.forms.chat import MESSAGE as MESSAGE
 from headish.content.forms.chat import PART
 from headish.content.forms.chat import TOOL_CALL as TOOL_CALL
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.shapes import listed, record, text
 from headish.providers.shared.values import Delta
+from headish.values.shapes import listed, record, text
 
 
 class ContentReader(ReplyReader):

@@ -24,9 +24,10 @@ from headish.content.recordings import AUDIO, TRANSCRIPT, recording_of
 from headish.providers.chat.content import MESSAGE, TOOL_CALL, ContentReader
 from headish.providers.shared.leftovers import joined, keys, rest_of, says
 from headish.providers.shared.reply import OpenBlock
-from headish.providers.shared.shapes import listed, name, number, record, text, words
+from headish.providers.shared.shapes import words
 from headish.providers.shared.values import Delta
 from headish.values.blocks import ContentBlock, ProviderBlock
+from headish.values.shapes import listed, name, number, record, text
 
 STOPS = {
     "stop": "end_turn",

@@ -25,12 +25,12 @@ from headish.content.recordings import AUDIO, is_transcript, said_aloud
 from headish.providers.shared.copies import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import name, record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
+from headish.values.shapes import name, record
 
 EMPTY_RESULT = "(empty result)"
 """The text of a result that holds nothing: a tool message needs one."""

@@ -11,8 +11,9 @@ from typing import Any
 
 from headish.providers.shared.leftovers import KnownKeys, keys
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text, words
+from headish.providers.shared.shapes import json_text, words
 from headish.providers.shared.values import Delta
+from headish.values.shapes import listed, name, number, present, record, text
 
 STOPS = {
     "COMPLETE": "end_turn",

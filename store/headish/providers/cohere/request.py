@@ -11,10 +11,10 @@ from typing import Any
 
 from headish.providers.chat.request import ChatWriter
 from headish.providers.shared.mapping import Part
-from headish.providers.shared.shapes import listed, record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.values.blocks import ProviderBlock, Text, Thinking
 from headish.values.messages import Message
+from headish.values.shapes import listed, record
 
 ALONE = ("response_format", "safety_mode")
 """Parameters that the API does not take together with tools or documents."""

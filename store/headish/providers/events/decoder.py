@@ -64,6 +64,7 @@ class EventReader:
             for event in events:
                 self.count += 1
                 found.append(event)
+        # The events before it count: an answer is kept as far as it came.
         except Refusal as refusal:
             self.failure = InvalidReply(self._what, str(refusal), self.count + 1)
             if not found:
@@ -124,6 +125,7 @@ def read_events(
     except InvalidReply:
         raise
     except Exception:
+        # The stream itself broke, and its error says why. What arrived before is given out first.
         with suppress(InvalidReply):
             yield from reader.finish()
         raise

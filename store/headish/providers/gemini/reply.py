@@ -15,9 +15,10 @@ import msgspec
 from headish.content.recordings import RAW, join_data
 from headish.providers.shared.leftovers import joined, keys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.shapes import json_text, listed, name, number, present, record, text, words
+from headish.providers.shared.shapes import json_text, words
 from headish.providers.shared.values import Delta
 from headish.values.blocks import Base64Source, ContentBlock, Document, ProviderBlock
+from headish.values.shapes import listed, name, number, present, record, text
 
 _REFUSALS = (
     "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",

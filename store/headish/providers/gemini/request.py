@@ -18,12 +18,12 @@ from headish.providers.gemini.calls import GeminiNames, is_signature, sign_calls
 from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
-from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Origin, Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
+from headish.values.shapes import listed, name, record
 
 OPENING = "(The conversation begins with your own words.)"
 """Stands for the user where a thread begins with the assistant: a turn that calls has to follow a user's turn. Always

@@ -24,11 +24,11 @@ from headish.providers.openai.spelling import (
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM
 from headish.providers.shared.schemas import fill_arrays, join_top
-from headish.providers.shared.shapes import record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Settings
 from headish.values.blocks import ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.messages import ContextWindow, Message
+from headish.values.shapes import record
 
 AT_TOP = ("enum", "not")
 """Keywords that the API refuses at the top of a function's schema, beside those that can be joined."""

@@ -10,9 +10,9 @@ from headish.content.hashes import hash_payload
 from headish.providers.dialects.values import DETAILS, PARTS, Dialect
 from headish.providers.openai.reply import CLOSED, OPENED
 from headish.providers.shared.mapping import Part
-from headish.providers.shared.shapes import name, record, text
 from headish.values.blocks import ProviderBlock, Thinking
 from headish.values.messages import Message
+from headish.values.shapes import name, record, text
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

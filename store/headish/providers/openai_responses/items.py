@@ -15,8 +15,8 @@ from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.vocabulary import ITEMS, PARTS
 from headish.providers.shared.leftovers import KnownKeys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
-from headish.providers.shared.shapes import listed, name, number, present, record, text
 from headish.providers.shared.values import Delta, Reply
+from headish.values.shapes import listed, name, number, present, record, text
 
 Section = tuple[str, int]
 PARAGRAPH = "\n\n"
@@ -52,6 +52,7 @@ class ItemReader(ReplyReader):
         self._by_id: dict[tuple[str, str], OutputItem] = {}
 
     def finish(self) -> Reply:
+        # Items may arrive in another order than the one that they have in the answer.
         ordered = sorted(self._items, key=lambda item: item.place)
         for item in ordered:
             self._end_blocks(item)

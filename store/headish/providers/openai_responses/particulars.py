@@ -21,11 +21,11 @@ from msgspec.structs import replace
 
 from headish.content.forms.limits import OFFICE
 from headish.content.media import PDF
-from headish.providers.shared.shapes import record, text
 from headish.providers.shared.values import Request, Sources
 from headish.values.blocks import ProviderBlock
 from headish.values.ids import TurnId
 from headish.values.messages import Message, Note
+from headish.values.shapes import record, text
 
 Pair = tuple[str, str]
 """The type of an output, and the id that it shares with its call."""

@@ -12,8 +12,9 @@ from typing import Any
 from headish.content.forms.customs import RESPONSES as CUSTOM
 from headish.providers.openai_responses.items import ItemReader
 from headish.providers.openai_responses.vocabulary import DETAILS, EVENT, THOUGHT
-from headish.providers.shared.shapes import chosen, listed, name, number, present, record, text, words
+from headish.providers.shared.shapes import words
 from headish.providers.shared.values import Delta
+from headish.values.shapes import chosen, listed, name, number, present, record, text
 
 STOPS = {
     "completed": "end_turn",

@@ -23,12 +23,12 @@ from headish.providers.shared.copies import arguments_text, custom_text
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import RequestWriter
 from headish.providers.shared.schemas import fill_arrays, join_top
-from headish.providers.shared.shapes import listed, name, present, record
 from headish.providers.shared.tools import Choice, ToolDefinition
 from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
+from headish.values.shapes import listed, name, present, record
 
 INCLUDE = ("reasoning.encrypted_content",)
 _REASONED = (Thinking, ProviderBlock)
@@ -84,6 +84,7 @@ class OpenAIResponsesWriter(RequestWriter):
             sent += super().parts(replace(message, content=(block,))) or [None]
         kept: list[Part] = []
         followed = False
+        # From the end, because the API refuses reasoning without an item after it.
         for part in reversed(sent):
             followed = part is not None and (followed or part.get("type") != "reasoning")
             if part is not None and followed:

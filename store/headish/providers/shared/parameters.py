@@ -121,6 +121,7 @@ def _at(path: str, value: Any) -> Body:
 
 
 def _is_number(value: Any) -> bool:
+    # In Python a bool is an int; in JSON true is no number.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

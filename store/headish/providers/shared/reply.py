@@ -17,12 +17,13 @@ import msgspec
 from headish.content.encoding import read_block
 from headish.errors import InvalidContent
 from headish.providers.shared.leftovers import KnownKeys, joined, rest_of, says
-from headish.providers.shared.shapes import TextPlace, healed, name, present, record, text
+from headish.providers.shared.shapes import TextPlace, healed
 from headish.providers.shared.storable import storable
 from headish.providers.shared.values import Delta, Reply, Usage
 from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, ToolUse
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import Note
+from headish.values.shapes import name, present, record, text
 
 UNKNOWN_LIMIT_BYTES = MAPPING_LIMIT_BYTES
 """So much of events that nobody knows is kept with an answer: a turn holds no more. Behind that they are counted."""
@@ -265,6 +266,7 @@ class ReplyReader(ABC):
         elif said.strip() or block.is_text or not (block.finished or self.done):
             call["raw"] = said
         else:
+            # A whole call that says nothing of arguments has none.
             call["input"] = {}
         try:
             made = read_block(call)

@@ -17,12 +17,12 @@ from headish.providers.shared.ledger import settle
 from headish.providers.shared.mapping import BlockMapper, Part
 from headish.providers.shared.parameters import place_parameters, read_params
 from headish.providers.shared.schemas import strict_problem
-from headish.providers.shared.shapes import listed, name, record
 from headish.providers.shared.tools import Choice, ToolDefinition, choose_tool, read_tools
 from headish.providers.shared.values import Origin, Request, Settings, Sources
 from headish.values.blocks import Text
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, ROLES, ContextWindow, Message, Note
+from headish.values.shapes import listed, name, record
 
 SYSTEM = ("system", "developer")
 """The roles that instruct."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headish.providers.shared.shapes import listed, record, text
+from headish.values.shapes import listed, record, text
 
 _SCHEMA = frozenset(
     ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems",

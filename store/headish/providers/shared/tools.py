@@ -34,6 +34,7 @@ class ToolNames:
         """The name as it goes out."""
         if self._legal.fullmatch(name) and len(name) <= self._limit and name not in self.taken:
             return name
+        # Of the name alone: equal for every request, and different for names that would become the same.
         digest = hash_payload(name.encode(errors="surrogatepass")).hex()[:8]
         sent = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[: self._limit - len(digest) - 1] + f"_{digest}"
         self.rewritten[sent] = name

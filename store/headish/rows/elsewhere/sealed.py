@@ -42,6 +42,7 @@ SEALED_AMONG = Query(
 def sealed_among(connection: Connection, space: int, low: str, high: str) -> Iterator[SealedTurn]:
     """The turns whose ids are above one, up to another, by id. One statement for each ten thousand."""
     page: Sequence[SealedTurn] = ()
+    # A shorter page is the last one; this spares the statement that would find nothing.
     while not page or len(page) == PAGE:
         rows = connection.rows(SEALED_AMONG, space=space, low=low, high=high, limit=PAGE)
         page = [*map(SealedTurn._make, rows)]

@@ -95,6 +95,7 @@ class Logins:
         return done
 
     def _save(self, known: _Known) -> None:
+        # Written beside it and renamed, so that no reader meets half a file.
         new = self._folder / f"{_FILE}.new"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:

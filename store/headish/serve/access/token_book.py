@@ -19,6 +19,7 @@ class TokenBook:
         self._database = database
         self._known: tuple[Token, ...] = ()
         self._read_at = -FRESH_SECONDS
+        # One look at a time, or many requests with unknown tokens would each read the table.
         self._reading = asyncio.Lock()
 
     async def find(self, text: str) -> Token | None:

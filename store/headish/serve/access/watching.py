@@ -69,6 +69,7 @@ class WatchedStream:
         try:
             is_admitted = await self._is_admitted(self._scope)
         except (DatabaseError, OSError):
+            # A database that is busy for a moment must not end every stream.
             self._failed_looks += 1
             return self._failed_looks < FAILED_LOOKS
         except HeadishError:  # nobody can say: the client asks again, and is told then

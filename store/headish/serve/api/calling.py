@@ -97,6 +97,7 @@ def _query(request: Request, verb: ApiVerb) -> dict[str, Any]:
 
 async def _body(request: Request) -> Any:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    # A page of another site can send a form or plain text without asking the server first, but not this type.
     if kind != "application/json":
         raise InvalidArgument("the arguments are a JSON object: send it with Content-Type: application/json")
     body = await request.body()

@@ -92,6 +92,7 @@ async def _answering(function: Any, given: dict[str, Any]) -> AsyncIterator[byte
         while (piece := await pieces.get()) is not None:
             yield piece
     finally:
+        # The client has gone: the call ends, and what arrived is stored.
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
 

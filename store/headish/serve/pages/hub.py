@@ -156,6 +156,7 @@ class Hub:
             arriving.failure = words_for_callers(error)
         finally:
             arriving.ended = time.monotonic()
+            # A failed answer stays, so that a page which is opened later can say why there is none.
             if not arriving.failure:
                 del self._answers[arriving.id]
             self._tell_text(arriving, told)

@@ -33,6 +33,7 @@ async def _events(store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[byte
     with hub.listening(store.space) as queue:
         following = asyncio.create_task(_follow(store, after, queue))
         try:
+            # A browser that loses the stream asks again after a second.
             yield b"retry: 1000\n\n"
             for arriving in hub.arriving_in(store.space):  # what came between the page and this stream
                 yield write_event(arriving.from_(0))

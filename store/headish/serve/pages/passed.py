@@ -100,6 +100,7 @@ async def _find_problems(gateway: str | None) -> list[str]:
     if gateway is None:
         return []
     try:
+        # The gateway is on this machine, so no proxy of the environment has a part in it.
         async with httpx.AsyncClient(timeout=HEALTH_SECONDS, trust_env=False) as client:
             answer = await client.get(f"{gateway}/healthz")
         return msgspec.json.decode(answer.content, type=GatewayHealth).problems

@@ -164,6 +164,8 @@ def find_addresses(folder: Path) -> Addresses | None:
     except OSError:
         return None
     try:
+        # A server holds the lock for as long as it lives. What stands in the file of a lock that is free is out of
+        # date.
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _read_addresses(lock)
@@ -273,6 +275,7 @@ def _alone(folder: Path) -> Iterator[int]:
             raise InvalidArgument(
                 f"this database is served already{where}: one server at a time has its spool"
             ) from None
+        # The address of a server that was killed.
         os.ftruncate(lock, 0)
         yield lock
     finally:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
 
-from headish.answers.journal import About
-from headish.answers.reading import open_stream
 from headish.content.piecewise import ShapeFilter
 from headish.gateway.spool import SpooledCall
 from headish.gateway.spool.arriving import (
@@ -24,9 +22,9 @@ from headish.gateway.spool.arriving import (
     read_watched,
 )
 from headish.providers.events import EventReader
+from headish.providers.stream import Stream
 from headish.serve.recorder.replies import read_chat_event
 from headish.serve.recorder.surfaces import find_surface
-from headish.values.ids import TurnId
 
 
 class ShownAnswers:
@@ -98,7 +96,7 @@ class _ShownAnswer:
         self.writer = writer
         self._is_chat = surface.name == "ollama"
         self._events, self._keys = EventReader(), ShapeFilter()
-        self._stream = open_stream(About(surface.provider, (TurnId(call.id),), model=model))
+        self._stream = Stream(surface.provider, model=model, seed=call.id)
         self._taken = 0
         self._is_over = False
 

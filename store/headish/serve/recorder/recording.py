@@ -12,7 +12,7 @@ import msgspec
 from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
-from headish.gateway.spool import SpooledCall
+from headish.gateway.spool import UNREADABLE, SpooledCall
 from headish.gateway.spool.arriving import ArrivingCall
 from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, find_known_turn, record_call
 from headish.history.writing.lanes import LaneForm
@@ -28,8 +28,6 @@ from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
 """How many messages of lanes are remembered; older lanes are read again when they continue."""
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding text that is not JSON, or is nested too deep."""
 TITLE_CHARACTERS = 80
 QUESTION_CHARACTERS = 4_000
 """The longest question that is shown beside an answer that arrives."""
@@ -119,9 +117,11 @@ class CallRecorder:
         plan = self._plan(store, asked, request, answer, model)
         space = store._number
         key = space, beginning
+        # Taken out before the work: where it fails, what is remembered may no longer be true.
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
         recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
+        # Only once the transaction has stored them.
         self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
             self._remember(key, recorded.memory)

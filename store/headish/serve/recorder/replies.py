@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.journal import About
-from headish.answers.reading import fitting_draft, read_response
 from headish.content import strictjson
 from headish.content.drafts import Draft, with_key
 from headish.content.encoding import encode_payload, read_content
@@ -19,6 +17,8 @@ from headish.gateway.spool import SpooledCall
 from headish.history.writing.lanes import ANSWER_KEY
 from headish.providers.shared.values import Reply
 from headish.serve.recorder.surfaces import Surface
+from headish.store.answers.journal import About
+from headish.store.answers.reading import fitting_draft, read_response
 from headish.values.ids import TurnId
 
 ERROR_CHARACTERS = 500
@@ -49,6 +49,7 @@ def read_answer(
         return ReadAnswer(None, None, broken or _short(str(error)))
     except RecursionError:
         return ReadAnswer(None, None, broken or "the answer is nested too deep to be read")
+    # The provider's own reason says more than that the connection ended.
     if broken is not None and reply.incomplete and reply.error is None:
         reply = replace(reply, error={"message": broken})
     if not reply.content:

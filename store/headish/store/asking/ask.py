@@ -32,8 +32,8 @@ from headish.values.names import check_name, stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.answers.answer import Answer
     from headish.calls import Call
+    from headish.store.answers.answer import Answer
 
 OnDelta = Callable[[Delta], object]
 
@@ -143,6 +143,7 @@ def open_answer(
     ``params`` are for this call alone, and kept in the reply's meta.
     Raises: as ``request``; CallError where nothing of an answer came.
     """
+    # First: an answer that cannot be stored must not be paid for.
     space._check_writable()
     call, settings = _split(options)
     asked = request(space, headish, to, ptr=ptr, tools=tools, model=model, base_url=call.get("base_url"), **settings)
@@ -155,8 +156,8 @@ def retry(space: Space, headish: str = "@", *, on_delta: OnDelta | None = None, 
     """Ask for another reply in place of a turn: the new one is stored beside it, and its bookmark moves to it.
 
     The provider is that of the thread's pointer, else the one that replied before. A reply that came from elsewhere (a
-    bundle, a remote) does not decide: its server might be anybody's, and would get a key of yours. ``options`` are
-    those of ``open_answer``.
+    bundle, a remote) does not decide: its server could be anybody's, and would get your key. ``options`` are those of
+    ``open_answer``.
     Raises: InvalidArgument for a turn that is no reply; as ``open_answer``.
     """
     return _listen(open_retry(space, headish, **options), on_delta)
@@ -206,6 +207,7 @@ def _ask_again(space: Space, turn: Turn, settings: dict[str, Any]) -> Request:
     """The request for a reply's question: to the server that was named for that reply, else to the thread's
     provider."""
     parents = list(turn.meta.continues)
+    # What a turn from elsewhere says of its server must not decide where the thread and a key go now.
     reply = {} if has_arrived(space, turn.id) else turn.meta.reply
     given = {key: value for key, value in settings.items() if value is not None}
     if "params" in reply:
@@ -238,7 +240,7 @@ def _names_nobody(space: Space, headishes: list[TurnId], given: Mapping[str, Any
 
 def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, options: CallOptions) -> Answer:
     """Call the provider, and begin to capture what it answers."""
-    from headish.answers.answer import Answer
+    from headish.store.answers.answer import Answer
 
     base_url = options.get("base_url")
     if base_url is not None:  # a server that is named for this call has nothing to do with the pointer's key
@@ -255,6 +257,7 @@ def _open(space: Space, asked: Request, replaces: Turn | None, stream: bool, opt
         call = _call(space, asked, stream, options)
     try:
         captured = capture(space, asked, asked.provider, replaces=replaces)
+    # The call is open, and nobody else would close it.
     except BaseException:
         call.close()
         raise
@@ -293,6 +296,7 @@ def _limits_of(space: Space, asked: Request) -> Mapping[str, float]:
         return {}
     try:
         return space._read(partial(find_pointer, space=space._number, name=asked.ptr.encode())).timeouts
+    # The pointer was removed after the request was made; the request itself still holds.
     except UnknownPointer:
         return {}
 

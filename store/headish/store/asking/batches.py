@@ -15,21 +15,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.batches import (
-    BATCH,
-    OUTCOME,
-    Job,
-    JobEntry,
-    Settled,
-    check_batch_name,
-    decode_job,
-    decode_settled,
-    encode_job,
-    outcome_key,
-    plan_job,
-    show_job,
-)
-from headish.answers.reading import fitting_draft, read_response
 from headish.calls.batches.choosing import find_batch_api
 from headish.calls.batches.reading import Looked, Outcome
 from headish.calls.deadline import Timeouts
@@ -51,6 +36,21 @@ from headish.providers.shared.shapes import healed
 from headish.providers.shared.values import Request
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, find_object, put_object
+from headish.store.answers.batches import (
+    BATCH,
+    OUTCOME,
+    Job,
+    JobEntry,
+    Settled,
+    check_batch_name,
+    decode_job,
+    decode_settled,
+    encode_job,
+    outcome_key,
+    plan_job,
+    show_job,
+)
+from headish.store.answers.reading import fitting_draft, read_response
 from headish.store.asking.request import request
 from headish.store.keeping.objects import Objects
 from headish.store.space import Space
@@ -116,6 +116,8 @@ class Batches:
         try:
             remote = api.create(self._remote(job, timeouts), job.token, job.model, wanted)
         except BaseException as error:
+            # The provider may have made the batch although its answer was lost. Forgetting it here would lose answers
+            # that are paid for.
             if may_exist(error):
                 if isinstance(error, CallError):
                     raise UncertainBatch(name, job.provider, error.reason) from None
@@ -125,18 +127,18 @@ class Batches:
         return show_job(name, self._found(name, revision, job, remote), {})
 
     def list(self) -> builtins.list[Batch]:
-        """All batches, by name, with what was collected of them. Nothing is asked."""
+        """All batches, by name, with what was collected of them. Calls no provider."""
         return [self.get(each.key) for each in self._objects.list(BATCH, limit=ALL)]
 
     @door(name=TEXT)
     def get(self, name: str) -> Batch:
-        """A batch, with what was collected of it. Nothing is asked. Raises: UnknownBatch, CorruptRecord."""
+        """A batch, with what was collected of it. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
         return show_job(name, self._read(name)[1], self._settled(name))
 
     @door(name=TEXT)
     def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
-        """How far a batch is at its provider. Nothing is stored, but for one whose creation was cut off: the provider
-        is asked for it, and if it has it, the batch is ``open`` from now on.
+        """How far a batch is at its provider. Nothing is stored, except for a batch whose creation was cut off: if the
+        provider has it, it is ``open`` from now on.
 
         Raises: UnknownBatch; CallError; UncertainBatch where the provider does not have it.
         """
@@ -286,6 +288,7 @@ class _Collecting:
             self._tell(f"{entry.id} has another result, which is left out")
             return
         self._seen.add(entry.id)
+        # Collected by an earlier call, or by another collector.
         if entry.id in self._settled:
             return
         if outcome.response is not None:

@@ -106,6 +106,7 @@ def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) ->
     if not seqs:
         return set()
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]
+    # Only turns from a remote without a key depend on whom the user trusts; without such turns the statement is spared.
     trusted = _trusted_devices(connection, space) if any(each.kind == PLAIN for each in foreign) else ()
     foreign = [each for each in foreign if each.kind != PLAIN or (each.remote, each.device) not in trusted]
     return arrived_with(foreign, seqs)

@@ -123,7 +123,7 @@ class Pointers(Mapping[str, Pointer]):
 
     @door()
     def set_default(self, name: str | None) -> None:
-        """Let threads that name no pointer be asked by this one from now on; None: by none.
+        """Make a pointer the default for threads that name none; None removes the default.
 
         A thread keeps the pointer that it was first asked by, whatever the default is later.
         Raises: UnknownPointer, InvalidName.
@@ -135,7 +135,8 @@ class Pointers(Mapping[str, Pointer]):
         self._define(DEFAULT_NAME, None if name is None else encode_default(name), DEFAULT)
 
     def history(self, name: str) -> builtins.list[NamedPointer]:
-        """All that a name ever pointed at, the last first. Raises: UnknownPointer if it never was."""
+        """Everything that a name ever pointed at, the last first. Raises: UnknownPointer if there never was such a
+        name."""
         space, encoded = self._space, check_name(name, KIND)
 
         def work(connection: Connection) -> builtins.list[NamedPointer]:

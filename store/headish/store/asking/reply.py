@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.journal import LEASE_SECONDS, About, Journal
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import InputError, InvalidArgument, UnknownStream, Unrepresentable
@@ -26,6 +25,7 @@ from headish.providers.shared.values import Reply, Request
 from headish.rows import streams
 from headish.rows.streams import FINISHED, StoredStream
 from headish.rows.turns import StoredTurn, turn_by_id
+from headish.store.answers.journal import LEASE_SECONDS, About, Journal
 from headish.store.asking.request import request, usable_pointer
 from headish.store.space import Headishes, Space
 from headish.store.writing.add import store_draft
@@ -38,7 +38,7 @@ from headish.values.names import stored_name
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.answers.capture import Capture
+    from headish.store.answers.capture import Capture
 
 Asked = Headishes | Request
 """What a reply continues: a headish, or the request that was sent (which pinned its turns)."""
@@ -54,7 +54,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
     Raises: InvalidReply for text that is neither, and where nothing came at all; UnknownTurn, UnknownFormat.
     """
-    from headish.answers.reading import read_response  # late: most processes store no reply
+    from headish.store.answers.reading import read_response  # late: most processes store no reply
 
     about = _writable_about(space, headish, provider)
     return _store_reply(space, headish, about, read_response(about, response))
@@ -65,7 +65,7 @@ class StreamedReply:
     thread that waits for them."""
 
     def __init__(self, space: Space, headish: Asked, provider: str) -> None:
-        from headish.answers.reading import open_stream  # late, as above
+        from headish.store.answers.reading import open_stream  # late, as above
 
         self._space, self._headish = space, headish
         self._about = _writable_about(space, headish, provider)
@@ -79,7 +79,7 @@ class StreamedReply:
 
     def finish(self) -> Turn:
         """Store the reply. Raises: InvalidReply where there was no event."""
-        from headish.answers.reading import no_answer
+        from headish.store.answers.reading import no_answer
 
         if self._is_empty:
             raise no_answer(self._about)
@@ -97,11 +97,10 @@ def capture(
 ) -> Capture:
     """Begin to store an answer that arrives event by event: ``feed`` each, then ``finish``.
 
-    What was fed is journalled while it arrives: of a process that dies, ``store.streams.recover`` makes an incomplete
-    turn once the lease has run out. ``replaces`` is an earlier reply: a bookmark that points there moves over to this
-    one.
+    What was fed is journalled while it arrives: if the process dies, ``store.streams.recover`` makes an incomplete turn
+    of it once the lease has run out. ``replaces`` is an earlier reply: a bookmark that points there moves to this one.
     """
-    from headish.answers.capture import Capture  # late, as above
+    from headish.store.answers.capture import Capture  # late, as above
 
     is_request = isinstance(headish, Request)
     about = _writable_about(space, headish, provider)
@@ -125,7 +124,7 @@ def _writable_about(space: Space, headish: Asked, provider: str) -> About:
 
 
 def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Turn:
-    from headish.answers.reading import reply_draft  # late, as above
+    from headish.store.answers.reading import reply_draft  # late, as above
 
     named = read if isinstance(headish, Request) else with_own_names(space, about, read)
     draft = reply_draft(about, named, space._payload_limit_bytes)
@@ -203,6 +202,7 @@ def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
     The names of its tools were known when it was read. Those of earlier calls alone are in the thread's messages, which
     are read only for a call whose name can have been rewritten.
     """
+    # To know the names, the request has to be made again, which takes a walk. Most names go out as they are.
     if not any(isinstance(block, ToolUse) and may_be_rewritten(block.name) for block in reply.content):
         return reply
     try:
@@ -218,7 +218,7 @@ def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
 
 def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
     """The turn of an answer that has ended. A second call gives the same turn."""
-    from headish.answers.reading import fitting_draft
+    from headish.store.answers.reading import fitting_draft
 
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 

@@ -141,6 +141,7 @@ def lint(
     refused: list[Finding] = []
     try:
         provider, asked = _ask(space, headish, to, ptr, limit, tools)
+    # One refusal must not hide the other findings, so the rest is looked at without a budget.
     except OverBudget as error:
         refused = [Finding("refused", str(error))]
         provider, asked = _ask(space, headish, to, ptr, TokenLimit(), tools)

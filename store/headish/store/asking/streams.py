@@ -49,9 +49,9 @@ class Streams:
     def recover(self, *, force: bool = False) -> builtins.list[Turn]:
         """Make turns of the answers that dead processes left behind, incomplete if their end never arrived.
 
-        A stream whose writer may live (its lease has not run out) is skipped, unless ``force``. Of a damaged journal
-        the events before the damage are kept. A stream that cannot be recovered is named in the log (``headish``) and
-        passed over; ``drop`` forgets it.
+        A stream whose writer may live (its lease has not run out) is skipped, unless ``force``. The events before the
+        damage of a journal are kept. A stream that cannot be recovered is named in the log (``headish``) and passed
+        over; ``drop`` forgets it.
         Raises: CorruptRecord or QuotaExceeded if there was something to recover, and nothing could be.
         """
         self._space._check_writable()
@@ -121,7 +121,7 @@ class Streams:
     def _recover(self, found: StoredStream, *, force: bool) -> Turn | None:
         """The turn of a stream whose writer is gone; None if another process was quicker, or if the writer still
         lives."""
-        from headish.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
+        from headish.store.answers.reading import decode_stream, fitting_draft, read_stream  # late: rarely needed
 
         space = self._space
         chunks = space._read(lambda connection: streams.journal_of(connection, space._number, found.id))

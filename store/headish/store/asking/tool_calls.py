@@ -32,7 +32,7 @@ REFUSED = "The user refused to run this call."
 def open_calls(space: Space, headish: str = "@") -> list[ToolUse]:
     """The calls of the reply that a headish names, which nothing has answered; without those that may not run.
 
-    That is a call that was cut off, and one on a channel where tools are not called: ``Router`` has the same rule.
+    Calls that were cut off, or are on a channel where tools are not called, may not run: ``Router`` has the same rule.
     """
     return [call for call, reason in _calls(_message(space, headish)) if reason is None]
 
@@ -43,12 +43,12 @@ def run_tools(
 ) -> Turn | None:
     """Run the open calls of a reply, and store their results as one turn that continues it; None without calls.
 
-    ``run`` is ``ToolServers.call_all``, or anything that returns results for calls. ``approve`` is asked for each call
-    first; one that it refuses gets an error result which says so, and so does one on a channel where tools are not
-    called. A call that was cut off gets no result. ``told`` gets a note for each call that may not run.
+    ``run`` is ``ToolServers.call_all``, or anything that returns results for calls. ``approve`` is called for each call
+    first. A refused call gets an error result that says so, and so does one on a channel where tools are not called. A
+    call that was cut off gets no result. ``told`` gets a note for each call that may not run.
     Raises: what ``run`` and ``approve`` raise; InvalidArgument for more or fewer results than calls, and for calls of a
-    reply that came from elsewhere (a bundle, a remote that is not encrypted) without ``approve``: no model of here has
-    made them. Nothing is stored then.
+    reply that came from elsewhere (a bundle, a remote that is not encrypted) without ``approve``: no model asked from
+    here made them. Nothing is stored then.
     """
     space._check_writable()
     turn, bookmark = named_turn(space, headish)
@@ -60,6 +60,7 @@ def run_tools(
     answered = [(call, reason) for call, reason in calls if not is_cut_off(call, message)]
     if not answered:
         return None
+    # Whoever wrote the turn would otherwise run programs here with the user's rights.
     if approve is None and is_strangers(space, turn.id):
         raise InvalidArgument(f"the calls of turn {turn.id} came from elsewhere: give approve, which is asked for each")
     draft = make_draft(_results(answered, run, approve), {"role": "tool"}, space._payload_limit_bytes)

@@ -13,7 +13,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.answers.journal import About
 from headish.database.query import Connection
 from headish.errors import CallError, CallRefused, CorruptRecord, HeadishError, InputError
 from headish.history.definitions import find_pointer
@@ -23,6 +22,7 @@ from headish.history.writing.replies import append_reply
 from headish.rows.counters import lock_space
 from headish.rows.threads import listings
 from headish.rows.turns import turn_by_id
+from headish.store.answers.journal import About
 from headish.store.asking.origins import has_arrived
 from headish.store.asking.reply import with_own_names
 from headish.store.reading.lists import heads
@@ -84,6 +84,7 @@ def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> F
             return fetched
         made = _store(space, turn, response)
     except (CallError, InputError, CorruptRecord) as error:
+        # The server is busy, which says nothing about the answer: it may still be there at the next look.
         if isinstance(error, CallRefused) and error.transient:
             running.append(turn)
             return fetched
@@ -111,7 +112,7 @@ def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
 def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None:
     """The turn of a whole answer, beside the incomplete one, whose bookmark it takes over; None where somebody else was
     quicker."""
-    from headish.answers.reading import fitting_draft, read_response
+    from headish.store.answers.reading import fitting_draft, read_response
 
     about = _about(turn)
     reply = with_own_names(space, about, read_response(about, response))

@@ -49,11 +49,12 @@ class AccessTokens:
         return token
 
     def list(self) -> builtins.list[Token]:
-        """Those of every space, by the number of the space and their labels, the expired ones too.
+        """The tokens of every space, by the number of the space and their labels, even expired ones.
 
-        On a secured database those of the spaces that are open to this login.
+        On a secured database, only of the spaces that are open to this login.
         Cost: three statements for each space that has tokens.
         """
+        # A confined connection sees one space at a time, so each space is asked by itself.
         if self._backend.is_confined:
             spaces = self._backend.read(space_numbers)
             return [

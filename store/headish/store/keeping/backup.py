@@ -13,31 +13,32 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from blake3 import blake3
 from msgspec.structs import replace
 
-from headish.backups.frames import BACKUP
-from headish.backups.places import whole_file
-from headish.backups.receipts import read_receipts
-from headish.backups.restoring import Receipts, restore_file
-from headish.backups.writing import write_spaces
 from headish.content.frames import read_frames
 from headish.database.backend import Backend
 from headish.database.file.holding import is_held
 from headish.database.query import Connection
 from headish.errors import HeadishError, InvalidArgument, InvalidBackup, UnknownDatabase, shown
 from headish.rows.counters import read_counter
+from headish.store.backups.frames import BACKUP
+from headish.store.backups.places import whole_file
+from headish.store.backups.receipts import read_receipts
+from headish.store.backups.restoring import Receipts, restore_file
+from headish.store.backups.writing import write_spaces
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.keeping.spaces import Spaces
 from headish.store.reading.reports import verify_all
 from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
-from headish.values.results.backups import Backup, Restored
 from headish.values.results.erasures import Receipt
+from headish.values.results.exports import Backup, Restored
 
 Verify = Literal["full", "quick"]
 Progress = Callable[[int], None]
 COPIES = (".db", ".sqlite", ".sqlite3")
 """How the name of a file ends that is to be a SQLite database itself."""
 _SQLITE = b"SQLite format 3\x00"
+# A backup holds every word of the database, so only its owner may read it.
 _OURS_ALONE = 0o600
 
 
@@ -67,8 +68,8 @@ def restore(
     restored under its name into a space that holds nothing; ``only`` one of them, under the name ``to`` if that is
     given. ``erasures`` is a file of receipts, as ``headish erasures --export`` prints them: what was erased since the
     backup is erased again. Everything is verified before anybody can open it, and each space begins a new epoch, so
-    that who follows it notices.
-    A restore that is cut off leaves no file, or spaces that refuse to open until they are restored again.
+    that its followers notice. A restore that is cut off leaves no file, or spaces that refuse to open until they are
+    restored again.
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName, InvalidArgument, UnknownDatabase, DatabaseError.
     """
     source = os.fspath(file)
@@ -144,6 +145,8 @@ def _check_frames(file: BinaryIO, path: str, verify: Verify) -> None:
         for _ in read_frames(file, path, BACKUP):
             pass
         return
+    # Beside the backup, because the system's folder for temporary files may be too small for it. The copy is thrown
+    # away, so it need not survive a loss of power.
     beside = os.path.dirname(os.path.abspath(path))
     with (
         tempfile.TemporaryDirectory(dir=beside, prefix=".headish-") as folder,
@@ -187,6 +190,7 @@ def _restore_into(connections: Connections, opened: BinaryIO, chosen: _Chosen) -
 
 def _opened(source: str) -> BinaryIO:
     """The frames of a backup; those of a SQLite database are written first, into a file that nobody else sees."""
+    # A file that SQLite has open here must not be opened and closed: that would drop SQLite's locks (ADR 0078).
     if not is_held(source):
         try:
             file = open_regular(source)

@@ -79,7 +79,7 @@ class Bookmarks(Mapping[str, TurnId]):
     ) -> builtins.list[Bookmark]:
         """The names that begin with ``prefix``, and their turns; by name.
 
-        ``by="recency"`` lists the last moved first, of one millisecond the last name.
+        ``by="recency"`` lists the last moved first, and names of one millisecond backwards.
 
         ``limit`` of them, after the name ``after``: the last of the page before. By name it need not exist any more.
         Cost: one statement for a page, two by recency; a page costs the same however many names there are, but with a
@@ -170,10 +170,10 @@ class Bookmarks(Mapping[str, TurnId]):
     def erase(
         self, name: str, *, reason: str, by: str | None = None, dry_run: bool = False, scrub: bool = True
     ) -> Erasure:
-        """Erase a name, also one that was removed, with those that the bookmark had before: it becomes ``erased-N``.
+        """Erase a name, even a removed one, with the names that the bookmark had before: it becomes ``erased-N``.
 
-        Its moves and its conversation's record stay under that name. Turns that moved it go on saying it under their
-        seal, and are counted: ``Store.erase(…, meta=True)`` takes it from those. ``reason``, ``by``, ``dry_run`` and
+        Its moves and its conversation's record stay under that name. Turns that moved it still have it under their
+        seal, and are counted: ``Store.erase(…, meta=True)`` removes it from them. ``reason``, ``by``, ``dry_run`` and
         ``scrub`` are those of ``Store.erase``. A restore that is given the receipt erases it again.
         Cost: reads the space once for each name that it had; then SQLite rewrites the file.
         Raises: UnknownBookmark if it never was one, InvalidName, InvalidArgument.

@@ -9,13 +9,11 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from headish.backups.places import whole_file
-from headish.backups.receipts import read_receipts
 from headish.bundles.records import SentName, record_as_sent
 from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle, SecretsFound
-from headish.feeds.cursors import Cursor, parse_cursor, resume
+from headish.history.feeds.cursors import Cursor, parse_cursor, resume
 from headish.history.reading.find import find_place
 from headish.history.reading.handles import make_handles
 from headish.history.reading.order import arrange
@@ -24,6 +22,8 @@ from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_at
+from headish.store.backups.places import whole_file
+from headish.store.backups.receipts import read_receipts
 from headish.store.space import Headishes, Space
 from headish.syncing.bundling import (
     BundlePart,

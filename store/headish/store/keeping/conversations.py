@@ -60,8 +60,8 @@ class Conversations:
     def get(self, subject: str) -> Conversation:
         """The conversation of a bookmark, or of a turn that a headish names.
 
-        Raises: UnknownTurn, UnknownConversation for a turn that only system turns lead to; InvalidArgument where
-        several bookmarks lie in the conversation of a turn.
+        Raises: UnknownTurn, UnknownConversation for a turn that only system turns lead to; InvalidArgument if the
+        conversation of a turn has several bookmarks.
         """
         parsed = parse_headish(subject)
         return self._read(lambda connection, space: find_conversation(connection, space, parsed))
@@ -104,9 +104,9 @@ class Conversations:
     ) -> Conversation:
         """Say something of a conversation; what is left out stays as it is. ``subject`` is that of ``get``.
 
-        ``title``: at most 1,000 characters; None takes it away. ``tags``: all of them. ``archived``: lists leave it
-        out. ``pinned``: people want it at hand. ``key``: what another system calls it, unique in the space. ``app``:
-        the application's own. ``expect`` is the revision that is replaced, or ``ABSENT`` if nothing was said yet.
+        ``title``: at most 1,000 characters; None removes it. ``tags``: all of them. ``archived``: lists leave it out.
+        ``pinned``: lists can show it alone. ``key``: what another system calls it, unique in the space. ``app``: the
+        application's own. ``expect`` is the revision that is replaced, or ``ABSENT`` if nothing was said yet.
         Raises: as ``get``; RecordChanged, KeyTaken, InvalidArgument, InvalidContent.
         """
         parsed = parse_headish(subject)
@@ -154,10 +154,9 @@ class Conversations:
         ``until`` choose by ``Entry.time``, and take what ``log`` takes. ``names`` and ``model`` are patterns such as
         ``work/*``; no conversation without a bookmark has a name. ``tag`` is one of its tags, ``role`` that of its last
         turn. ``tool`` is one that is called on the way to a bookmark, or anywhere in a conversation without one; the
-        search index tells. ``after`` is that of the page before. ``erased`` shows those of which nothing is left, too;
-        ``twins`` those without a name that came from another store and say what is said here.
-        A page may have fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is
-        None.
+        search index tells. ``after`` is that of the page before. ``erased`` also shows conversations of which nothing
+        is left, ``twins`` those without a name that came from another store and repeat one of here. A page may have
+        fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is None.
         Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
         statement for those without a bookmark looks at every bookmark, and at eight chains for each entry. With
         ``tool``, two statements are run for each entry, and turns that use it are looked for among those between the
@@ -170,6 +169,7 @@ class Conversations:
         start, end = read_moment(since, "since"), read_moment(until, "until", ends=True)
         chosen = Filter(since=start, until=end, names=names, tag=tag, model=model, role=role)
         if before is not None and end is not None:
+            # Names are listed by their last move, so those that moved after `until` can be passed over.
             before = min(before, (milliseconds_of(end), b""))
         space = self._space
         if tool is not None:
@@ -186,10 +186,12 @@ class Conversations:
             listed = list_named(connection, number, before=before, limit=limit, **flags) if before else []
             left_of = listed if erased else leave_out_gone(connection, number, listed)
             entries = make_entries(connection, number, left_of)
+            # By the same order, nothing further down the list is as new as `since`.
             is_past = start is not None and bool(entries) and entries[-1].time < start
             if len(listed) == limit and not is_past:
                 cursor = f"n{listed[-1].recent}.{(listed[-1].name or b'').hex()}"
                 return Page(take(entries), cursor)
+            # No conversation without a name matches a pattern for names.
             if names is not None:
                 return Page(take(entries), None)
             if len(listed) == limit:
@@ -232,7 +234,7 @@ def _taken(
     taken = tuple(filter(chosen.takes, entries))
     if tool is None:
         return taken
-    from headish.searching.uses import subjects_with
+    from headish.history.searching.uses import subjects_with
 
     using = subjects_with(connection, space, tool, [entry.conversation for entry in taken])
     return tuple(entry for entry in taken if entry.conversation.subject in using)

@@ -17,13 +17,13 @@ from headish.content.receipts import decode_receipt
 from headish.content.strictjson import check_text
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.erasing.choosing import Wish
-from headish.erasing.collect import collect, scrub
-from headish.erasing.erase import ErasureGrounds, plan
-from headish.erasing.erase import erase as erase_turns
-from headish.erasing.names import erase_name, find_name, forget_name
-from headish.erasing.spaces import erase_space, find_in_space
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
+from headish.history.erasing.choosing import Wish
+from headish.history.erasing.collect import collect, scrub
+from headish.history.erasing.erase import ErasureGrounds, plan
+from headish.history.erasing.erase import erase as erase_turns
+from headish.history.erasing.names import erase_name, find_name, forget_name
+from headish.history.erasing.spaces import erase_space, find_in_space
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
 from headish.history.writing.messages import forget_known
@@ -69,8 +69,8 @@ def erase(
       a key its hash stays, so that an import recognises the turn.
     - ``content``: the same bytes go from every turn of the space, and are refused from now on (BarredContent).
     - ``repeats``: also turns that are versions or copies of one, or overlays over it, and titles that repeat it.
-    - ``keep_name``: with ``thread`` and ``branch``, a bookmark of which nothing is left goes with title, tags and key;
-      its history stays as ``erased-N``. This leaves it. Turns say the name until ``meta`` takes it.
+    - ``keep_name``: keep a bookmark of which nothing is left. Otherwise ``thread`` and ``branch`` remove it with title,
+      tags and key; its history stays as ``erased-N``. Turns keep the name until ``meta`` removes it.
     - ``dry_run``: find what would go and what would stay, and change nothing.
 
     ``reason`` (and ``by``) are kept in the receipt and shown to readers. Equal bytes of other turns stay, and are
@@ -93,6 +93,8 @@ def erase(
     kept = KeptIds(space._database.mint)
 
     def work(connection: Connection) -> tuple[Found, Receipt | None]:
+        # If the database asks for the work again, it mints the same ids, and after a lost answer they tell whether it
+        # was stored.
         kept.rewind()
         found, receipt = erase_turns(connection, space._number, _ends(connection, space, parsed), wish, said, kept)
         for name in found.names_gone:

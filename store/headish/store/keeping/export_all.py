@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from headish.backups.places import whole_file
 from headish.content.forms.table import FORMS
 from headish.errors import (
     CorruptTurn,
@@ -24,6 +23,7 @@ from headish.errors import (
     Unrepresentable,
     shown,
 )
+from headish.store.backups.places import whole_file
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
 from headish.store.reading.export import NO_ANSWER, export
@@ -82,9 +82,9 @@ def export_each(
     ``format`` and ``settings`` are those of ``export``, or of ``render`` for ``html``, ``markdown`` and ``text``. JSON
     comes as one line each, so that the texts together are JSON Lines. Bookmarks come first, by name, then conversations
     without one, the newest first. A conversation that the format cannot carry, or that is damaged, comes with
-    ``refused`` and without ``text``, and the others follow. One in which a trainer may see no answer has neither.
-    ``branches``, for JSON: after each conversation come the other branches of its tree, each once, under the ids of
-    their last turns.
+    ``refused`` and without ``text``, and the others follow. A conversation without an answer that a trainer may see has
+    neither. ``branches``, for JSON: after each conversation come the other branches of its tree, each once, under the
+    ids of their last turns.
     Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.
     """
@@ -110,7 +110,7 @@ def export_folder(
     told: Callable[[Exported, str], None] | None = None,
     **settings: Unpack[ExportOptions],
 ) -> Folder:
-    """Export conversations as ``export_each`` does, a file each, into a folder that is made where it is missing.
+    """Export conversations as ``export_each`` does, one file each, into a folder that is made if it is missing.
 
     A file is named after its conversation, in characters that every file system takes; whatever a name holds, the file
     lies in the folder itself. A file with the same bytes is left as it is. One with other bytes is replaced only with
@@ -142,6 +142,7 @@ def file_name(subject: str, title: str, ending: str) -> str:
     """The name of a file for a conversation: its title where every file system takes it and it is its subject, too;
     else what of it can stay, and a few digits of the subject's hash, so that no two conversations share a file."""
     stem = _UNSAFE.sub("-", unicodedata.normalize("NFC", title)).lower()[:_NAME_CHARACTERS].strip("-.")
+    # File systems limit the bytes of a name, and one character may take four.
     while len(stem.encode()) > 2 * _NAME_CHARACTERS:
         stem = stem[:-1]
     stem = "conversation" if not stem or _DEVICES.fullmatch(stem) else stem
@@ -236,6 +237,7 @@ def write_file(path: str, data: bytes, overwrite: bool) -> bool:
         with whole_file(path, 0o666) as part:
             Path(part).write_bytes(data)
         return True
+    # `whole_file` refuses a name that is taken, so the new file is made beside the old one and replaces it at once.
     beside = f"{path}.new-{os.urandom(4).hex()}"
     with whole_file(beside, 0o666) as part:
         Path(part).write_bytes(data)

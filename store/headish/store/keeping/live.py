@@ -1,58 +1,199 @@
-"""A live remote of a store: the command that reaches it runs while both talk."""
+"""A live remote of a store: the command that reaches it runs while both talk, or its database is open here.
+
+A database is asked as a store on another machine is: it answers in a thread of its own. So there is one protocol, with
+its checks, and a transaction here never waits for one there.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headish.errors import InvalidArgument, RemoteUnavailable
-from headish.remotes.commands import Command, Pipes, check_command, command_of
-from headish.remotes.keys import allow_command
+from headish.database.backend import Backend
+from headish.database.file.holding import identity
+from headish.database.urls import SECRET, parse_url
+from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
+from headish.remotes.commands import Command, Pipes, check_command, command_of, is_database, is_http, is_server
+from headish.remotes.keys import allow_command, key_env_of
+from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget
 from headish.syncing.live.answering import Answering, Doorkeeper
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.wire import Wire
-from headish.syncing.remotes import OpenRemote, RemoteSettings, describe
+from headish.syncing.remotes import OpenRemote, RemoteSettings, refusal_of
 
 CALLER = "the store that calls"
 """What the other side is called in the errors of the one that answers."""
 
 
-def settings_of_live(url: str, label: str, *, has_options: bool) -> RemoteSettings:
-    """What is kept of a new live remote; its command is one that this machine runs from now on.
+def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: bool) -> RemoteSettings:
+    """What is kept of a new live remote; its command is one that this machine runs, its database one that it opens, or
+    its server one that gets the token at ``key_env``, from now on.
 
-    Raises: InvalidArgument.
+    Raises: InvalidArgument, InvalidAddress.
     """
     if has_options:
-        raise InvalidArgument("ssh keeps what it carries secret: plain, passphrase and key are for folders and buckets")
-    check_command(url)
+        raise InvalidArgument("plain, passphrase and key are for folders and buckets: nothing lies at a live remote")
+    if is_http(url):
+        from headish.calls.posting import check_server  # late: it takes long, and most remotes are no servers
+
+        check_server(url, key_env)
+    else:
+        refuse_key_env(key_env)
+        if not is_database(url):
+            check_command(url)
     settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=False, erasures="ask")
-    allow_command(settings.id, url)
+    allow_command(settings.id, url, key_env)
     return settings
 
 
-@contextmanager
-def talking(space: Space, target: SyncTarget, remote: OpenRemote, *, writes: bool) -> Iterator[LiveSync]:
-    """A conversation with a live remote; ``writes``: something is to change there.
+def refuse_key_env(key_env: str | None) -> None:
+    """Refuse the place of a token for what is no server. Raises: InvalidArgument."""
+    if key_env is not None:
+        raise InvalidArgument("only a server (https://…) is asked with a token: leave out key_env")
 
-    Raises: RemoteUnavailable, RemoteRefused, InvalidBundle.
+
+def database_at(url: str, own: Backend) -> str:
+    """How a database is called in every folder: by its whole path, or its URL. ``own`` is another one.
+
+    Raises: InvalidArgument for a URL with a password, a database in memory, and what is no file.
     """
-    waits = describe(remote).waits
-    if waits:
-        raise RemoteUnavailable(remote.url, waits)
-    arguments = command_of(remote.url, space.space, trust=remote.settings.trust, writes=writes)
-    with Command(remote.url, arguments) as command:
+    if not url.isprintable() or url in ("", ":memory:"):
+        raise InvalidArgument(f"a remote is a folder, a bucket, a machine or a database, not {url[:80]!r}")
+    if is_server(url):
+        return _check_server(url)
+    path = os.path.abspath(os.path.expanduser(url))
+    if os.path.isdir(path):
+        raise InvalidArgument(f"{path} is a folder: give the file of a database, or file:///… for a folder of bundles")
+    if os.path.exists(path) and own.which() == identity(path):
+        raise _is_itself(path)
+    return path
+
+
+def _check_server(url: str) -> str:
+    try:
+        parsed = parse_url(url)
+    except ValueError:
+        raise InvalidArgument("the database URL of the remote cannot be read") from None
+    if parsed.password or parsed.query.keys() & {*SECRET}:
+        raise InvalidArgument(
+            "a password stays out of a remote's URL: PostgreSQL's client takes it from PGPASSWORD or ~/.pgpass"
+        )
+    return url
+
+
+def _is_itself(url: str) -> InvalidArgument:
+    return InvalidArgument(f"{url} is this database itself: a remote is another one")
+
+
+@contextmanager
+def talking(
+    space: Space, target: SyncTarget, remote: OpenRemote, *, writes: bool, create: bool = False
+) -> Iterator[LiveSync]:
+    """A conversation with a live remote; ``writes``: something is to change there. ``create``: a database, or a space,
+    that is not there is made.
+
+    Raises: RemoteUnavailable, RemoteRefused, InvalidBundle; as ``Database.open`` for a database that is opened here.
+    """
+    refusal = refusal_of(remote)
+    if refusal:
+        raise RemoteUnavailable(remote.url, refusal)
+    if is_http(remote.url):
+        from headish.calls.posting import SyncServer
+        from headish.syncing.live.posts import PostTalk
+
+        with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
+            yield LiveSync(target, PostTalk(server), remote, space.space)
+        return
+    with _reach(space, remote, writes=writes, create=create) as there:
         try:
-            with Wire(command.pipes, remote.url) as wire:
+            with Wire(there.pipes, remote.url) as wire:
                 yield LiveSync(target, wire, remote, space.space)
                 wire.bye()
         except RemoteUnavailable as error:
-            if not command.pipes.ended and not command.has_ended:
+            if not there.pipes.ended and not there.has_ended:
                 raise
-            raise RemoteUnavailable(remote.url, command.why(error.reason)) from None
+            raise RemoteUnavailable(remote.url, there.why(error.reason)) from None
+
+
+def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> Command | OpenedDatabase:
+    trust = remote.settings.trust
+    if not is_database(remote.url):
+        arguments = command_of(remote.url, space.space, trust=trust, writes=writes, create=create)
+        return Command(remote.url, arguments)
+    try:
+        return OpenedDatabase(_open(space, remote.url, writes=writes, create=create), trust)
+    except DatabaseUnavailable as error:
+        raise RemoteUnavailable(remote.url, error.reason) from None
+    except UnknownDatabase as error:
+        told = f"{error.reason} (push or sync with --create, or create=True, makes it)"
+        raise RemoteUnavailable(remote.url, told) from None
+
+
+def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
+    """The space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
+    connections = Connections.open(url, create=create, read_only=not writes)
+    try:
+        if connections.backend.which() == space._database.backend.which():
+            raise _is_itself(url)
+        return Space(connections, space.space, connections.enter(space.space, create=create))
+    except BaseException:
+        connections.close()
+        raise
+
+
+class OpenedDatabase:
+    """A store of a database that is open here, while it answers; what ``Command`` is for one elsewhere."""
+
+    def __init__(self, there: Space, trust: bool) -> None:
+        self._there = there
+        self._error: BaseException | None = None
+        asked, answered = os.pipe(), os.pipe()
+        self._ends = asked[1], answered[0]
+        self.pipes = Pipes(there._database.backend.target, answered[0], asked[1])
+        self._thread = threading.Thread(target=self._answer, args=(asked[0], answered[1], trust))
+        self._thread.start()
+
+    def _answer(self, reads: int, writes: int, trust: bool) -> None:
+        there = self._there
+        try:
+            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust)
+            answer(there, target_of(there), Pipes(CALLER, reads, writes), door)
+        except BaseException as error:  # the one that asks was told, as far as it may know
+            self._error = error
+        finally:
+            os.close(reads)
+            os.close(writes)
+
+    def __enter__(self) -> OpenedDatabase:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """End it: it ends by itself once nobody talks to it any more, behind the statement that it is in."""
+        for each in self._ends:
+            os.close(each)
+        self._thread.join()
+        self._there._database.close()
+        if error is not None and self._error is not None:
+            error.__cause__ = self._error  # a mistake there has its traceback here
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody answers any more."""
+        return not self._thread.is_alive()
+
+    def why(self, reason: str) -> str:
+        """Why it ended."""
+        return reason if self._error is None else f"{reason} ({self._error})"
+
+
+def target_of(space: Space) -> SyncTarget:
+    """What a conversation of a space reads and changes."""
+    return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
 
 
 def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> int:

@@ -18,7 +18,7 @@ from headish.errors import (
     RemoteUnavailable,
     shown,
 )
-from headish.remotes.commands import Pipes, is_live
+from headish.remotes.commands import Pipes, is_database, is_live
 from headish.remotes.keys import (
     RemoteKey,
     forget_keys,
@@ -29,7 +29,15 @@ from headish.remotes.objects import ObjectPlace, check_url
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
 from headish.store.keeping.erase import scrub_now
-from headish.store.keeping.live import CALLER, answer, settings_of_live, talking
+from headish.store.keeping.live import (
+    CALLER,
+    answer,
+    database_at,
+    refuse_key_env,
+    settings_of_live,
+    talking,
+    target_of,
+)
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
@@ -86,10 +94,11 @@ class Remotes:
     @door(plain=FLAG, passphrase=FLAG)
     def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None,
+        key: str | None = None, key_env: str | None = None,
     ) -> RemotePlace:  # fmt: skip
-        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a store that a command
-        reaches (``ssh://HOST/PATH``, ``cmd:COMMAND``): a live remote.
+        """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
+        database (its path, or ``postgresql://…`` without a password), a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``).
 
         ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
@@ -97,6 +106,8 @@ class Remotes:
         fingerprint with that on the other machine, or give it as ``key``: who knew the passphrase once, or keeps an old
         state of the place, could have put another key there. Keys of a bucket come from the environment or the
         provider's files; the key of the remote lies in a file beside the configuration, never in the database.
+        ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that holds the token of
+        a server, with the right ``sync`` there.
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs that lie there.
         """
@@ -111,9 +122,12 @@ class Remotes:
         known = space._read(lambda connection: read_remotes(connection, space._number))
         if any(each.name == encoded for each in known):
             raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
+        if is_database(url):
+            url = database_at(url, space._database.backend)
         if is_live(url):
-            settings = settings_of_live(url, label, has_options=plain or passphrase or key is not None)
+            settings = settings_of_live(url, label, key_env, has_options=plain or passphrase or key is not None)
         else:
+            refuse_key_env(key_env)
             settings = self._join(name, url, label, plain=plain, passphrase=passphrase, key=key)
         added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
         try:
@@ -142,7 +156,7 @@ class Remotes:
     @door(plain=FLAG, passphrase=FLAG)
     def clone(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None,
+        key: str | None = None, key_env: str | None = None,
     ) -> Cloned:  # fmt: skip
         """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is ``@``.
 
@@ -155,9 +169,10 @@ class Remotes:
             )
         if not is_live(url) and not ObjectPlace(check_url(url)).list(folder_of(space.space)):
             raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
-        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env)
         try:
-            cloned = Cloned(added, None if added.waits else self.pull(name))
+            waits = added.waits and not is_live(added.url)
+            cloned = Cloned(added, None if waits else self.pull(name))
             if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
                 raise RemoteUnavailable(url, f"no history of the space {space.space!r} is there")
             return cloned
@@ -222,7 +237,9 @@ class Remotes:
         """
         remote = self._find(name)
         if remote.is_live:
-            raise InvalidArgument(f"remote {name!r} has no key to give: ssh, or the command, says who may call there")
+            raise InvalidArgument(
+                f"remote {name!r} has no key to give: ssh, the command or a token says who may call there"
+            )
         key = key_of(renew_key(remote, self._space.space))
         if key is None:
             raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
@@ -297,17 +314,18 @@ class Remotes:
         diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
         return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
 
-    @door(accept_rollback=FLAG, delete=FLAG)
+    @door(accept_rollback=FLAG, delete=FLAG, create=FLAG)
     def push(
         self, name: str, *, allow_secrets: bool = False, accept_rollback: bool = False, delete: bool = False,
-        force_with_lease: str | None = None,
+        force_with_lease: str | None = None, create: bool = False,
     ) -> Pushed:  # fmt: skip
         """Append what is new here to this store's log there; to a live remote, send it and publish names.
 
         At a live remote a name goes forward, and along where only this side has moved it since it was seen there.
         Where both have, it stays and is told, unless ``force_with_lease`` is the headish of the turn that it has there:
         if it still has it, it goes where it is here. ``delete`` removes names there that were removed here and have not
-        moved there.
+        moved there. ``create`` makes the database of a live remote, or the space in it, where it is not there; else a
+        path with a slip in it is an error.
         Cost: where nothing is new, one request or round trip; else two, and one for each 16 MiB.
         Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; of a live remote also
         RemoteRefused; InvalidArgument for names of a remote that is not live.
@@ -315,9 +333,9 @@ class Remotes:
         remote = self._find(name)
         wishes = self._wishes(delete, force_with_lease)
         if remote.is_live:
-            with talking(self._space, self._target(), remote, writes=True) as live:
+            with talking(self._space, self._target(), remote, writes=True, create=create) as live:
                 return send_all(LivePush(live, wishes, allow_secrets))
-        if wishes:
+        if wishes or create:
             raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
         remote = renew_key(remote, self._space.space)
         check_key(remote, self._space.space)  # what a device that was taken out could read stays here
@@ -353,14 +371,17 @@ class Remotes:
             scrub_now(space._database)
         return done
 
-    @door(prune=FLAG, accept_rollback=FLAG)
+    @door(prune=FLAG, accept_rollback=FLAG, create=FLAG)
     def exchange(
-        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False
-    ) -> Synced:
-        """Pull, then push. A live remote that takes nothing is only pulled. Raises: as both."""
+        self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
+        create: bool = False,
+    ) -> Synced:  # fmt: skip
+        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
         remote = self._find(name)
+        if create and not remote.is_live:
+            raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
         if remote.is_live:
-            with talking(self._space, self._target(), remote, writes=True) as live:
+            with talking(self._space, self._target(), remote, writes=True, create=create) as live:
                 pulled = self._pulled(live, prune=prune)
                 if live.welcome.read_only:
                     return Synced(pulled, Pushed(name))
@@ -369,17 +390,21 @@ class Remotes:
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
 
     @door()
-    def answer(self, reads: int, writes: int, *, names: str = "*", trust: bool = False) -> int:
+    def answer(
+        self, reads: int, writes: int, *, names: str = "*", trust: bool = False, erases: bool = False,
+        caller: str | None = None,
+    ) -> int:  # fmt: skip
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came.
 
         ``names`` is the pattern of the bookmarks that it may move. ``trust``: it is a device of this store's owner, so
-        that the options of its turns act here and its erasures erase here. A store that was opened read-only takes
+        that the options of its turns act here and its erasures erase here; ``erases``: its erasures do. ``caller`` is
+        what it is known as: without it, turns come from what it calls itself. A store that was opened read-only takes
         nothing.
         Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
         """
         space, target = self._space, self._target()
-        door = Doorkeeper(space.space, target.backend.read_only, names, trust)
+        door = Doorkeeper(space.space, target.backend.read_only, names, trust, erases, caller)
         return answer(space, target, Pipes(CALLER, reads, writes), door)
 
     @door()
@@ -446,8 +471,7 @@ class Remotes:
         return Push(self._target(), self._logs(remote), remote, allow_secrets)
 
     def _target(self) -> SyncTarget:
-        space = self._space
-        return SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+        return target_of(self._space)
 
 
 def _device() -> str:

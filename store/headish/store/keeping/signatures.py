@@ -34,10 +34,10 @@ def sign(
 ) -> Signed:
     """Sign a turn with ``ssh-keygen``; with ``thread``, all that leads to it.
 
-    A signature covers the turn's own record and, by its digest, all that was *said* before it. With what options and
-    meta the turns before it were said is covered by ``thread`` alone. ``key`` is a private key, or the public key of
-    one that an agent or a hardware key holds; else ``HEADISH_SIGNING_KEY`` names it. ``ssh-keygen`` may ask for a
-    passphrase at the terminal. The signature travels with its turn, and goes with ``erase(meta=True)``.
+    A signature covers the turn's own record and, by its digest, all that was *said* before it. Only ``thread`` covers
+    the options and meta of the turns before it. ``key`` is a private key, or the public key of one that an agent or a
+    hardware key holds; else ``HEADISH_SIGNING_KEY`` names it. ``ssh-keygen`` may ask for a passphrase at the terminal.
+    The signature travels with its turn, and goes with ``erase(meta=True)``.
     Cost: two transactions; the first one reads a thread's seals.
     Raises: SigningFailed; TurnErased for a turn that lost its meta.
     """
@@ -49,6 +49,7 @@ def sign(
         return stored, seals_of(connection, number, stored) if thread else [stored.seal]
 
     stored, seals = space._read_at(headish, find)
+    # Outside of a transaction: a person may have to touch a key, and writers would wait for it.
     data = sign_message(signed_message(kind, seals), key)
     sent = SentSignature(stored.id, kind, data, time.time_ns() // 1_000_000)
 

@@ -14,7 +14,7 @@ from headish.store.connections import Connections
 from headish.store.paging import check_limit
 from headish.values.checks.doors import COUNT, TEXT, Kind, door
 from headish.values.names import check_name, refusal, stored_name
-from headish.values.results.quotas import Quota
+from headish.values.results.reports import Quota
 
 if TYPE_CHECKING:
     from headish.database.isolation.members import Member
@@ -107,9 +107,9 @@ class Spaces:
         self, space: str, *, turns: int | Literal["none"] | None = None, bytes: int | Literal["none"] | None = None
     ) -> Quota:
         """Set how many turns a space may hold, and how many bytes of payloads. Returns what it may hold, and holds.
-        ``"none"`` removes a limit; an argument that is left out changes nothing. A write past a limit raises
-        ``QuotaExceeded``, whoever writes and however: the numbers are compared in the statement that takes the turn's
-        number. A limit below what the space holds takes nothing away from it.
+        ``"none"`` removes a limit; an argument that is left out changes nothing. Every write past a limit raises
+        ``QuotaExceeded``: the statement that takes the turn's number compares them. A limit below what the space holds
+        removes nothing.
         Raises: InvalidName, UnknownSpace, InvalidArgument.
         """
         name = check_name(space, "space")
@@ -137,9 +137,9 @@ class Spaces:
     ) -> Erasure:
         """Erase a space with all that it holds: turns, names, pointers, tools, objects, records of conversations.
 
-        Its line stays, called ``erased-N``, with the receipts of its erasures; the names that it had go. Its number is
-        never given out again, a store that has it open can store nothing, and followers learn that it is gone.
-        ``reason``, ``by``, ``dry_run`` and ``scrub`` are those of ``Store.erase``.
+        ``erased-N`` keeps the receipts of its erasures; the names that it had go. Its number is never used again, a
+        store that has it open can store nothing, and followers learn that it is gone. ``reason``, ``by``, ``dry_run``
+        and ``scrub`` are those of ``Store.erase``.
         Cost: deletes every row of the space in one transaction; then SQLite rewrites the file.
         Raises: InvalidName, UnknownSpace, RemovedSpace, InvalidArgument.
         """

@@ -9,7 +9,6 @@ from headish.errors import InvalidArgument, shown
 from headish.store.reading.follow import follow
 from headish.store.space import Space
 from headish.values.checks.doors import TEXT, Kind, door
-from headish.values.results.audits import Audited, Authored
 from headish.values.results.changes import (
     Change,
     DefinitionChange,
@@ -19,6 +18,7 @@ from headish.values.results.changes import (
     TurnChange,
 )
 from headish.values.results.erasures import SCRUB
+from headish.values.results.reports import Audited, Authored
 
 MOMENT = Kind(lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a datetime with a zone")
 
@@ -36,9 +36,8 @@ def audit(
     """Who wrote what: a line for each change that ``follow`` gives, in the order of the commits, up to now.
 
     ``after`` is a cursor; ``since`` and ``until`` compare the time when it was stored, and are part of the range.
-    ``author``: only what this one wrote. ``kinds`` are those of ``follow``.
-    The author is what ``Store.open(author=…)`` said, under the turn's seal: a claim. A turn that nobody put a name to
-    has none, and so have replies, imports, moves that no turn made, and definitions.
+    ``author``: only what this one wrote. ``kinds`` are those of ``follow``. The author is what ``Store.open(author=…)``
+    said, under the turn's seal: a claim. Replies, imports, moves that no turn made, and definitions have none.
     Cost: reads the whole feed after ``after``, in pages, each when it is reached.
     Raises: as ``follow``.
     """

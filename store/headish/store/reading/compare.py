@@ -24,8 +24,8 @@ def siblings(space: Space, headish: str, *, versions: bool = False) -> Siblings:
     """The versions of a turn, in commit order, and which of them it is: ``turns``, ``current``, ``version``.
 
     Versions continue the same turns in the same role, or one supersedes another, as an edit does. At the beginning of a
-    conversation only the second counts: other conversations may begin after the same system turn. Of an answer that an
-    import met again when it had grown, the last version alone is one; with ``versions`` all are.
+    conversation only the second counts: other conversations may begin after the same system turn. Of an answer that
+    grew between two imports only the last version counts; with ``versions`` all do.
     Cost: about seven statements, and as many more where a version supersedes a turn of another place.
     """
 

@@ -56,20 +56,19 @@ def export(
 ) -> str:
     """The thread that leads to a headish as a transcript (``v0.1``, ``2.0``, ``2.2``, ``harmony``, ``rwkv``).
 
-    Also as the messages of an API, in JSON text: ``chat``, ``responses``, ``anthropic``, ``gemini``, ``cohere``; what
-    was recorded in that form comes back equal. Or as a row of a data set, one line of JSON: ``openai-finetune``,
-    ``hf``, ``sharegpt``. Each message is written in its
-    own form: one that was imported from the same format comes back byte for byte, if its text was canonical; one of
-    another format is converted, one that a program or a provider made is written from the model. Where headish writes
-    the head of the text, it says the version, the model and the settings that the thread's options hold, and defines
-    the tools of the thread's ``servers``, as far as the format has a place for them. Where ``params`` name no model, it
-    is that of the thread's provider pointer.
+    Other formats are the messages of an API, in JSON text (``chat``, ``responses``, ``anthropic``, ``gemini``,
+    ``cohere``; what was recorded in that form comes back equal), or a row of a data set, one line of JSON
+    (``openai-finetune``, ``hf``, ``sharegpt``). Each message is written in its own form: one that was imported from the
+    same format comes back byte for byte, if its text was canonical; one of another format is converted; one that a
+    program or a provider made is written from the model. A header that headish writes has the version, the model (of
+    ``params``, else of the thread's pointer) and settings of the thread's options, and the tools of its ``servers``, if
+    the format has a place for them.
 
-    - ``drop``: what may be lost, by name; else it is refused. ``as_user``: only what an end user may see.
+    - ``drop``: what may be lost, by name; anything else is refused. ``as_user``: only what an end user may see.
     - ``for_completion``: without the reasoning of finished turns, as ``policy`` drops it (``ocm`` or ``harmony``), and
       with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``. JSON
-      holds only what a trainer may see then: nothing hidden, erased, cut off or of a provider's own, no keys, and
-      reasoning only ``with_reasoning``; it ends with an answer. ``told`` gets a ``Note`` for each thing left out.
+      then holds only what a trainer may see: nothing hidden, erased, cut off or of a provider's own, no keys, reasoning
+      only ``with_reasoning``; it ends with an answer. ``told`` gets a ``Note`` for each thing left out.
     - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
       ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
     - ``raw``: every turn as it was stored. Else a thread with overlays is written as a model sees it, a summary as a

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from headish.errors import CorruptRecord, InvalidArgument, shown
-from headish.feeds.brought import find_brought, read_brought
-from headish.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
-from headish.feeds.pages import PAGE, FeedPage, read_page
-from headish.feeds.waiting import Awaited
+from headish.history.feeds.brought import find_brought, read_brought
+from headish.history.feeds.cursors import Cursor, Position, find_end, find_start, parse_cursor, resume
+from headish.history.feeds.pages import PAGE, FeedPage, read_page
+from headish.history.feeds.waiting import Awaited
 from headish.history.reading.decode import complete_turns, read_time
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import Defined, LoggedErasure, MovedName, Numbered, SaidOf, place_up_to
@@ -71,14 +71,14 @@ def follow(
     by now was read. With ``wait`` the reader then waits for what comes, else it ends there. ``pulse``: after this many
     seconds without a change, a ``pulse`` comes.
 
-    ``kinds``: only these; ``live`` and ``pulse`` come all the same, so that a reader of rare things gets on. A name
-    that moves along with a turn stands in the turn (``turn.meta.bookmark``); where turns are not wanted and moves are,
-    it is a move of its own. ``bookmark``: the moves of this name, each after the turns that it brought, older ones of
-    another branch included; the records of its conversation; and all erasures.
+    ``kinds``: only these; ``live`` and ``pulse`` come anyway, so that the cursor of a reader of rare changes advances.
+    A name that moves along with a turn is in the turn (``turn.meta.bookmark``); a reader of moves without turns gets a
+    move for it. ``bookmark``: the moves of this name, each after the turns that it brought, older ones of another
+    branch included; the records of its conversation; and all erasures.
 
     A reader that stores each cursor with its own work sees every change exactly once; one that does so afterwards may
-    see the last one again. An answer that is still arriving is not there yet, and objects are not among the changes.
-    Without ``after`` the feed begins with the first turn; ``after=store.position()`` with what comes next.
+    see the last one again. Answers that are still arriving and objects are not among the changes. Without ``after`` the
+    feed begins with the first turn; ``after=store.position()`` with what comes next.
     Cost: pages of up to 500 turns in nine statements at the most; one statement each time that nothing is new, up to a
     second apart. No transaction is open while the caller works.
     Raises: CursorLost if the store was put back, at once or while it is read; RemovedSpace; InvalidArgument;
@@ -140,6 +140,7 @@ def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
     """
     parsed = parse_cursor(cursor)
     space._open_backend()
+    # A shallow copy shares the connections of the store, which remain the store's to close.
     view: Any = copy(space)
     view._owns_database, view._awaited = False, Awaited(parsed, float(timeout))
     found: S = view
@@ -174,6 +175,7 @@ def _follow(
         for change in reader.changes(page):
             yield change
             pause, said = SHORTEST_PAUSE, time.monotonic()
+        # Also past changes that nobody wanted, so that a filter costs each of them once.
         reader.at = page.end
         if page.is_last and not is_live:
             is_live = True

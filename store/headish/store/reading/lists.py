@@ -33,8 +33,8 @@ def children(
 ) -> list[Turn]:
     """The turns that continue this one, in commit order; ``limit`` of them, after the turn ``after``.
 
-    An answer that an import met again when it had grown is left out unless something else continues it; ``versions``
-    shows it, too.
+    Half an answer, which a later import replaced by a longer version, is left out unless something else continues it;
+    ``versions`` includes it.
 
     Cost: three statements, and one for each 64 turns; three more for each 64 answers that grew.
     Raises: InvalidArgument for a ``limit`` below 1.
@@ -70,9 +70,9 @@ def heads(
     ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
-    the same even if a turn has continued that head meanwhile. An answer that an import met again when it had grown is
-    none; with ``versions`` it is. Nor is a turn that came from another store and says what was said here behind the
-    same turns; with ``twins`` it is.
+    the same even if a turn has continued that head meanwhile. Left out are halves of answers that a later import
+    replaced (``versions`` includes them), and turns from another store that repeat what was said here after the same
+    turns (``twins`` includes them).
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
@@ -91,6 +91,7 @@ def heads(
             same = folded_twins(connection, space._number, [each.id for each in page]) if folds else set[TurnId]()
             left_out = halves | same
             found += [each for each in page if each.id not in left_out]
+            # Nothing was left out, so the page is as long as was asked for, or it is the last one.
             if not left_out or not page:
                 break
             before = page[-1].chain if by == "start" else page[-1].seq
@@ -127,7 +128,7 @@ def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions
     ``limit`` takes a part of a larger tree: half of these turns lead to the turn, the last of its thread (or all of it
     if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that continue
     one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an answer
-    that an import met again when it had grown, the last version is shown; with ``versions`` all are.
+    that grew between two imports the last version is shown; ``versions`` shows all.
     Cost: three statements for a whole tree; of a part, about ten, and a few more for each 1,024 turns; with a
     ``limit``, one more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.

@@ -105,9 +105,9 @@ def render(
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
     other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
     reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the conversation's
-    title; without one of these either, the first words of the user. The head of a page says
-    which model the thread asks, each reply which one answered. Turns that are hidden from people are left out, others
-    stand in the words that replace them, and a line says so; of a summary a line says what it stands for.
+    title; without one of these either, the first words of the user. The head of a page says which model the thread
+    asks, each reply which one answered. Turns that are hidden from people are left out, replaced words are shown, and a
+    line reports each, as it does for a summary.
     Raises: UnknownFormat; CorruptTurn.
     """
     return "".join(render_pieces(space, headish, format, branches=branches, debug=debug, title=title))
@@ -125,8 +125,8 @@ def render_pieces(
 ) -> Iterator[str]:
     """``render`` in pieces, each when it is reached: an HTML page without ``branches`` is never in memory as a whole.
 
-    Such a page is read in stretches of 512 turns, each in a transaction of its own. What is erased meanwhile is shown
-    as erased from there on.
+    Such a page is read in stretches of 512 turns, each in a transaction of its own; what is erased meanwhile may be
+    shown as erased.
     Raises: as ``render``, before the first piece where it can be known.
     """
     from headish.renderings.formats import RENDERINGS  # late, as below
@@ -183,6 +183,7 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
 
 
 def _stretches(space: Space, head: TurnId, start: int) -> Iterator[tuple[TreeTurn, ...]]:
+    # The length is known once a stretch was read; until then there is one turn to look for.
     total = start + 1
     while start < total:
         read = stretch(space, head, start=start, limit=PIECE_TURNS)

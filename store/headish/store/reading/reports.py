@@ -73,8 +73,8 @@ def cost(
 
 @door()
 def stats(space: Space, *, versions: bool = False) -> Stats:
-    """Counts and sizes of the space. An answer that an import met again when it had grown counts once; with
-    ``versions`` as often as it was stored.
+    """Counts and sizes of the space. An answer that grew between two imports counts once; with ``versions``, as often
+    as it was stored.
 
     Cost: three statements, however large it is; three more for each 64 answers that grew.
     """
@@ -91,6 +91,7 @@ def stats(space: Space, *, versions: bool = False) -> Stats:
             database_bytes=size,
         )
 
+    # Before the transaction: a server is asked over a connection of its own.
     size = space._backend.size_bytes()
     return space._read(work)
 

@@ -12,13 +12,13 @@ from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, HeadishError, InvalidArgument, InvalidRole, shown
 from headish.history.reading.decode import complete_turns
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
+from headish.history.searching.candidates import Criteria, state_of
+from headish.history.searching.hits import HitFilter, Match, find_matches
+from headish.history.searching.index import Progress, catch_up, index_anew
+from headish.history.searching.reaching import Reached, reach
+from headish.history.searching.scopes import of_names, of_tag
 from headish.history.twins import folded_twins
 from headish.rows.upkeep.matches import page_of
-from headish.searching.candidates import Criteria, state_of
-from headish.searching.hits import HitFilter, Match, find_matches
-from headish.searching.index import Progress, catch_up, index_anew
-from headish.searching.reaching import Reached, reach
-from headish.searching.scopes import of_names, of_tag
 from headish.store.paging import check_order
 from headish.store.space import STUMBLING, Space
 from headish.values.checks.doors import TEXT, door
@@ -63,10 +63,10 @@ def search(
     conversation with this tag; ``tool``: it calls this tool or has its result.
 
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
-    Where nothing can be written they are read instead. A turn that was just stored is found either way.
-    Turns are read as they were stored: those that are hidden, reworded by an overlay or superseded are found, too. Of
-    an answer that an import met again when it had grown, the last version alone is found; with ``versions`` all are.
-    Of what came from another store and was said here, too, one is found; with ``twins`` all are.
+    Where nothing can be written they are read instead. A turn that was just stored is found either way. Turns are
+    searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. Of an
+    answer that grew between two imports only the last version is found; ``versions`` finds all. Of equal turns of two
+    stores one is found; ``twins`` finds all.
     Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
     newest 1,000 matches. One by time
     looks at what was stored since its last hit was said, too.
@@ -87,6 +87,7 @@ def search(
 
     def work(connection: Connection) -> list[Hit] | None:
         state = state_of(connection, number)
+        # Indexing writes, and this transaction reads: it ends here, and the search begins again after the indexing.
         if waits and state.indexed < state.turns:
             return None
         within = [of_names(connection, number, name)] if name is not None else []
@@ -103,6 +104,7 @@ def search(
         left_out = left_out_of(hits)
         count = sum(hit.turn.id in left_out for hit in hits)
         if count and len(hits) == limit:  # others move up
+            # Twice as many, because some of those that move up may be left out, too.
             sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
             hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
             left_out = left_out_of(hits)

@@ -41,9 +41,9 @@ def tokens(
     """How many tokens a request for a headish has: its messages as a model sees them, and the tools of the thread.
 
     ``count`` counts the tokens of a text (``tiktoken``'s, say). Without it they are guessed by bytes and kind of text,
-    and corrected by what providers counted: the usage of a thread's replies weighs the turns between them, else the
-    newest replies of the space say how far guesses are off for ``model``. The result says which, and how far it may be
-    off. ``model`` and the context window are those of the pointer ``ptr``, else of the thread's.
+    and corrected by what providers counted: by the usage of the thread's own replies, else of the newest replies of the
+    space for ``model``. The result says which, and how far it may be off. ``model`` and the context window are those of
+    the pointer ``ptr``, else of the thread's.
     Cost: that of resolving, and a statement or two.
     Raises: InvalidArgument where ``count`` gives no number; UnknownPointer; CorruptTurn.
     """

@@ -46,6 +46,7 @@ def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
 
     @wraps(method)
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        # A function may leak its transaction, whose connection serves somebody else by now.
         if self._is_over:
             raise Closed("this transaction, which ended with the function that it was made for,")
         try:
@@ -131,6 +132,7 @@ class ReadTransaction:
 
         Cost: one statement where all are known, and of one chain.
         """
+        # With fewer known turns than are asked for, not all of them can be known.
         if limit is not None and limit <= len(known):
             ids = self._known_end(end, limit, known)
             if ids is not None:

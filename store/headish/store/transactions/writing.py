@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
 from headish.database.query import Connection
-from headish.erasing.choosing import Wish
-from headish.erasing.erase import ErasureGrounds
-from headish.erasing.erase import erase as erase_turns
-from headish.erasing.names import forget_name
 from headish.errors import InvalidContent, KeyTaken
 from headish.history.conversations import ListedConversation, change_record, check_changes
+from headish.history.erasing.choosing import Wish
+from headish.history.erasing.erase import ErasureGrounds
+from headish.history.erasing.erase import erase as erase_turns
+from headish.history.erasing.names import forget_name
 from headish.history.reading.walk import walk_first_parents
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item
@@ -245,6 +245,7 @@ class WriteTransaction(ReadTransaction):
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
         """The plainest way, which locks the space itself; None, and nothing is changed, where that is not open."""
         known, encoded = self._space._remembered or NOTHING, check_name(name)
+        # If the space is locked already, something was read under the lock, and the short way would save nothing.
         if self._is_locked or encoded not in known.names or not all(map(_is_small, drafts)):
             return None
         written = append_all_remembered(self._open, self._number, drafts, encoded, known, self._mint)

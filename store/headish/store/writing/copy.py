@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from headish.answers.journal import About
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidName, UnknownSpace
 from headish.history.reading.find import find_place
@@ -17,6 +16,7 @@ from headish.rows.definitions import POINTER, TOOLS, find_definition
 from headish.rows.spaces import find_space
 from headish.rows.streams import open_streams
 from headish.rows.turns import turn_by_id
+from headish.store.answers.journal import About
 from headish.store.space import STUMBLING, Headishes, Space
 from headish.values.checks.doors import Kind, door
 from headish.values.grammar import Headish, parse_headishes
@@ -33,10 +33,10 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
     ``to`` is the name of a space of this database, or an open store, of another database too. Ids, times, keys,
     digests, seals and documents stay as they are, and the bookmarks that point at these turns go along with what is
     said of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be
-    copied again. Without ``keep`` the bookmarks are removed here, which takes a space of this database; the turns stay
-    in both spaces, since a turn never goes. A bookmark that the other space has must be on the way to where it goes.
-    A document that a message refers to goes along, too, unless it continues turns that do not: then it is named.
-    Provider pointers, tools and answers that are still arriving stay here: what the threads need of them is named.
+    copied again. Without ``keep`` the bookmarks are removed here (only for a space of this database); the turns stay in
+    both spaces. A bookmark that the other space has may only move forward. A document that a message refers to goes
+    along, unless it continues turns that do not. The result names such documents, and the provider pointers, tools and
+    arriving answers of the threads, which stay here.
     Cost: about one statement for fifty new turns, one for each large payload, five for each bookmark.
     Raises: UnknownSpace, UnknownTurn, InvalidArgument for this space itself; TurnTaken for an id that the other space
     has with another seal, or a key that it has; BookmarkTaken; KeyTaken for the key of a conversation; QuotaExceeded;
@@ -47,6 +47,7 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
         raise InvalidArgument("a copy needs a headish")
     backend = space._open_backend()
     try:
+        # Two stores of one database share a transaction; those of two databases need one each.
         if isinstance(to, Space) and to._database is not space._database:
             return _copy_into(space, to, parsed, keep)
         return _copy_within(space, to._number if isinstance(to, Space) else check_name(to, "space"), parsed, keep)

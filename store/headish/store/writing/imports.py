@@ -77,9 +77,9 @@ def import_file(
     ``cross-stream``, ``openai-agents``, ``langgraph``, ``pydantic-ai``, ``open-webui``, ``librechat``, ``inspect``,
     ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
     titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
-    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores
-    nothing, that of a longer file its tails. A record that cannot be read costs itself: it is counted
-    (``Imported.broken``) and told. ``told`` gets an ``ImportNote`` for all that had no place of its own. ``dry_run``
+    ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores nothing,
+    that of a longer file its tails. A record that cannot be read is counted (``Imported.broken``) and reported, and the
+    others are imported. ``told`` gets an ``ImportNote`` for everything that had no place of its own. ``dry_run``
     counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.keeping.storing``) that
     is given for several files counts what they share once, as it would be stored. A file that is packed with zstd is
     unpacked while it is read.
@@ -88,14 +88,14 @@ def import_file(
     how). Its format is named, never detected, and a built-in name wins.
 
     ``source`` may also be the URL of a PostgreSQL database (``postgresql://…``) that holds LangGraph's checkpoints. It
-    is read in one read-only transaction. Its password is neither stored nor told.
+    is read in one read-only transaction. Its password is neither stored nor shown.
 
     ``continues``: the thread follows this turn, and a bookmark that is continued moves along. ``partial``, ``strict``,
     ``start_role``, ``bos`` and ``eos`` are those of ``transcripts.parse``. A second import of the same file stores
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
 
-    Exports of ``chatgpt`` and ``claude`` are remembered by a hash: one that was imported as it is is not read again,
-    nor a conversation whose bytes are known, and ``told`` is not told of them. ``force`` reads all.
+    Exports of ``chatgpt`` and ``claude`` are remembered by a hash. An export that was imported before is not read
+    again, nor a conversation whose bytes are known, and ``told`` hears nothing of them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
@@ -189,6 +189,7 @@ def _import_log(
     except OSError:
         return import_file(space, path, format, progress=progress, told=told)  # which says what is wrong with it
     space._tails[path] = tail
+    # A dict keeps its order, and each tail was taken out before it was put back: the first ones are the longest unused.
     for oldest in list(space._tails)[:-TAILS_LIMIT]:
         del space._tails[oldest]
     return done
@@ -314,6 +315,7 @@ def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool 
     memory = space._read(recall)
     mark = memory.mark_file(given.file)
     known = memory.find_file(mark)
+    # The very bytes were imported before. The caller still wants to see the progress end.
     if known is not None:
         if given.progress is not None:
             given.progress(memory.file_bytes)

@@ -59,10 +59,9 @@ def summarize(
 ) -> Turn:
     """Show a model a summary in place of the turns from ``first`` to ``last``, both included: an overlay.
 
-    A model sees ``content`` in the place of the first of them, as a message of the user's; people see what was said,
-    and that it is summarized. Nothing is lost, and ``original`` undoes it. Instructions in between stay. Calls are
-    covered with their results. Without content the model of the pointer ``ptr`` is asked for it; ``call`` says how, as
-    for ``ask``.
+    A model sees ``content`` in place of the first of them, as a message of the user's; people see the original words,
+    marked as summarized. ``original`` undoes it. Instructions in between stay. Calls are covered with their results.
+    Without content, headish asks the model of the pointer ``ptr`` for it; ``call`` is as for ``ask``.
 
     The overlay is a turn of type ``overlay`` that continues ``continues``; without it, the branch that ``last`` begins
     with (``main~3`` is of ``main``), or else the only branch that the turn lies on. It applies from there on, to no
@@ -130,7 +129,7 @@ def keep(
 def unhide(
     space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
 ) -> Turn | None:
-    """Hide turns no longer, also those that are stored hidden: an overlay. Summaries and replacements stay.
+    """Show hidden turns again, even those that are stored hidden: an overlay. Summaries and replacements stay.
 
     ``first`` may be an overlay: then it is about the turns that it covers. None if none of them is hidden. The rest is
     as in ``summarize``.
@@ -142,7 +141,7 @@ def unhide(
 def original(
     space: Space, first: str, last: str | None = None, *, continues: str | None = None, expect: Any = None
 ) -> Turn | None:
-    """Show turns as they were said, whatever was laid over them, to everybody: an overlay. They are kept no longer.
+    """Show turns to everybody as they were said, whatever overlays cover them: an overlay. It also ends ``keep``.
 
     ``first`` may be an overlay: then it is about the turns that it covers. None if they are seen so already. The rest
     is as in ``summarize``.
@@ -168,8 +167,8 @@ def compact(
     ``to`` is a share of what the branch weighs now (0.4), or a number of tokens. Instructions, kept turns and the first
     exchange stay as they are, and the tail from the last question on. With ``ptr`` the model of that pointer sums the
     rest up; without it, or if no summary comes, it is hidden from the model, and ``warn`` gets a note. People see all
-    of it in any case. ``over``: only if the branch weighs more tokens than that; a share is one of the context window
-    that the thread's pointer has.
+    of it anyway. ``over``: only if the branch weighs more tokens than that, or than that share of the context window of
+    the thread's pointer.
     Raises: as ``summarize`` and ``tokens``; InvalidArgument for a share of an unknown context window.
     """
     from headish.history.budgets.compacting import choose
@@ -187,6 +186,8 @@ def compact(
     if ptr is not None:
         try:
             return _ask_and_lay(space, wanted, ptr, call)
+        # The branch must get smaller even if the model cannot be reached: the next request would be too large
+        # otherwise.
         except (CallError, InvalidReply, SummaryFailed) as error:
             if warn is not None:
                 warn(Note(f"{error}; the turns are hidden from the model instead"))
@@ -240,7 +241,7 @@ def _lay_words(space: Space, wanted: OverlayPlan, write: Write) -> Turn:
 
 def _ask_and_lay(space: Space, wanted: OverlayPlan, ptr: str, call: Mapping[str, Any]) -> Turn:
     """Ask a model for the summary of what is covered, then lay it over the same turns."""
-    from headish.answers.summaries import ask_summary  # late: most processes ask for none
+    from headish.store.answers.summaries import ask_summary  # late: most processes ask for none
 
     space._check_writable()
     named = check_name(ptr, "provider pointer")

@@ -40,8 +40,8 @@ from headish.errors import (
     ReadOnly,
     RemoteUnavailable,
 )
-from headish.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.conversations import write_arrived_record
+from headish.history.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.signatures import as_sent
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
@@ -65,12 +65,15 @@ BATCH_BYTES = 16 * 1024 * 1024
 
 class Doorkeeper(NamedTuple):
     """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
-    device of this store's owner, so that its options act here and its erasures erase."""
+    device of this store's owner, so that its options act here and its erasures erase; ``erases``: its erasures do.
+    ``caller`` is what it is known as, else it is called what it calls itself."""
 
     space: str
     read_only: bool = False
     names: str = "*"
     trusts: bool = False
+    erases: bool = False
+    caller: str | None = None
 
 
 class Answering:
@@ -85,6 +88,10 @@ class Answering:
     @property
     def erased(self) -> int:
         return 0 if self._erasures is None else self._erasures.count
+
+    @property
+    def _erases(self) -> bool:
+        return self._door.trusts or self._door.erases
 
     def run(self) -> None:
         """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
@@ -103,7 +110,7 @@ class Answering:
             raise InvalidArgument(f"the space there is {hello.space!r}, and here it is {self._door.space!r}")
         if new_refusal(hello.label) is not None:
             raise InvalidArgument("the name of the device that calls is none")
-        self._caller = hello.label.encode()
+        self._caller = (self._door.caller or hello.label).encode()
         end, holds = self._target.backend.read(partial(_find_holds, space=self._target.space, cursor=hello.cursor))
         self._wire.send(Welcome(end, holds, self._door.read_only, self._door.names))
 
@@ -134,6 +141,7 @@ class Answering:
         turns = self._target.backend.read(
             lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
         )
+        # A full list ends at its last turn, and the caller asks on from there.
         reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
         self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
 
@@ -143,6 +151,7 @@ class Answering:
         self._wire.send(RangeAnswers(tuple(answers)))
 
     def _send_pages(self, asked: AskPages) -> None:
+        # Pages are made in commit order, so that each turn comes after those that it continues.
         if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
             raise InvalidBundle(self._wire.name, "it asks for turns in no order")
         self._wire.send_bundle(
@@ -167,13 +176,13 @@ class Answering:
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:
         self._check_writes()
         if self._erasures is None:
-            self._erasures = ErasuresThere(self._target, "apply" if self._door.trusts else "ask")
+            self._erasures = ErasuresThere(self._target, "apply" if self._erases else "ask")
         origin = ArrivalOrigin(OWN if self._door.trusts else PLAIN, by=self._caller)
         self._erasures.come_from(origin)
         before = self._end()
         applied = apply_bundle(self._target, self._wire.bundle(first), origin, erasures=self._erasures)
         self.stored += applied.stored
-        self._wire.send(Stored(applied.stored, before, self._end(), self._door.trusts))
+        self._wire.send(Stored(applied.stored, before, self._end(), self._erases))
 
     def _send_head(self, _: Any) -> None:
         self._wire.send(self._target.backend.read(partial(_read_head, space=self._target.space)))
@@ -203,6 +212,7 @@ def read_pages(
     departing = Departing(connection, space)
     pages, _ = take_pages(departing.picked(seqs), BATCH_BYTES)
     signatures: list[SentSignature] = []
+    # Most spaces have no signatures, and one seek tells so.
     if last_signature(connection, space):
         signed = signatures_of(connection, space, [each.id for page in pages for each in page])
         signatures = [as_sent(each) for each in signed]
@@ -264,6 +274,7 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
         return False
     found = find_dated_record(connection, space, subject)
+    # Somebody here has said something else meanwhile. The caller reads that first.
     if hash_said(None if found is None else found[2]) != say.seen:
         return False
     revision = say.record.revision if found is None else found[0] + 1

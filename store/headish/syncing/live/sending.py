@@ -21,7 +21,7 @@ from headish.bundles.live import (
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, RemoteRefused, SecretsFound
-from headish.feeds.cursors import Cursor, find_end, is_held, parse_cursor
+from headish.history.feeds.cursors import Cursor, find_end, is_held, parse_cursor
 from headish.rows.elsewhere.arrivals import arrivals_among, arrived_with
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_behind
 from headish.syncing.bundling import receipts_behind, write_locked

@@ -21,6 +21,7 @@ from headish.content.forms.chat import CHAT
 from headish.content.forms.writing import write_thread
 from headish.errors import Unmappable
 from headish.transcripts.datasets.trainers import WEIGHT
+from headish.values import shapes
 from headish.values.messages import TranscriptMessage
 
 Row = dict[str, Any]
@@ -76,8 +77,7 @@ def _hf_part(part: Any) -> Any:
 
 def _url_of(part: Mapping[str, Any]) -> str | None:
     """Where a medium lies; None of a part that has the type of one and nothing else of it."""
-    held = part.get(str(part.get("type")))
-    url = held.get("url") if isinstance(held, Mapping) else None
+    url = shapes.record(part.get(str(part.get("type")))).get("url")
     return url if isinstance(url, str) else None
 
 
@@ -95,6 +95,7 @@ def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collec
     said = [turn for entry in entries for turn in _sharegpt_turns(entry, media, drop)]
     for mark, key in _MEDIA.values():
         marks = sum(turn["value"].count(mark) for turn in said)
+        # A trainer takes each mark for the next medium of the list, also one that the text itself holds.
         if media.get(key) and marks != len(media[key]):
             raise Unmappable("sharegpt", f"a text that holds {mark} beside media")
     functions = [tool["function"] for tool in tools]

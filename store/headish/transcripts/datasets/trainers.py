@@ -8,7 +8,7 @@ it. Calls get ids of their own in order, so that a result stays with its call. E
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from headish.content.forms.parts import is_of_form
 from headish.content.media import NotDecodable, decode_text, media_type_of
 from headish.content.secrecy import hide_secrets
+from headish.values import shapes
 from headish.values.blocks import (
     Base64Source,
     ContentBlock,
@@ -56,8 +57,7 @@ def clean_thread(
 def weight_of(block: ContentBlock) -> Any:
     """The weight that a chat message was given, None where it has none."""
     data = block.data if isinstance(block, ProviderBlock) and block.provider == CHAT_PROVIDER else None
-    said = data.get("message") if isinstance(data, Mapping) else None
-    return said.get(WEIGHT) if isinstance(said, Mapping) else None
+    return shapes.record(shapes.record(data).get("message")).get(WEIGHT)
 
 
 class _Cleaning:
@@ -139,6 +139,7 @@ class _Cleaning:
         except NotDecodable:
             return data
         cleaned = self._without_keys(text)
+        # Without a change the bytes stay as they were: encoding them anew could spell them differently.
         return data if cleaned is text else b64encode(cleaned.encode()).decode()
 
     def _call(self, block: ToolUse) -> ToolUse | None:

@@ -24,10 +24,9 @@ class TurnChange(PlainResult, frozen=True):
 class MoveChange(PlainResult, frozen=True):
     """A name moved from one turn to another.
 
-    ``old`` is None where there was no such name, ``new`` where it was removed. ``was`` is the name that it had before,
-    where it was renamed: that name is gone since. Whoever reads a move after the name was renamed sees the new name
-    already. A move that a turn made stands in the turn, unless turns are not
-    among what is read; its ``old`` is the first turn that the turn continues.
+    ``old`` is None if there was no such name, ``new`` if it was removed. ``was`` is the name before a rename, which no
+    longer exists. If the name was renamed since, the move already shows the new name. A move that a turn made is in the
+    turn; a reader without turns gets it as a move whose ``old`` is the first turn that the turn continues.
     """
 
     kind: ClassVar[Literal["move"]] = "move"
@@ -43,8 +42,8 @@ class RecordChange(PlainResult, frozen=True):
     """A conversation's record changed: its title, its tags and so on.
 
     ``subject`` is the bookmark, or the id of the first turn of a conversation without one. ``record`` is what is said
-    of it now, which may be newer than this change; None where nothing is said under this subject any more. It is
-    something new, too, when a bookmark was renamed, or made where a conversation had none.
+    of it now, which may be newer than this change; None where nothing is said under this subject any more. It also
+    changes when a bookmark is renamed, or a conversation gets its first one.
     """
 
     kind: ClassVar[Literal["record"]] = "record"
@@ -79,7 +78,7 @@ class ErasureChange(PlainResult, frozen=True):
 
 
 class Live(PlainResult, frozen=True):
-    """The past is read: what comes from now on happens now. Said once."""
+    """Everything stored so far was read; what follows happens from now on. Comes once."""
 
     kind: ClassVar[Literal["live"]] = "live"
     cursor: str

@@ -92,11 +92,11 @@ class Found(PlainResult, frozen=True, kw_only=True):
     turns continue one that goes, and stay; ``names`` point at them. ``repeats`` may say the same words. ``streams`` are
     answers to these turns that are still arriving. ``options`` are set by turns that lose their meta. ``names_gone``
     are bookmarks of which nothing is left: they go with title, tags and log. ``titles`` name the conversations whose
-    titles go. ``uncompared_titles`` counts those of which nobody can say whether they repeat
-    words that were erased before. ``elsewhere`` counts the copies that stay in other spaces of the database, by space.
-    ``copies`` are files beside the database that hold older states of it. ``spooled`` counts the calls of the space
-    that passed the gateway of this machine and are not stored yet. ``counts`` is what a space holds; of a bookmark its
-    ``moves``, and how many ``turns`` say one of the ``names`` that it had.
+    titles go. ``uncompared_titles`` counts those that cannot be compared, because the words were erased before.
+    ``elsewhere`` counts the copies that stay in other spaces of the database, by space. ``copies`` are files beside the
+    database that hold older states of it. ``spooled`` counts the calls of the space that passed the gateway of this
+    machine and are not stored yet. ``counts`` is what a space holds; of a bookmark its ``moves``, and how many
+    ``turns`` say one of the ``names`` that it had.
     """
 
     turns: tuple[TurnId, ...] = ()

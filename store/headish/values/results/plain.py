@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,18 +18,21 @@ class PlainResult(Struct, frozen=True):
     """A result that gives itself as plain data, field by field."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data: the fields by their names, and the ``kind`` of a change before them; times in RFC 3339.
+        """As plain data: the fields by their names, after the ``kind`` of a change; times in RFC 3339.
 
-        A field with nothing in it is left out where the JSON of the result leaves it out.
+        An empty field is left out if the JSON of the result leaves it out.
         """
         kind = getattr(self, "kind", None)
         record: dict[str, Any] = {"kind": kind} if isinstance(kind, str) else {}
-        for field in fields(self):
+        for field in _fields(type(self)):
             value = getattr(self, field.name)
             default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
             if not (self.__struct_config__.omit_defaults and value == default):
                 record[field.encode_name] = as_plain(value)
         return record
+
+
+_fields = cache(fields)  # msgspec makes them anew each time, and a list may have many results
 
 
 def as_plain(value: Any) -> Any:

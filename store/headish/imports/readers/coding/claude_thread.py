@@ -171,6 +171,7 @@ class SessionThread:
         record, message = line.record, line.record["message"]
         role = "assistant" if record["type"] == "assistant" else "user"
         parts = _parts(content)
+        # A text that begins with `<` was written by the program, not by the user, and makes no title.
         if role == "user" and self._words is None and record.get("isMeta") is not True:
             self._words = next((text for part in parts if (text := _words_of(part))[:1] not in ("", "<")), None)
         meta = {key: value for key, value in record.items() if key not in _MAPPED}

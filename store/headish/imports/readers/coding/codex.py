@@ -23,6 +23,7 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import RecordLine, read_records
+from headish.values import shapes
 from headish.values.blocks import Text
 
 FORMAT = "codex"
@@ -149,7 +150,7 @@ class _Rollout:
 
     def _count(self, info: Any) -> None:
         """The tokens of the answer that ended last; events that repeat a count are passed over."""
-        usage = info.get("last_token_usage") if isinstance(info, Mapping) else None
+        usage = shapes.record(info).get("last_token_usage")
         last = self.nodes[self._path[-1]] if self._path else None
         if not isinstance(usage, Mapping) or last is None or last.reply is None or "usage" in last.reply:
             return
@@ -226,7 +227,7 @@ def _stays(node: SourceMessage, told: Sequence[str] | None) -> bool:
 
 def _told(item: Any) -> str:
     """The words of an item that is put in the place of others."""
-    parts = item.get("content") if isinstance(item, Mapping) else None
+    parts = shapes.record(item).get("content")
     texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
     return next((text for text in texts if isinstance(text, str)), "")
 

@@ -35,6 +35,7 @@ from headish.imports.reader import ImportSource, SourceConversation, SourceMessa
 from headish.imports.readers.datasets.request_logs import LOG, answers_of, asked_of
 from headish.imports.readers.datasets.sharegpt import is_sharegpt, read_said
 from headish.imports.readers.datasets.tables import read_rows
+from headish.values import shapes
 from headish.values.blocks import ToolUse
 
 CHAT, ROW = "chat", "row"
@@ -97,7 +98,7 @@ def _listed(value: Any, role: str) -> list[Any]:
     """Messages as a list: one may stand alone, and a text is one of a role."""
     if isinstance(value, str):
         return [{"role": role, "content": value}] if value else []
-    return [value] if isinstance(value, Mapping) else value if isinstance(value, list) else []
+    return [value] if isinstance(value, Mapping) else shapes.listed(value)
 
 
 def _system(prompt: Sequence[Any], text: str) -> dict[str, str]:

@@ -5,20 +5,27 @@ text and role (ids, ranks, model names, labels …) is kept whole in ``meta.app.
 root's. ``created_date`` is also when the message was said, and ``message_id``, which no other message anywhere has, is
 its key: ``oasst:ID``.
 
+The data sets name a tree by a UUID, which nobody reads. Such a tree is a conversation: its title is the prompt's first
+line, and its name lies at the end of the branch of the replies that were ranked best. An id of another kind was chosen
+by somebody: it is the name, and lies on the root.
+
 Source: the export format of the OpenAssistant Conversations dataset (oasst1, oasst2), its README, ``ready`` trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headish.content import strictjson
 from headish.content.drafts import Draft, make_draft
 from headish.content.facts import plausible_time
 from headish.errors import HeadishError
+from headish.imports.building import about_of
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.reader import ImportSource
+from headish.imports.notes import ImportNotes
+from headish.imports.reader import ImportSource, SourceConversation
 from headish.imports.source_files import LONG_LINE, read_lines
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
@@ -27,6 +34,8 @@ FORMAT = "oasst"
 ROLES = {"prompter": "user", "assistant": "assistant", "system": "system"}
 _OWN = ("text", "role", "replies", "parent_id")
 """Keys that the thread itself says."""
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_TITLE_CHARACTERS = 200
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
@@ -39,7 +48,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
             given.notes.break_off(f"line {number}", LONG_LINE)
         elif line.strip():
             try:
-                tree = _read_tree(strictjson.decode(line, "the line"))
+                tree = _read_tree(strictjson.decode(line, "the line"), given.notes)
             except (_Malformed, HeadishError) as error:
                 given.notes.break_off(f"line {number}", str(error))
                 continue
@@ -50,7 +59,7 @@ class _Malformed(Exception):
     pass
 
 
-def _read_tree(record: Any) -> ImportedTree:
+def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
     if not isinstance(record, dict) or not isinstance(record.get("prompt"), dict):
         raise _Malformed("a tree is an object whose `prompt` is its root message")
     name = record.get("message_tree_id")
@@ -60,15 +69,31 @@ def _read_tree(record: Any) -> ImportedTree:
     tree = {key: value for key, value in record.items() if key != "prompt"}
     drafts: list[Draft] = []
     parents: list[int | None] = []
-    untimed = 0
-    stack: list[tuple[Any, int | None]] = [(record["prompt"], None)]
+    untimed = best = 0
+    stack: list[tuple[Any, int | None, bool]] = [(record["prompt"], None, True)]
     while stack:
-        message, parent = stack.pop()
-        stack += [(reply, len(drafts)) for reply in reversed(_replies(message))]
+        message, parent, is_best = stack.pop()
+        replies = _replies(message)
+        first = _best_ranked(replies)
+        behind = [(reply, len(drafts), is_best and at == first) for at, reply in enumerate(replies)]
+        stack += reversed(behind)
+        best = len(drafts) if is_best else best
         drafts.append(_draft(message, tree if parent is None else None))
         parents.append(parent)
         untimed += drafts[-1].facts.said_at is None and message.get("created_date") is not None
-    return ImportedTree(tuple(drafts), tuple(parents), name, untimed=untimed)
+    made, links = tuple(drafts), tuple(parents)
+    if _UUID.fullmatch(str(name)) is None:
+        return ImportedTree(made, links, name, untimed=untimed)
+    title = record["prompt"]["text"].strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
+    about = about_of(SourceConversation(format=FORMAT, id=name, title=title), notes)
+    return ImportedTree(made, links, named=best, untimed=untimed, about=about)
+
+
+def _best_ranked(replies: Sequence[Any]) -> int:
+    """The index of the reply with the lowest rank; of several, or where none has one, the first."""
+    ranks = [reply.get("rank") if isinstance(reply, dict) else None for reply in replies]
+    known = [float("inf") if type(rank) is not int else rank for rank in ranks]
+    return known.index(min(known)) if known else 0
 
 
 def _replies(message: Any) -> list[Any]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from headish.values import shapes
+
 LOG = "openai-log"
 Row = Mapping[str, Any]
 
@@ -80,6 +82,5 @@ def _usage(usage: Any) -> dict[str, int]:
 
 
 def _detail(usage: Row, side: str, name: str) -> int | None:
-    details = usage.get(f"{side}_tokens_details")
-    count = details.get(name) if isinstance(details, Mapping) else None
+    count = shapes.record(usage.get(f"{side}_tokens_details")).get(name)
     return count if type(count) is int else None

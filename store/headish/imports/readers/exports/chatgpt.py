@@ -24,6 +24,7 @@ from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
 from headish.imports.readers.shared.json_arrays import read_items
+from headish.values import shapes
 
 FORMAT = "chatgpt"
 _ROLES = ("system", "user", "assistant", "tool")
@@ -41,7 +42,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
         assets = Assets(archive, given.limit_bytes)
         progress = given.progress if archive is None else None
         for where, record in read_items(file, name, notes, progress, known=given.remember(notes, archive)):
-            mapping = record.get("mapping") if isinstance(record, dict) else None
+            mapping = shapes.record(record).get("mapping")
             if not isinstance(mapping, dict):
                 notes.break_off(where, "a conversation is an object with a `mapping`")
                 continue
@@ -85,7 +86,7 @@ class _ChatGPTConversation:
             return SourceMessage(id=id, parent=parent)
         role, name = _author(message)
         said = message.get("content")
-        blocks, is_mapped = read_content(said if isinstance(said, dict) else {}, self._assets)
+        blocks, is_mapped = read_content(shapes.record(said), self._assets)
         if not isinstance(said, dict):
             self._notes.break_off(where, "a message has a `content`")
             return SourceMessage(id=id, parent=parent)
@@ -110,8 +111,7 @@ class _ChatGPTConversation:
 
     def _attached(self, message: Mapping[str, Any], blocks: list[Block]) -> list[Block]:
         """Files that a message was sent with, where they are in the archive and the content does not show them."""
-        details = message.get("metadata")
-        listed = details.get("attachments") if isinstance(details, dict) else None
+        listed = shapes.record(message.get("metadata")).get("attachments")
         shown = {block.get("asset") for block in blocks}
         found = []
         for each in listed if isinstance(listed, list) else ():
@@ -134,12 +134,13 @@ class _ChatGPTConversation:
                 break
             way[parent] = None
             node = self._mapping.get(parent)
-            message = node.get("message") if isinstance(node, dict) else None
+            message = shapes.record(node).get("message")
             role = None
             if isinstance(message, dict):
                 role, _name = _author(message)
                 if role == "assistant" and message.get("recipient") not in (None, "all"):
                     call = parent
+            # A result never answers a call from before the user's words.
             if role == "user" or call is not None or not isinstance(node, dict):
                 break
             parent = node.get("parent") if isinstance(node.get("parent"), str) else None
@@ -148,8 +149,7 @@ class _ChatGPTConversation:
 
 
 def _author(message: Mapping[str, Any]) -> tuple[str, str | None]:
-    author = message.get("author")
-    author = author if isinstance(author, dict) else {}
+    author = shapes.record(message.get("author"))
     role, name = author.get("role"), author.get("name")
     return (role if role in _ROLES else "user"), (name if isinstance(name, str) else None)
 
@@ -160,6 +160,7 @@ def _as_call(blocks: list[Block], recipient: str, id: str, said: Mapping[str, An
     text = "\n".join(texts)
     rest = [block for block in blocks if block["type"] != "text"]
     call: Block = {"type": "tool_use", "name": recipient, "id": id}
+    # Exactly as it stands, for it need not be valid JSON.
     if text[:1] in ("{", "["):
         return [*rest, {**call, "raw": text}]
     language = said.get("language")
@@ -173,10 +174,9 @@ def _result(blocks: list[Block], name: str | None, call: str | None) -> Block:
 
 
 def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
-    details = message.get("metadata")
-    details = details if isinstance(details, dict) else {}
+    details = shapes.record(message.get("metadata"))
     model, finish = details.get("model_slug"), details.get("finish_details")
-    stop = finish.get("type") if isinstance(finish, dict) else None
+    stop = shapes.record(finish).get("type")
     reply = {"provider": "openai"}
     reply |= {"model": model} if isinstance(model, str) else {}
     return reply | ({"stop": stop} if isinstance(stop, str) else {})
@@ -194,5 +194,6 @@ def _hidden(message: Mapping[str, Any]) -> str | None:
 
 def _milliseconds(seconds: Any) -> Any:
     """Unix seconds as milliseconds; anything else as it is, to be left out and counted."""
+    # Larger numbers are no times, and may not fit what a time is stored as.
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < 1e12
     return round(seconds * 1000) if is_number else seconds

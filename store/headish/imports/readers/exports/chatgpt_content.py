@@ -10,6 +10,7 @@ from typing import Any
 
 from headish.content.media import guess_media_type
 from headish.imports.archives import Archive
+from headish.values import shapes
 
 Block = dict[str, Any]
 OPENAI = "openai"
@@ -71,7 +72,7 @@ def _parts(parts: Any, assets: Assets) -> list[Block]:
 
 def _part(part: Any, assets: Assets) -> Block:
     """A part that is no text: a file where the archive has it, else the pointer."""
-    pointer = part.get("asset_pointer") if isinstance(part, dict) else None
+    pointer = shapes.record(part).get("asset_pointer")
     found = _ASSET.match(pointer.rpartition("//")[2]) if isinstance(pointer, str) else None
     document = assets.document(found[0]) if found is not None else None
     if document is not None:
@@ -95,8 +96,7 @@ def _thoughts(content: Mapping[str, Any]) -> list[Block]:
     for thought in listed if isinstance(listed, list) else ():
         if isinstance(thought, dict):
             words = {key: value for key, value in thought.items() if key != "content"}
-            text = thought.get("content")
-            text = text if isinstance(text, str) else ""
+            text = shapes.text(thought.get("content"))
             blocks.append({"type": "thinking", "text": text, "provider": OPENAI, "opaque": {OPENAI: words}})
     return blocks
 

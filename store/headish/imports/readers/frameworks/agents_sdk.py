@@ -25,6 +25,7 @@ from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.logs.llm_messages import utc
 from headish.imports.readers.shared.databases import ForeignFile, TooLargeValue, opened
+from headish.values import shapes
 from headish.values.blocks import Text
 
 FORMAT = "openai-agents"
@@ -175,4 +176,4 @@ def _load(value: Any) -> Mapping[str, Any]:
         found = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return shapes.record(found)

@@ -18,6 +18,7 @@ import msgspec
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.branching import fingerprint
 from headish.imports.readers.shared.json_records import read_values
+from headish.values import shapes
 from headish.values.caches import Cache, longest
 
 FORMAT = "pydantic-ai"
@@ -69,7 +70,7 @@ class _History:
         ids: dict[str, None] = {}
         for number, message in enumerate(self._messages, 1):
             where = ", ".join(filter(None, (self._where, f"message {number}")))
-            parts = message.get("parts") if isinstance(message, Mapping) else None
+            parts = shapes.record(message).get("parts")
             if not isinstance(parts, list) or message.get("kind") not in ("request", "response"):
                 self._notes.break_off(where, "a message has `kind` (request or response) and `parts`")
                 continue
@@ -87,6 +88,7 @@ class _History:
             blocks = [block for part in run for block in self._blocks(part, where)]
             time = next((part["timestamp"] for part in run if part.get("timestamp")), message.get("timestamp"))
             self._say(role, blocks, time, meta, _reply(message) if is_answer else None, run, where)
+            # What a message says of itself is kept once, with its first turn.
             meta = {}
         if meta:
             self._notes.leave_out(where, "message without parts")
@@ -169,7 +171,7 @@ def _item(item: Any) -> Block:
     """A piece of what a user says: a text, or a medium."""
     if isinstance(item, str):
         return {"type": "text", "text": item}
-    kind = item.get("kind") if isinstance(item, Mapping) else None
+    kind = shapes.record(item).get("kind")
     if kind == "text-content" and isinstance(item.get("content"), str):
         return {"type": "text", "text": item["content"], **_opaque(_rest(item, "content", "kind"))}
     document = _document(item) if isinstance(item, Mapping) else None
@@ -181,6 +183,7 @@ def _document(item: Part) -> Block | None:
     kind, media_type = item.get("kind"), item.get("media_type")
     source: Block
     if kind == "binary" and isinstance(item.get("data"), str):
+        # The alphabet of URLs is pydantic-ai's; blocks have the standard one.
         usual = media_type if isinstance(media_type, str) else "application/octet-stream"
         source = {"type": "base64", "media_type": usual, "data": item["data"].translate(_STANDARD)}
     elif isinstance(kind, str) and kind in _MEDIA_URLS and isinstance(item.get("url"), str):
@@ -201,6 +204,8 @@ def _thinking(part: Part) -> list[Block] | None:
     if not isinstance(content, str):
         return None
     rest = _rest(part, "content", "part_kind", "signature", "provider_name")
+    # Only Anthropic's signatures can be sent back from a block. Those of other providers stand beside it, for
+    # pydantic-ai.
     made: Block = {"type": "thinking", "text": content, "provider": provider if provider == "anthropic" else FORMAT}
     if isinstance(signature, str) and provider == "anthropic":
         made["signature"] = signature
@@ -270,7 +275,7 @@ def _part_rest(part: Part) -> Block:
 
 def _reply(message: Part) -> Block:
     usage = message.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
+    counts = shapes.record(usage)
     facts = {
         "provider": message.get("provider_name") or FORMAT,
         "model": message.get("model_name"),
@@ -285,6 +290,7 @@ def _reply(message: Part) -> Block:
         "reasoning_tokens": counts.get("output_reasoning_tokens"),
     }
     known = {key: value for key, value in found.items() if type(value) is int and value >= 0}
+    # Here the input includes what came from a cache; headish counts each token once.
     cached = known.get("cache_creation_input_tokens", 0) + known.get("cache_read_input_tokens", 0)
     known |= {"input_tokens": max(0, known["input_tokens"] - cached)} if "input_tokens" in known else {}
     return reply | ({"usage": known} if known else {})

@@ -32,6 +32,7 @@ from headish.imports.drafting import draft_node
 from headish.imports.imported import ImportedConversation, ImportedTree, make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.json_records import RecordLine, read_records
+from headish.values import shapes
 from headish.values.caches import plausible_cache
 from headish.values.checks.files import open_regular
 from headish.values.ids import BELOW_TIME, as_turn_id
@@ -203,8 +204,7 @@ class _FrameExport:
 
 
 def _meta_of(frame: Mapping[str, Any]) -> Mapping[str, Any]:
-    meta = frame.get("meta")
-    return meta if isinstance(meta, Mapping) else {}
+    return shapes.record(frame.get("meta"))
 
 
 def _continues(meta: Mapping[str, Any]) -> Sequence[str]:

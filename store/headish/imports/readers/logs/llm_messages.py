@@ -13,6 +13,7 @@ from headish.content.media import guess_media_type
 from headish.imports.imported import make_key
 from headish.imports.reader import SourceMessage
 from headish.imports.readers.shared.databases import ForeignFile
+from headish.values import shapes
 
 FORMAT = "llm"
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -84,8 +85,7 @@ def _node(row: Row, parts: Iterable[Row], borrowed: Borrowed) -> SourceMessage:
 
 
 def _part(part: Row, borrowed: Borrowed) -> list[Block]:
-    payload = load(part["payload"])
-    payload = payload if isinstance(payload, dict) else {}
+    payload = dict(shapes.record(load(part["payload"])))
     pieces = payload.pop("text_ref", None)
     if isinstance(part["text"], str):
         payload["text"] = part["text"]
@@ -97,7 +97,7 @@ def _part(part: Row, borrowed: Borrowed) -> list[Block]:
 
 
 def _piece(piece: Any, borrowed: Borrowed) -> str:
-    piece = piece if isinstance(piece, Mapping) else {}
+    piece = shapes.record(piece)
     return str(piece["literal"]) if "literal" in piece else borrowed.fragment(piece.get("fragment"))
 
 
@@ -132,7 +132,7 @@ def _attachment(payload: Block, borrowed: Borrowed) -> list[Block]:
 
 
 def _ref(given: Any) -> Any:
-    return given.get("id") if isinstance(given, Mapping) else None
+    return shapes.record(given).get("id")
 
 
 def _id(payload: Block, name: str) -> Block:

@@ -22,6 +22,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.reader import ImportSource, SourceConversation
 from headish.imports.readers.services.inspect_samples import InspectSample
 from headish.imports.readers.shared.json_records import read_values
+from headish.values import shapes
 from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
@@ -48,8 +49,7 @@ def _of_archive(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], A
     archive = Archive(given.file, given.name)
     if not any(name in archive.members for name in _HEADERS):
         raise InvalidImport(given.name, None, "it is no log of Inspect AI: no header.json is in this archive")
-    header = next((_member(given, archive, name) for name in _HEADERS if name in archive.members), None)
-    header = header if isinstance(header, Mapping) else {}
+    header = shapes.record(next((_member(given, archive, name) for name in _HEADERS if name in archive.members), None))
     for member in archive.members:
         if _SAMPLE.fullmatch(member):
             sample = _member(given, archive, member)
@@ -77,7 +77,7 @@ def _member(given: ImportSource, archive: Archive, member: str) -> Any:
 
 def _of_json(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
     for where, log in _logs(given):
-        samples = log.get("samples") if isinstance(log, Mapping) else None
+        samples = shapes.record(log).get("samples")
         if not isinstance(samples, list):
             given.notes.break_off(where, "a log is an object with `eval` and `samples`")
             continue
@@ -100,8 +100,7 @@ def _logs(given: ImportSource) -> Iterator[tuple[str, Any]]:
 def _conversation(
     given: ImportSource, where: str, log: Mapping[str, Any], record: Mapping[str, Any]
 ) -> SourceConversation:
-    facts = log.get("eval")
-    facts = facts if isinstance(facts, Mapping) else {}
+    facts = shapes.record(log.get("eval"))
     task, model = facts.get("task"), facts.get("model")
     task = task if isinstance(task, str) and task else "eval"
     id, epoch = record.get("id"), record.get("epoch", 1)

@@ -11,6 +11,7 @@ from blake3 import blake3
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceMessage
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
+from headish.values import shapes
 from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
@@ -34,15 +35,15 @@ class InspectSample:
         self._record, self.owner, self._where = record, owner, where
         self._given, self._notes = given, given.notes
         self.paths = MessagePaths()
-        apart = record.get("attachments")
-        self._apart: Mapping[str, Any] = apart if isinstance(apart, Mapping) else {}
+        self._apart: Mapping[str, Any] = shapes.record(record.get("attachments"))
+        # One long text may be named many times: put back each time, a small log would fill the memory.
         self._room = 2 * IMPORT_LINE_BYTES
         self._hashes: dict[str, str] = {}
 
     def read(self) -> str | None:
         """Read the calls of the model, then the messages; the id of the last message."""
         for event in self._events():
-            kind = event.get("event") if isinstance(event, Mapping) else None
+            kind = shapes.record(event).get("event")
             if kind == "model":
                 self._take_call(event)
             else:
@@ -53,16 +54,15 @@ class InspectSample:
     def _events(self) -> Sequence[Any]:
         listed = self._record.get("events")
         if not isinstance(listed, list):  # 2024
-            transcript = self._record.get("transcript")
-            listed = transcript.get("events") if isinstance(transcript, Mapping) else None
-        return listed if isinstance(listed, list) else []
+            listed = shapes.record(self._record.get("transcript")).get("events")
+        return shapes.listed(listed)
 
     def _take_call(self, event: Mapping[str, Any]) -> None:
         output = event.get("output")
-        choices = output.get("choices") if isinstance(output, Mapping) else None
+        choices = shapes.record(output).get("choices")
         last = self._follow(self._input(event), event.get("timestamp"))
         for number, choice in enumerate(choices if isinstance(choices, list) else ()):
-            message = choice.get("message") if isinstance(choice, Mapping) else None
+            message = shapes.record(choice).get("message")
             if isinstance(message, Mapping) and (message.get("content") or message.get("tool_calls")):
                 ended = event.get("completed") or event.get("timestamp")
                 id = self._one(message, last, ended)
@@ -74,8 +74,8 @@ class InspectSample:
         listed, pool = event.get("input"), self._record.get("events_data")
         # In the autumn of 2025 the pool stood in the sample itself, and each message was named by its place.
         pooled = pool.get("messages") if isinstance(pool, Mapping) else self._record.get("message_pool")
-        messages, found = _listed(pooled), list(_listed(listed))
-        for ref in _listed(event.get("input_refs")):
+        messages, found = shapes.listed(pooled), list(shapes.listed(listed))
+        for ref in shapes.listed(event.get("input_refs")):
             ref = [ref, ref + 1] if type(ref) is int else ref
             if isinstance(ref, list) and len(ref) == 2 and all(type(at) is int and at >= 0 for at in ref):
                 found += messages[ref[0] : ref[1]]
@@ -94,7 +94,8 @@ class InspectSample:
             self._notes.break_off(self._where, "a message is an object with a `role`")
             return before
         said = {key: self._compared(message[key]) for key in _SAID if message.get(key) not in (None, [], "")}
-        said["tool_calls"] = [self._compared(_call_said(call)) for call in _listed(message.get("tool_calls"))]
+        # Without what only some logs say of a call, or the same message would be two.
+        said["tool_calls"] = [self._compared(_call_said(call)) for call in shapes.listed(message.get("tool_calls"))]
         return self.paths.follow(before, fingerprint(said), lambda: self._nodes(message, time))
 
     def _compared(self, value: Any) -> Any:
@@ -129,6 +130,7 @@ class InspectSample:
 
     def _answered(self, id: str, event: Mapping[str, Any], choice: Any, output: Any) -> None:
         node = self.paths.at(id)
+        # The first call that gave this answer counts. A log may show the same call again.
         if node.role != "assistant" or (node.reply and "usage" in node.reply):
             return
         model, stop = event.get("model"), choice.get("stop_reason")
@@ -142,10 +144,10 @@ class InspectSample:
         if isinstance(content, str):
             said = [_text(self._whole(content, where))] if content else []
         else:
-            said = [block for part in _listed(content) for block in self._part(part, where)]
+            said = [block for part in shapes.listed(content) for block in self._part(part, where)]
         if message["role"] == "tool":
             return [self._result(message, said)]
-        calls = [_call(call) for call in _listed(message.get("tool_calls")) if isinstance(call, Mapping)]
+        calls = [_call(call) for call in shapes.listed(message.get("tool_calls")) if isinstance(call, Mapping)]
         return [*(block for block in said if block.get("text") != ""), *calls]
 
     def _result(self, message: Message, said: list[Block]) -> Block:
@@ -239,7 +241,7 @@ def _call(call: Mapping[str, Any]) -> Block:
     rest = {key: call[key] for key in ("parse_error", "view") if call.get(key)}
     kept = {"opaque": {FORMAT: rest}} if rest else {}
     named = {"id": id} if isinstance(id, str) else {}
-    return {"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments, **kept}
+    return {"type": "tool_use", "name": shapes.text(name), **named, **arguments, **kept}
 
 
 def _call_said(call: Any) -> Any:
@@ -257,7 +259,7 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _usage(counts: Any) -> dict[str, int]:
-    counts = counts if isinstance(counts, Mapping) else {}
+    counts = shapes.record(counts)
     found = {
         "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
         "cache_creation_input_tokens": counts.get("input_tokens_cache_write"),
@@ -269,7 +271,3 @@ def _usage(counts: Any) -> dict[str, int]:
 
 def _text(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

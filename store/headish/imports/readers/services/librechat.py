@@ -20,6 +20,7 @@ from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.json_records import milliseconds, read_values
+from headish.values import shapes
 
 FORMAT = "librechat"
 Block = dict[str, Any]
@@ -52,10 +53,8 @@ def _messages(record: Any) -> list[Any] | None:
 class _LibreChatConversation:
     def __init__(self, record: Mapping[str, Any], where: str, given: ImportSource) -> None:
         self._record, self._where, self._given, self._notes = record, where, given, given.notes
-        options = record.get("options")
-        self._options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
-        id = record.get("conversationId")
-        self._id = id if isinstance(id, str) and id else None
+        self._options: Mapping[str, Any] = shapes.record(record.get("options"))
+        self._id = shapes.name(record.get("conversationId"))
 
     def conversation(self, listed: list[Any]) -> SourceConversation:
         """The conversation with its messages."""
@@ -67,6 +66,7 @@ class _LibreChatConversation:
             nodes += self._nodes(message, parent, number)
         known = {node.id for node in nodes}
         root = _SYSTEM if _SYSTEM in known else None
+        # Messages whose parent is missing continue the instructions, as all branches do.
         placed = [
             replace(node, parent=root) if node.parent not in known and node.id != _SYSTEM else node for node in nodes
         ]
@@ -76,7 +76,7 @@ class _LibreChatConversation:
         }
         return SourceConversation(
             format=FORMAT, id=self._id, title=title if isinstance(title, str) else None,
-            tags=[FORMAT, *(tag for tag in (tags if isinstance(tags, list) else []) if isinstance(tag, str))],
+            tags=[FORMAT, *(tag for tag in shapes.listed(tags) if isinstance(tag, str))],
             app={FORMAT: app} if app else {}, messages=placed,
         )  # fmt: skip
 
@@ -85,8 +85,8 @@ class _LibreChatConversation:
         if not isinstance(message, Mapping):
             self._notes.break_off(where, "a message is an object")
             return []
-        id = _string(message.get("messageId")) or f"message {number}"
-        parent = _string(message.get("parentMessageId")) or above
+        id = shapes.name(message.get("messageId")) or f"message {number}"
+        parent = shapes.name(message.get("parentMessageId")) or above
         role = "user" if message.get("isCreatedByUser") is True else "assistant"
         blocks = self._blocks(message, where)
         if not blocks:
@@ -103,17 +103,17 @@ class _LibreChatConversation:
 
     def _blocks(self, message: Mapping[str, Any], where: str) -> list[Block]:
         content, text = message.get("content"), message.get("text")
-        files = [*_listed(message.get("files")), *_listed(message.get("attachments"))]
+        files = [*shapes.listed(message.get("files")), *shapes.listed(message.get("attachments"))]
         kept = [_own({"type": "file", **(each if isinstance(each, Mapping) else {"value": each})}) for each in files]
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
-        said = [block for part in _listed(content) for block in self._part(part, where)]
+        said = [block for part in shapes.listed(content) for block in self._part(part, where)]
         if not said and isinstance(text, str) and text:
             said = [_text(text)]
         return [*kept, *said]
 
     def _part(self, part: Any, where: str) -> list[Block]:
-        kind = part.get("type") if isinstance(part, Mapping) else None
+        kind = shapes.record(part).get("type")
         held = part.get(kind) if isinstance(kind, str) else None
         if kind == "text":
             value = held.get("value") if isinstance(held, Mapping) else held
@@ -129,9 +129,9 @@ class _LibreChatConversation:
         return [_own(dict(part) if isinstance(part, Mapping) else {"type": "unknown", "value": part})]
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        model = _string(message.get("model")) or _string(self._options.get("model"))
-        endpoint = _string(message.get("endpoint")) or _string(self._record.get("endpoint"))
-        stop = _string(message.get("finish_reason"))
+        model = shapes.name(message.get("model")) or shapes.name(self._options.get("model"))
+        endpoint = shapes.name(message.get("endpoint")) or shapes.name(self._record.get("endpoint"))
+        stop = shapes.name(message.get("finish_reason"))
         reply = {"provider": endpoint or FORMAT, **({"model": model} if model else {})}
         return reply | ({"stop": stop} if stop else {})
 
@@ -141,13 +141,14 @@ class _LibreChatConversation:
 
 def _flat(listed: list[Any]) -> Iterator[tuple[Any, str | None]]:
     """The messages with the one that they are nested in, parents first."""
+    # A stack, because trees may be nested deeper than Python recurses.
     waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(listed)]
     while waiting:
         message, above = waiting.pop()
         yield message, above
-        children = message.get("children") if isinstance(message, Mapping) else None
+        children = shapes.record(message).get("children")
         if isinstance(children, list):
-            waiting += [(child, _string(message.get("messageId"))) for child in reversed(children)]
+            waiting += [(child, shapes.name(message.get("messageId"))) for child in reversed(children)]
 
 
 def _call(call: Mapping[str, Any]) -> list[Block]:
@@ -155,12 +156,12 @@ def _call(call: Mapping[str, Any]) -> list[Block]:
     function = call.get("function")
     inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
     name, given, output = inner.get("name"), inner.get("args", inner.get("arguments")), inner.get("output")
-    id = _string(call.get("id"))
+    id = shapes.name(call.get("id"))
     arguments = (
         {"raw": given} if isinstance(given, str) and given else {"input": given if given not in (None, "") else {}}
     )
     named = {"id": id} if id else {}
-    blocks: list[Block] = [{"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments}]
+    blocks: list[Block] = [{"type": "tool_use", "name": shapes.text(name), **named, **arguments}]
     if isinstance(output, str) and output:
         answers = {"tool_use_id": id} if id else {}
         called = {"name": name} if isinstance(name, str) else {}
@@ -174,11 +175,3 @@ def _own(data: Block) -> Block:
 
 def _text(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

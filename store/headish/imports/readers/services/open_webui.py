@@ -22,6 +22,7 @@ from headish.imports.readers.services.open_webui_content import read_blocks
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
 from headish.imports.readers.shared.json_records import milliseconds, read_values
+from headish.values import shapes
 
 FORMAT = "open-webui"
 TABLE = ("id", "user_id", "title", "chat")
@@ -50,6 +51,7 @@ def _of_database(given: ImportSource) -> Iterator[tuple[str, Any]]:
         table = foreign.find(*TABLE)
         if table is None:
             raise InvalidImport(given.name, None, "it is a SQLite database, but holds no chats of Open WebUI")
+        # The ids first, then one row at a time: a chat may be large.
         for (id,) in foreign.keys(table, "id"):
             where = f"chat {id!s:.80}"
             try:
@@ -73,8 +75,7 @@ def _decoded(value: Any) -> Any:
 class _Chat:
     def __init__(self, record: Mapping[str, Any], chat: Mapping[str, Any], where: str, given: ImportSource) -> None:
         self._record, self._chat, self._where, self._given = record, chat, where, given
-        id = record.get("id") or chat.get("id")
-        self._id = id if isinstance(id, str) and id else None
+        self._id = shapes.name(record.get("id") or chat.get("id"))
 
     @classmethod
     def of(cls, record: Any, where: str, given: ImportSource) -> _Chat | None:
@@ -87,9 +88,9 @@ class _Chat:
 
     def conversation(self) -> SourceConversation:
         """The chat with its messages."""
-        history = self._chat.get("history")
-        history = history if isinstance(history, Mapping) else {}
+        history = shapes.record(self._chat.get("history"))
         mapped = history.get("messages")
+        # A newer chat has both. Its list is only the branch that the page shows.
         nodes = self._mapped(mapped) if isinstance(mapped, Mapping) and mapped else self._listed()
         title = self._record.get("title") or self._chat.get("title")
         tip = history.get("currentId")
@@ -104,14 +105,14 @@ class _Chat:
 
     def _tags(self) -> list[str]:
         meta = self._record.get("meta")
-        listed = [meta.get("tags") if isinstance(meta, Mapping) else None, self._chat.get("tags")]
-        named = [tag.get("name") if isinstance(tag, Mapping) else tag for tags in listed for tag in _list(tags)]
+        listed = [shapes.record(meta).get("tags"), self._chat.get("tags")]
+        named = [tag.get("name") if isinstance(tag, Mapping) else tag for tags in listed for tag in shapes.listed(tags)]
         return [tag for tag in named if isinstance(tag, str)]
 
     def _mapped(self, mapped: Mapping[str, Any]) -> list[SourceMessage]:
         nodes: list[SourceMessage] = []
         for id, message in mapped.items():
-            parent = message.get("parentId") if isinstance(message, Mapping) else None
+            parent = shapes.record(message).get("parentId")
             nodes += self._nodes(str(id), parent if isinstance(parent, str) else None, message)
         return nodes
 
@@ -119,8 +120,8 @@ class _Chat:
         """The messages of an older chat: each continues the one before it."""
         nodes: list[SourceMessage] = []
         last: str | None = None
-        for number, message in enumerate(_list(self._chat.get("messages")), 1):
-            id = message.get("id") if isinstance(message, Mapping) else None
+        for number, message in enumerate(shapes.listed(self._chat.get("messages")), 1):
+            id = shapes.record(message).get("id")
             id = id if isinstance(id, str) and id else f"message {number}"
             nodes += self._nodes(id, last, message)
             last = id
@@ -152,16 +153,17 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
     if message.get("done") is False:
         rest["done"] = False
+    # The reply says it.
     if isinstance(message.get("model"), str) and message["role"] == "assistant":
         rest.pop("model", None)
-    if all(isinstance(file, Mapping) for file in _list(rest.get("files"))):
+    if all(isinstance(file, Mapping) for file in shapes.listed(rest.get("files"))):
         rest.pop("files", None)
     return rest
 
 
 def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     model, usage = message.get("model"), message.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
+    usage = shapes.record(usage)
     found = {
         "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens", usage.get("prompt_eval_count"))),
         "output_tokens": usage.get("completion_tokens", usage.get("output_tokens", usage.get("eval_count"))),
@@ -173,7 +175,3 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is(value: Any) -> bool:
     return value is True or value == 1
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

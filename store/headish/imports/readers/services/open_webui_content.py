@@ -17,6 +17,7 @@ from typing import Any
 from headish.content.forms.foreign import read_kept
 from headish.content.media import guess_media_type
 from headish.errors import HeadishError
+from headish.values import shapes
 from headish.values.blocks import to_mapping
 
 PROVIDER = "open-webui"
@@ -38,7 +39,7 @@ def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
 
 def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
     unread: list[str] = []
-    files = [_file(each, unread) for each in _listed(message.get("files")) if isinstance(each, Mapping)]
+    files = [_file(each, unread) for each in shapes.listed(message.get("files")) if isinstance(each, Mapping)]
     output = message.get("output")
     if message["role"] == "assistant" and isinstance(output, list) and output:
         try:
@@ -125,8 +126,7 @@ def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
     named = {"name": name} if isinstance(name, str) and name else {}
     if found is not None:
         return {"type": "document", "source": _base64(found[1], found[2]), **named}
-    data = inner.get("data") if isinstance(inner, Mapping) else None
-    text = data.get("content") if isinstance(data, Mapping) else None
+    text = shapes.record(shapes.record(inner).get("data")).get("content")
     if isinstance(text, str) and text:
         encoded = text.encode(errors="replace")
         guessed = guess_media_type(encoded, name if isinstance(name, str) else None)
@@ -146,7 +146,3 @@ def _base64(media_type: str, data: str) -> Block:
 
 def _text(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -25,6 +25,7 @@ from headish.imports.reader import ImportSource, SourceConversation, SourceMessa
 from headish.imports.readers.services.otel_messages import SpanMessage, attributes_of, read_span
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.json_records import milliseconds, read_values
+from headish.values import shapes
 
 FORMAT = "otel"
 _CONVERSATIONS = ("gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id")
@@ -90,10 +91,10 @@ def _spans(value: Any, where: str, given: ImportSource) -> Iterator[tuple[Attrib
             given.notes.break_off(where, "a request of OTLP is an object with `resourceSpans`")
         return
     for resource in listed:
-        inner = resource.get("resource") if isinstance(resource, Mapping) else None
+        inner = shapes.record(resource).get("resource")
         facts = attributes_of(inner.get("attributes")) if isinstance(inner, Mapping) else {}
         for scope in _scopes(resource):
-            for span in _listed(scope.get("spans")) if isinstance(scope, Mapping) else ():
+            for span in shapes.listed(scope.get("spans")) if isinstance(scope, Mapping) else ():
                 if isinstance(span, Mapping):
                     yield facts, span
                 else:
@@ -131,14 +132,12 @@ def _conversation_of(facts: Attributes, span: Mapping[str, Any], number: int) ->
 
 def _trace(span: Mapping[str, Any]) -> str | None:
     context = span.get("context")
-    held = span.get("traceId", span.get("trace_id", context.get("trace_id") if isinstance(context, Mapping) else None))
-    return held if isinstance(held, str) and held else None
+    return shapes.name(span.get("traceId", span.get("trace_id", shapes.record(context).get("trace_id"))))
 
 
 def _id(span: Mapping[str, Any]) -> str | None:
     context = span.get("context")
-    held = span.get("spanId", span.get("span_id", context.get("span_id") if isinstance(context, Mapping) else None))
-    return held if isinstance(held, str) and held else None
+    return shapes.name(span.get("spanId", span.get("span_id", shapes.record(context).get("span_id"))))
 
 
 class _TracedConversation:
@@ -209,7 +208,3 @@ def _number(value: Any) -> Any:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

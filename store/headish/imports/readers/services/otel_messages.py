@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from headish.imports.cleaning import heal
+from headish.values import shapes
+from headish.values.shapes import whole
 
 PROVIDER = "otel"
 Block = dict[str, Any]
@@ -71,10 +72,10 @@ def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
 def attributes_of(listed: Any) -> dict[str, Any]:
     """Attributes as values: OTLP's list of typed ones, or a plain object."""
     if isinstance(listed, Mapping):
-        return {str(key): heal(value) for key, value in listed.items()}
-    pairs = listed if isinstance(listed, list) else []
+        return {str(key): whole(value) for key, value in listed.items()}
+    pairs = shapes.listed(listed)
     return {
-        each["key"]: heal(_value(each.get("value"), 0))
+        each["key"]: whole(_value(each.get("value"), 0))
         for each in pairs
         if isinstance(each, Mapping) and isinstance(each.get("key"), str)
     }
@@ -92,9 +93,7 @@ def _value(typed: Any, depth: int) -> Any:
             return int(typed["intValue"])
         except (TypeError, ValueError):
             return typed["intValue"]
-    inner = typed.get("arrayValue", typed.get("kvlistValue"))
-    values = inner.get("values") if isinstance(inner, Mapping) else None
-    listed = values if isinstance(values, list) else []
+    listed = shapes.listed(shapes.record(typed.get("arrayValue", typed.get("kvlistValue"))).get("values"))
     if "arrayValue" in typed:
         return [_value(each, depth + 1) for each in listed]
     if "kvlistValue" in typed:
@@ -111,25 +110,25 @@ Both = tuple[Sequence[Any], Sequence[Any]]
 
 def _by_attributes(span: Mapping[str, Any], attributes: Attributes) -> Both:
     system = _loaded(attributes.get("gen_ai.system_instructions"))
-    asked = _list(_loaded(attributes.get("gen_ai.input.messages")))
-    parts = [system] if isinstance(system, str | Mapping) else _list(system)
+    asked = shapes.listed(_loaded(attributes.get("gen_ai.input.messages")))
+    parts = [system] if isinstance(system, str | Mapping) else shapes.listed(system)
     first = [{"role": "system", "parts": parts}] if parts else []
-    return [*first, *asked], _list(_loaded(attributes.get("gen_ai.output.messages")))
+    return [*first, *asked], shapes.listed(_loaded(attributes.get("gen_ai.output.messages")))
 
 
 def _by_events(span: Mapping[str, Any], attributes: Attributes) -> Both:
     asked: list[Any] = []
     answered: list[Any] = []
-    for event in _list(span.get("events")):
-        name = event.get("name") if isinstance(event, Mapping) else None
+    for event in shapes.listed(span.get("events")):
+        name = shapes.record(event).get("name")
         if not isinstance(name, str):
             continue
-        facts = {**attributes_of(event.get("attributes")), **_mapping(_loaded(event.get("body")))}
+        facts = {**attributes_of(event.get("attributes")), **shapes.record(_loaded(event.get("body")))}
         found = _EVENT.fullmatch(name)
         if found is not None:
             asked.append({"role": found[1], **facts})
         elif name == "gen_ai.choice":
-            answered.append({**facts, **_mapping(_loaded(facts.get("message")))})
+            answered.append({**facts, **shapes.record(_loaded(facts.get("message")))})
         elif name == "gen_ai.client.inference.operation.details":
             inner = _by_attributes(span, facts)
             asked, answered = [*asked, *inner[0]], [*answered, *inner[1]]
@@ -155,8 +154,7 @@ def _numbered(attributes: Attributes, prefix: str) -> list[Any]:
             inner = place.setdefault(step, {})
             place = inner if isinstance(inner, dict) else {}
         place[steps[-1]] = attributes[key]
-    listed = _as_list(tree)
-    return listed if isinstance(listed, list) else []
+    return shapes.listed(_as_list(tree))
 
 
 def _as_list(value: Any) -> Any:
@@ -182,7 +180,7 @@ def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage |
             id = message.get("id", message.get("tool_call_id"))
             parts = [{"type": "tool_call_response", "id": id, "name": message.get("name"), "result": _one(parts)}]
     blocks = [block for part in parts for block in _part(part, unread)]
-    blocks += [_call(_unwrapped(each, "tool_call")) for each in _list(_loaded(message.get("tool_calls")))]
+    blocks += [_call(_unwrapped(each, "tool_call")) for each in shapes.listed(_loaded(message.get("tool_calls")))]
     # Anthropic has results sent in a user's message, and spans log what was sent.
     if all(block["type"] == "tool_result" for block in blocks) and blocks:
         role = "tool"
@@ -216,13 +214,13 @@ def _read_reasoning(part: Attributes) -> Block | None:
 
 
 def _call(part: Any) -> Block:
-    held = part if isinstance(part, Mapping) else {}
+    held = shapes.record(part)
     function = held.get("function")
     inner = function if isinstance(function, Mapping) else held
     name, given, id = inner.get("name"), inner.get("arguments", inner.get("args", inner.get("input"))), held.get("id")
     arguments = {"raw": given} if isinstance(given, str) and given else {"input": {} if given in (None, "") else given}
     named = {"id": id} if isinstance(id, str) and id else {}
-    return {"type": "tool_use", "name": name if isinstance(name, str) else "", **named, **arguments}
+    return {"type": "tool_use", "name": shapes.text(name), **named, **arguments}
 
 
 def _read_result(part: Attributes) -> Block:
@@ -324,7 +322,7 @@ def _loaded(value: Any, *, only_lists: bool = False) -> Any:
     except (ValueError, RecursionError):
         return value
     is_parts = isinstance(found, list) and all(isinstance(each, dict) and "type" in each for each in found)
-    return heal(found) if is_parts or not only_lists else value
+    return whole(found) if is_parts or not only_lists else value
 
 
 def _unwrapped(value: Any, key: str) -> Any:
@@ -341,11 +339,3 @@ def _document(source: Block) -> Block:
 
 def _text(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -17,11 +17,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headish.errors import HeadishError
-from headish.frameworks.langchain.facts import OPENAI_ROLE, ROLES, Fields, kind_of_message, mapping, reply_of
-from headish.frameworks.langchain.messages import split
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceMessage
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import Revivable
+from headish.transcripts.frameworks.langchain.facts import (
+    OPENAI_ROLE,
+    ROLES,
+    Fields,
+    kind_of_message,
+    reply_of,
+)
+from headish.transcripts.frameworks.langchain.messages import split
+from headish.values import shapes
 
 _OVERWRITE = "__overwrite__"
 _OWN = (
@@ -87,8 +94,7 @@ def merged(items: Iterable[Any], added: Iterable[Any]) -> list[Any]:
 def id_of(value: Any) -> str | None:
     """The id of a message, or of its removal."""
     fields = _fields(value)
-    id = None if fields is None else fields.get("id")
-    return id if isinstance(id, str) and id else None
+    return shapes.name(None if fields is None else fields.get("id"))
 
 
 def coerced(value: Any) -> Any:
@@ -116,9 +122,9 @@ def make_node(
         notes.break_off(where, str(error))
         return None
     rest = {key: value for key, value in fields.items() if key not in _OWN and value is not None}
-    additional = mapping(fields.get("additional_kwargs"))
+    additional = shapes.record(fields.get("additional_kwargs"))
     beside = {key: value for key, value in additional.items() if key not in _REPEATED and value not in (None, {}, [])}
-    further = {"additional_kwargs": beside, "response_metadata": dict(mapping(fields.get("response_metadata")))}
+    further = {"additional_kwargs": beside, "response_metadata": dict(shapes.record(fields.get("response_metadata")))}
     rest |= {name: value for name, value in further.items() if value}
     for name in rest:
         notes.keep(where, f"{name} of a message")

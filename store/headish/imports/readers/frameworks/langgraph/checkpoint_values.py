@@ -68,6 +68,7 @@ class CheckpointDecoder:
             raise Unreadable("objects are nested too deep")
 
         def take(code: int, inner: memoryview) -> Any:
+            # Each level of nesting is unpacked again, so without a bound a small value could take hours.
             self._room -= len(inner)
             if self._room < 0:
                 raise Unreadable("objects are nested too deep")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.readers.frameworks.langgraph.checkpoint_values import CheckpointDecoder, Revivable, Unreadable
 from headish.imports.readers.shared.databases import ForeignFile
+from headish.values import shapes
 
 COUNTERS = "counters_since_delta_snapshot"
 """The key of a checkpoint's metadata that names the channels of which only writes are kept."""
@@ -68,7 +69,7 @@ class Checkpoints(Protocol):
 
 def read_step(value: Any, metadata: Any) -> CheckpointState:
     """A checkpoint that holds all of its values. Raises: Unreadable for what is none."""
-    values = value.get("channel_values") if isinstance(value, Mapping) else None
+    values = shapes.record(value).get("channel_values")
     if not isinstance(values, Mapping):
         raise Unreadable("a checkpoint has `channel_values`")
     return CheckpointState(value.get("ts"), values, deltas_of(values, metadata))
@@ -76,7 +77,7 @@ def read_step(value: Any, metadata: Any) -> CheckpointState:
 
 def deltas_of(values: Mapping[Any, Any], metadata: Any) -> frozenset[str]:
     """The channels of which writes are kept. A count is left out where a snapshot was just made."""
-    counted = metadata.get(COUNTERS) if isinstance(metadata, Mapping) else None
+    counted = shapes.record(metadata).get(COUNTERS)
     named = {name for name in counted if isinstance(name, str)} if isinstance(counted, Mapping) else set()
     return frozenset(named | {name for name, held in values.items() if isinstance(name, str) and is_snapshot(held)})
 

@@ -91,6 +91,7 @@ class DeltaChannels:
         met = {id}
         value: DeltaValue | None = None
         at = self._parents.get(id)
+        # The parents of a damaged database may run in a circle.
         while value is None and at in self._parents and at not in met:
             met.add(at)
             before.append(at)

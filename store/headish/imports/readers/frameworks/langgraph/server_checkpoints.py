@@ -110,6 +110,7 @@ class _OnServer:
     def _outside(self, versions: Mapping[Any, Any]) -> dict[str, Any]:
         """The values that lie beside the checkpoint, by their channels."""
         wanted = {name: str(version) for name, version in versions.items() if isinstance(name, str)}
+        # Most channels keep their version from one step to the next, and need not be read again.
         self._held = {name: held for name, held in self._held.items() if wanted.get(name) == held[0]}
         missing = [name for name in wanted if name not in self._held]
         for channel, kind, size, data in self._blobs(missing, [wanted[name] for name in missing]):

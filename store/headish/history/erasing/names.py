@@ -1,0 +1,150 @@
+"""Erasing the name of a bookmark: it becomes ``erased-N``, and its moves stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from headish.content.hashes import mark_name
+from headish.database.query import Connection
+from headish.errors import UnknownBookmark
+from headish.history.conversations import ListedConversation, change_record
+from headish.history.erasing.erase import ErasureGrounds
+from headish.history.erasing.places import forget_imports
+from headish.history.tombstones import now
+from headish.history.writing.moves import remove_name
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.conversations import find_record
+from headish.rows.counters import take_change
+from headish.rows.elsewhere.remotes import forget_name_of_devices
+from headish.rows.moves import (
+    count_moves,
+    count_saying,
+    first_move,
+    first_moves,
+    former_names,
+    has_log,
+    renamed_from,
+    replace_name,
+)
+from headish.rows.streams import open_streams
+from headish.rows.upkeep.receipts import add_receipt, last_receipt
+from headish.values.ids import Mint, TurnId
+from headish.values.names import stored_name
+from headish.values.results.conversations import Record
+from headish.values.results.erasures import BOOKMARK, ErasedName, Found, Receipt
+
+NOTHING_ELSE: Mapping[str, int] = {}
+GONE_WITH_IT = {"bookmarks", "records"}
+"""What a receipt counts if a name went with its conversation: the bookmark itself, and its record."""
+
+
+def find_name(connection: Connection, space: int, name: bytes) -> Found:
+    """What the erasure of a name takes, and where the name remains. Cost: reads the space once for each name that it
+    had.
+
+    Raises: UnknownBookmark if it never was one.
+    """
+    if not has_log(connection, space, name):
+        raise UnknownBookmark(stored_name(name), "there never was such a bookmark")
+    had = [name, *former_names(connection, space, name)]
+    return Found(
+        names=tuple(map(stored_name, had)),
+        streams=tuple(each.id for each in open_streams(connection, space) if _answered(each.about) in had),
+        counts={"moves": count_moves(connection, space, name), "turns": count_saying(connection, space, had)},
+    )
+
+
+def erase_name(
+    connection: Connection,
+    space: int,
+    name: bytes,
+    said: ErasureGrounds,
+    mint: Mint,
+    taken: Mapping[str, int] = NOTHING_ELSE,
+) -> tuple[Found, Receipt, str]:
+    """Remove a name, and the earlier names of the bookmark, from everything but turns. The space is locked. ``taken``
+    is what went with it, for the receipt. Returns the new name.
+    Cost: that of ``find_name``, and about fifteen statements.
+    Raises: UnknownBookmark.
+    """
+    found = find_name(connection, space, name)
+    others = former_names(connection, space, name)
+    marks = _marks(connection, space, name, others)
+    number, before, _ = last_receipt(connection, space)
+    became = _free_name(connection, space, number + 1)
+    replace_name(connection, space, name, others, became)
+    for each in (name, *others):
+        forget_name_of_devices(connection, space, each)
+    forget_imports(connection, space)
+    seq, change = take_change(connection, space)
+    receipt = Receipt(
+        number=number + 1,
+        id=mint(),
+        time=now(),
+        seq=seq,
+        change=change,
+        scope=BOOKMARK,
+        reason=said.reason,
+        by=said.by,
+        counts={"moves": found.counts["moves"], **taken},
+        stays={"turns": found.counts["turns"]} if found.counts["turns"] else {},
+        not_reached=said.not_reached,
+        names=(ErasedName(became.decode(), marks),),
+    )
+    add_receipt(connection, space, receipt, before)
+    return found, receipt, became.decode()
+
+
+def forget_name(connection: Connection, space: int, name: bytes, said: ErasureGrounds, mint: Mint) -> Receipt:
+    """Remove a name, unless it was removed, with its conversation's record; then as ``erase_name``."""
+    taken = {}
+    if find_record(connection, space, name) is not None:
+        taken["records"] = 1
+        blank = {field: getattr(Record(), field) for field in Record.__struct_fields__}
+        change_record(connection, space, ListedConversation(name, None, TurnId("")), blank, None)
+    if find_bookmark(connection, space, name) is not None:
+        taken["bookmarks"] = 1
+        remove_name(connection, space, name, None)
+    return erase_name(connection, space, name, said, mint, taken)[1]
+
+
+def erase_marked(connection: Connection, space: int, receipt: Receipt, said: ErasureGrounds, mint: Mint) -> int:
+    """Erase in a restored space what the receipt of another erasure marked. Returns how many names that were.
+
+    A bookmark that went with its conversation goes again, with its record; the others are renamed.
+    Cost: reads the first move of every bookmark, and for each that is marked that of ``erase_name``.
+    """
+    marks = {mark for each in receipt.names for mark in each.marks}
+    take = forget_name if receipt.counts.keys() & GONE_WITH_IT else erase_name
+    found = [name for name, first in first_moves(connection, space) if mark_name(name, first).hex() in marks]
+    for name in found:
+        take(connection, space, name, said, mint)
+    return len(found)
+
+
+def _answered(about: bytes) -> bytes:
+    """The name that an answer which is still arriving is to move; its journal goes when its turn is stored."""
+    try:
+        name = msgspec.json.decode(about, type=dict[str, object]).get("bookmark")
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return b""  # damaged: ``verify`` says so
+    return name.encode(errors="surrogatepass") if isinstance(name, str) else b""
+
+
+def _marks(connection: Connection, space: int, name: bytes, others: Sequence[bytes]) -> tuple[str, ...]:
+    """By what an older state of the space tells which bookmarks had the names that go."""
+    marks = {mark_name(each, first_move(connection, space, name)).hex() for each in (name, *others)}
+    for each in (name, *others):
+        for other in renamed_from(connection, space, each):
+            marks.add(mark_name(each, first_move(connection, space, other)).hex())
+    return tuple(sorted(marks))
+
+
+def _free_name(connection: Connection, space: int, number: int) -> bytes:
+    """``erased-N`` with the number of the receipt; somebody may have given that name to another bookmark."""
+    name = b"erased-%d" % number
+    while has_log(connection, space, name):
+        name += b"-"
+    return name

@@ -1,0 +1,67 @@
+"""Erase a whole space: its rows go, and its line stays under a new name with its receipts."""
+
+from __future__ import annotations
+
+import secrets
+
+from msgspec.structs import replace
+
+from headish.database.query import Connection
+from headish.history.erasing.erase import ErasureGrounds, begin_receipt
+from headish.history.erasing.places import forget_space
+from headish.rows.bookmarks import count_bookmarks
+from headish.rows.counters import read_counter
+from headish.rows.definitions import POINTER, TOOLS, list_definitions
+from headish.rows.spaces import find_space, name_space
+from headish.rows.streams import open_streams
+from headish.rows.upkeep.erasures import empty_space
+from headish.rows.upkeep.receipts import add_receipt
+from headish.values.ids import Mint
+from headish.values.results.erasures import SPACE, Found, Receipt
+
+
+def find_in_space(connection: Connection, space: int) -> Found:
+    """What the erasure of a space takes, counted."""
+    counted = read_counter(connection, space)
+    definitions = sum(len(list_definitions(connection, space, kind)) for kind in (POINTER, TOOLS))
+    return Found(
+        bytes=counted.given_bytes,
+        definitions=definitions,
+        streams=tuple(each.id for each in open_streams(connection, space)),
+        counts={
+            "turns": counted.seq,
+            "bookmarks": count_bookmarks(connection, space),
+            "definitions": definitions,
+        },
+    )
+
+
+def erase_space(connection: Connection, space: int, said: ErasureGrounds, mint: Mint) -> tuple[Found, Receipt, str]:
+    """Erase all that a space holds, its name and its earlier names. It is locked. Returns its new name.
+
+    Its number is never given out again, and readers who follow it learn that it is gone.
+    """
+    found = find_in_space(connection, space)
+    begun, before = begin_receipt(connection, space, SPACE, said, mint)
+    forget_space(connection, space)
+    # With a new epoch: the numbers begin again, and a cursor from before must not fit what comes.
+    empty_space(connection, space, secrets.token_bytes(16))
+    name = _free_name(connection, space)
+    name_space(connection, space, name.encode())
+    receipt = replace(
+        begun,
+        meta=True,
+        bytes=found.bytes,
+        counts={key: count for key, count in found.counts.items() if count},
+        not_reached=said.not_reached,
+    )
+    add_receipt(connection, space, receipt, before)
+    return found, receipt, name
+
+
+def _free_name(connection: Connection, space: int) -> str:
+    """``erased-N`` with the number of the space; somebody may have given that name to another one."""
+    name = f"erased-{space}"
+    while find_space(connection, name.encode()) is not None:
+        name += "-"
+    return name

@@ -1,0 +1,51 @@
+"""Reads wait until a database has reached a cursor: a replica may lag behind, but it never skips a change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.errors import NotReplicated
+from headish.history.feeds.cursors import Cursor, find_reached, resume
+
+T = TypeVar("T")
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
+"""Seconds between two looks at a counter, from the shortest on, each twice as long as the last."""
+
+
+class Awaited(NamedTuple):
+    """What a read waits for, and for how long."""
+
+    cursor: Cursor
+    seconds: float
+
+
+class _Behind(NamedTuple):
+    """How far a space was, where that is not far enough."""
+
+    seq: int
+    change: int
+
+
+def read_awaited(backend: Backend, space: int, awaited: Awaited, work: Callable[[Connection], T]) -> T:
+    """What a piece of work reads once the space is as far as the cursor. Raises: NotReplicated, CursorLost."""
+    cursor, seconds = awaited
+
+    def read(connection: Connection) -> T | _Behind:
+        reached = find_reached(connection, space)
+        if reached.epoch == cursor.epoch and (reached.seq < cursor.seq or reached.change < cursor.change):
+            return _Behind(reached.seq, reached.change)
+        resume(connection, space, cursor)
+        return work(connection)
+
+    end, pause = time.monotonic() + seconds, SHORTEST_PAUSE
+    while isinstance(found := backend.read(read), _Behind):
+        left = end - time.monotonic()
+        if left <= 0:
+            raise NotReplicated(backend.target, str(cursor), (found.seq, found.change), seconds)
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return found

@@ -1,0 +1,92 @@
+"""Which tool a result is of, where it names its call alone.
+
+The index knows that there are such results, and not whose: an entry is derived from its own turn, so that it can be
+taken out when the turn goes, whatever went before. So their calls are looked for when a search asks for a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from headish.content.encoding import DECODED_TOGETHER, decode_payload
+from headish.database.query import Connection
+from headish.errors import HeadishError
+from headish.history.searching.entries import SearchableTurn
+from headish.rows.threads.walks import Walked, read_links_of, read_places
+from headish.values.blocks import ToolUse
+from headish.values.places import Place
+from headish.values.turns import DOCUMENT
+
+_Found = TypeVar("_Found")
+NEAR = 32
+"""A call is looked for in so many turns before its result: between the two stand other results of the same answer."""
+
+
+def may_use(said: SearchableTurn, tool: str | None, *, unnamed: bool) -> bool:
+    """Whether a turn calls a tool or has its result, or with ``unnamed`` a result of which it does not say whose."""
+    return tool is None or (unnamed and bool(said.unnamed)) or _uses(said.tools, tool)
+
+
+def using(
+    connection: Connection, space: int, turns: Iterable[tuple[SearchableTurn, _Found]], tool: str
+) -> Iterator[_Found]:
+    """What was found in the turns that call a tool or have its result, in their order.
+
+    Cost: for each 64 turns with results that name their call alone two statements, and one for each step back to the
+    calls, up to ``NEAR``.
+    """
+    listed = iter(turns)
+    while portion := list(islice(listed, DECODED_TOGETHER)):
+        asked = [each for each, _ in portion if each.unnamed and not _uses(each.tools, tool)]
+        names = _names(connection, space, asked) if asked else {}
+        for each, found in portion:
+            if _uses(each.tools, tool) or _uses(names.get(each.source.seq, ()), tool):
+                yield found
+
+
+def _uses(tools: Iterable[str], tool: str) -> bool:
+    return tool.casefold() in {each.casefold() for each in tools}
+
+
+def _names(connection: Connection, space: int, turns: Sequence[SearchableTurn]) -> dict[int, set[str]]:
+    """The names of the calls whose results some turns have, by their commit numbers: of each the nearest call."""
+    links = read_links_of(connection, space, [each.source.place for each in turns])
+    names: dict[int, set[str]] = {each.source.seq: set() for each in turns}
+    left = {each.source.seq: set(each.unnamed) for each in turns}
+    at = {each.source.seq: [each.source.place] for each in turns}
+    for _ in range(NEAR):
+        at = {seq: list(_before(places, links)) for seq, places in at.items() if left[seq]}
+        calls = _calls_at(connection, space, {each for places in at.values() for each in places})
+        if not calls:
+            break
+        for seq, places in at.items():
+            for place in places:
+                found = calls.get(place, {})
+                names[seq] |= {found[id] for id in left[seq] & found.keys()}
+                left[seq] -= found.keys()
+    return names
+
+
+def _before(places: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> Iterator[Place]:
+    for place in places:
+        if place.pos:
+            yield Place(place.chain, place.pos - 1)
+        else:
+            yield from links.get(place.chain, ())
+
+
+def _calls_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, dict[str, str]]:
+    """The names of calls by their ids, by places. A place without a turn has no entry."""
+    return {each.place: _calls_of(each) for each in read_places(connection, space, places)}
+
+
+def _calls_of(turn: Walked) -> dict[str, str]:
+    if turn.type == DOCUMENT or not isinstance(turn.payload, bytes):
+        return {}
+    try:
+        blocks = decode_payload(turn.payload)
+    except HeadishError:
+        return {}  # whoever reads it is told, and so is verify
+    return {block.id: block.name for block in blocks if isinstance(block, ToolUse) and block.id is not None}

@@ -1,0 +1,195 @@
+"""Check each candidate turn against the question, then rank the hits.
+
+The rank is BM25 over the words of the fields that are searched: a word that few turns of the space have counts more, a
+long turn less. It is the same on every database, since nothing of it is a database's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from heapq import heappush, heapreplace
+from itertools import islice, takewhile
+from math import log
+from typing import NamedTuple
+
+from headish.content.searching.pieces import FieldText
+from headish.content.searching.questions import EVERYTHING, Phrase, as_match, phrases_of
+from headish.content.searching.texts import SearchedText, matches
+from headish.database.query import Connection
+from headish.history.searching.calls import may_use, using
+from headish.history.searching.candidates import PAGE, Criteria, IndexProgress, beginnings, candidates
+from headish.history.searching.entries import SearchableTurn, last_part, model_of, read_said, system_of
+from headish.history.searching.scopes import Ranges, is_within
+from headish.rows.upkeep.matches import SearchedTurn, count_matching
+from headish.rows.upkeep.searches import LAST
+from headish.values.ids import time_of
+from headish.values.times import milliseconds_of
+from headish.values.turns import said_at_of
+
+RANKED = 1000
+"""A ranked search weighs so many matches, the newest, against each other."""
+COUNTED = RANKED
+"""So many turns that have a word are counted, the newest; a commoner one is taken to be as common before them."""
+_SATURATION, _LENGTH = 1.2, 0.75
+"""BM25's k1 and b, as everybody has them."""
+
+
+class HitFilter(NamedTuple):
+    """What a hit must be. Times are Unix milliseconds, ``until`` left out; ``between`` are commit numbers, both left
+    out."""
+
+    asked: Criteria
+    since: int | None
+    until: int | None
+    within: Sequence[Ranges]
+    order: str
+    limit: int
+    between: tuple[int, int] = (0, LAST)
+
+
+class Match(NamedTuple):
+    """A turn that matches, and the texts that were searched."""
+
+    source: SearchedTurn
+    pieces: list[FieldText]
+    texts: list[SearchedText]
+    score: float = 0.0
+
+
+def find_matches(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
+    """The best matches, or those that were said last.
+
+    Cost: that of the candidates, and for each of them its words once more, until there are enough. Of matches that are
+    looked for by time, those that were stored after the last one of them was said are looked at, too.
+    """
+    if wanted.order == "time" or wanted.asked.question == EVERYTHING:
+        return _said_last(connection, space, wanted, state)  # how common a word is would be counted for nothing
+    found = list(islice(each_match(connection, space, wanted, state), max(RANKED, wanted.limit)))
+    scored = _scored(connection, space, wanted, found, state)
+    return sorted(scored, key=lambda match: (-match.score, -match.source.seq))[: wanted.limit]
+
+
+def _said_last(connection: Connection, space: int, wanted: HitFilter, state: IndexProgress) -> list[Match]:
+    """The matches that were said last (rule R29, two times). An import stores today what was said years ago."""
+    best: list[tuple[int, int, Match]] = []
+
+    def is_wanted(source: SearchedTurn) -> bool:
+        return len(best) < wanted.limit or (_said_at(source), source.seq) > best[0][:2]
+
+    def goes_on(page: Sequence[SearchedTurn]) -> bool:
+        # Nothing is said after it was stored, and what was stored before all of a page is older.
+        return len(best) < wanted.limit or any(milliseconds_of(time_of(each.id)) >= best[0][0] for each in page)
+
+    for match in each_match(connection, space, wanted, state, is_wanted, goes_on):
+        entry = (_said_at(match.source), match.source.seq, match)
+        if len(best) < wanted.limit:
+            heappush(best, entry)
+        elif entry > best[0]:
+            heapreplace(best, entry)
+    return [match for *_, match in sorted(best, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _said_at(source: SearchedTurn) -> int:
+    return milliseconds_of(said_at_of(system_of(source), source.id))
+
+
+def each_match(
+    connection: Connection,
+    space: int,
+    wanted: HitFilter,
+    state: IndexProgress,
+    is_wanted: Callable[[SearchedTurn], bool] = lambda source: True,
+    goes_on: Callable[[Sequence[SearchedTurn]], bool] = lambda page: True,
+) -> Iterator[Match]:
+    """All turns that match, the last stored first, as far as they are asked for. ``is_wanted`` is asked before a turn
+    is read, ``goes_on`` before a page of them. Cost: as ``find_matches``."""
+    asked = wanted.asked
+    phrases = phrases_of(asked.question)
+    # Most of what an index finds for words is a hit, so little more is read than is wanted.
+    first = min(wanted.limit * 5 // 4 + 6, PAGE) if wanted.order == "time" else PAGE
+    pages = takewhile(goes_on, candidates(connection, space, asked, state, first, wanted.between))
+    likely = ([each for each in page if _may_be(each, wanted) and is_wanted(each)] for page in pages)
+    for page in likely:
+        found = _matching(read_said(connection, space, page), asked, phrases)
+        if asked.tool is None:
+            yield from (match for _, match in found)
+        else:
+            yield from using(connection, space, found, asked.tool)
+
+
+def _matching(
+    turns: Iterable[SearchableTurn], asked: Criteria, phrases: Sequence[Phrase]
+) -> Iterator[tuple[SearchableTurn, Match]]:
+    """Those that match, but for the tools of results that name their call alone."""
+    for said in turns:
+        pieces = [piece for piece in said.pieces if piece.field in asked.fields]
+        if not pieces or not may_use(said, asked.tool, unnamed=asked.unnamed):
+            continue
+        # Where filters alone choose, no word has to be cut.
+        texts = [SearchedText(piece.text) for piece in pieces] if phrases else []
+        if matches(asked.question, texts):
+            yield said, Match(said.source, pieces, texts)
+
+
+def _may_be(source: SearchedTurn, wanted: HitFilter) -> bool:
+    """What can be said of a turn before its payload is read."""
+    asked = wanted.asked
+    if source.erased is not None or (asked.role is not None and source.role != asked.role):
+        return False
+    if not all(is_within(ranges, source.place) for ranges in wanted.within):
+        return False
+    if wanted.since is not None or wanted.until is not None:
+        said = _said_at(source)
+        if (wanted.since is not None and said < wanted.since) or (wanted.until is not None and said >= wanted.until):
+            return False
+    return asked.model is None or _is_of(model_of(source), asked.model)
+
+
+def _is_of(model: str | None, wanted: str) -> bool:
+    """A model is named whole, or without the path before its name, or by a pattern of either."""
+    if model is None:
+        return False
+    pattern = wanted.casefold()
+    return any(
+        each == pattern or fnmatchcase(each, pattern) for each in (model.casefold(), last_part(model).casefold())
+    )
+
+
+def _scored(
+    connection: Connection, space: int, wanted: HitFilter, found: list[Match], state: IndexProgress
+) -> list[Match]:
+    """BM25. The commonness of each phrase is that of its words in the index; without one, or where there is no other,
+    among what was found."""
+    phrases = phrases_of(wanted.asked.question)
+    weights = {phrase: _weight(connection, space, wanted.asked, phrase, state, found) for phrase in phrases}
+    lengths = [sum(text.length for text in match.texts) for match in found]
+    mean = sum(lengths) / len(found) if found else 1.0
+    return [
+        match._replace(score=_score(match, weights, length / (mean or 1.0)))
+        for match, length in zip(found, lengths, strict=True)
+    ]
+
+
+def _score(match: Match, weights: Mapping[Phrase, float], length: float) -> float:
+    """``length`` is that of the match by the mean of all."""
+    long = _SATURATION * (1 - _LENGTH + _LENGTH * length)
+    counts = ((sum(text.count(phrase) for text in match.texts), weight) for phrase, weight in weights.items())
+    return round(sum(weight * n * (_SATURATION + 1) / (n + long) for n, weight in counts), 6)
+
+
+def _weight(
+    connection: Connection, space: int, asked: Criteria, phrase: Phrase, state: IndexProgress, found: Sequence[Match]
+) -> float:
+    if not found:
+        return 0.0
+    holders, first = len(found), found[-1].source.seq
+    if state.indexed and phrase != asked.question:
+        question = as_match(phrase, beginnings(space, asked.fields))
+        holders, first = count_matching(connection, space, question, COUNTED)
+    if holders == COUNTED:
+        # Counting went only as far as ``first``; the share there is taken for the share of all.
+        holders = max((holders - 1) * state.turns // max(state.turns - first, 1), holders)
+    # Else a word that more turns have than there are, by estimate, would push its matches down.
+    turns = max(state.turns, holders)
+    return log(1 + (turns - holders + 0.5) / (holders + 0.5))

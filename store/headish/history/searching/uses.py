@@ -1,0 +1,68 @@
+"""Find the conversations that use a tool: those whose thread contains a call of it, or its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headish.content.searching.pieces import FIELDS
+from headish.content.searching.questions import EVERYTHING
+from headish.database.query import Connection
+from headish.history.searching.candidates import Criteria, state_of
+from headish.history.searching.hits import HitFilter, each_match
+from headish.history.searching.scopes import Ranges, grown_into, is_within, leading_to
+from headish.rows.turns import turn_by_id
+from headish.rows.upkeep.searches import LAST
+from headish.values.results.conversations import Conversation
+
+
+class _Way(NamedTuple):
+    """The turns of a conversation, and the commit numbers that they lie between, both left out."""
+
+    subject: str
+    ranges: Ranges
+    low: int
+    high: int
+
+
+def subjects_with(connection: Connection, space: int, tool: str, conversations: Iterable[Conversation]) -> set[str]:
+    """The subjects of those conversations in which a turn that leads to the bookmark, or any turn of one without a
+    bookmark, uses the tool.
+
+    Cost: two statements for each conversation, and a step for each fork on its way. Then turns that use the tool are
+    looked for from the newest turn of these conversations back to their first, as long as one is undecided. Only those
+    of an undecided conversation are read.
+    """
+    left = [way for each in conversations if (way := _way_of(connection, space, each)).ranges]
+    found: set[str] = set()
+    if not left:
+        return found
+    merged: dict[int, list[tuple[int, int]]] = {}
+    for way in left:
+        for chain, ranges in way.ranges.items():
+            merged.setdefault(chain, []).extend(ranges)
+    # A result that names its call alone is behind the call, which is on the same way.
+    asked = Criteria(EVERYTHING, frozenset(FIELDS), tool=tool, unnamed=False)
+    between = min(way.low for way in left), max(way.high for way in left)
+    wanted = HitFilter(asked, None, None, (merged,), "time", len(left), between)
+    for match in each_match(connection, space, wanted, state_of(connection, space)):
+        reached = [way for way in left if is_within(way.ranges, match.source.place)]
+        found |= {way.subject for way in reached}
+        # The others may begin before this turn, and no earlier one is of those that begin behind it.
+        left = [way for way in left if way not in reached and way.low < match.source.seq]
+        if not left:
+            break
+        for chain in [chain for way in reached for chain in way.ranges]:
+            merged[chain] = [each for way in left for each in way.ranges.get(chain, ())]
+    return found
+
+
+def _way_of(connection: Connection, space: int, conversation: Conversation) -> _Way:
+    # A chain has the number of its first turn.
+    if conversation.name is not None:
+        end = turn_by_id(connection, space, conversation.turn)
+        ranges = leading_to(connection, space, [] if end is None else [end.place])
+        return _Way(conversation.subject, ranges, min(ranges, default=0) - 1, LAST if end is None else end.seq + 1)
+    first = None if conversation.first is None else turn_by_id(connection, space, conversation.first)
+    ranges = grown_into(connection, space, [] if first is None else [first.place])
+    return _Way(conversation.subject, ranges, min(ranges, default=0) - 1, LAST)

@@ -1,0 +1,121 @@
+"""A provider's answer as the draft of a turn: read whole, event by event, or from what its journal kept."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headish.content.drafts import Draft, make_message_draft
+from headish.content.encoding import encode_payload
+from headish.errors import CorruptRecord, InvalidArgument, InvalidReply, TooLarge, shown
+from headish.providers.shared.values import Reply
+from headish.providers.stream import Stream
+from headish.rows.streams import StoredStream
+from headish.store.answers.details import check_reply, trim_reply
+from headish.store.answers.journal import About
+from headish.values.messages import Message, Note
+
+
+def open_stream(about: About) -> Stream:
+    """A reader of an answer."""
+    seed = about.turns[0]
+    return Stream(about.provider, model=about.model, tool_names=about.tool_names, seed=seed, dialect=about.dialect)
+
+
+def read_response(about: About, response: bytes | str | Mapping[str, Any] | Iterable[Any]) -> Reply:
+    """The reply of a whole response, of the text of one, or of the events of its stream. Raises: InvalidReply."""
+    from headish.providers.events import read_events
+
+    if isinstance(response, bytes | str):
+        return _read_text(about, read_events(response))
+    whole = isinstance(response, Mapping) or hasattr(response, "model_dump")
+    if not whole and not isinstance(response, Iterable):
+        raise InvalidArgument(f"an answer is a response, its text or its events, not {shown(response)}")
+    stream = open_stream(about)
+    reply = stream.read([response] if whole else response)
+    if stream.is_empty:
+        raise no_answer(about)
+    return reply
+
+
+def read_stream(about: About, events: Iterable[Any]) -> Reply:
+    """The reply of the events of a stream."""
+    return open_stream(about).read(events)
+
+
+def decode_stream(found: StoredStream, chunks: Iterable[bytes]) -> tuple[About, list[Any]]:
+    """What a journal kept of an answer: what it belongs to, and its events, up to the first that is damaged.
+
+    Raises: CorruptRecord if it cannot be told what the answer belongs to.
+    """
+    try:
+        about = msgspec.json.decode(found.about, type=About)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptRecord(f"the stream {found.id}", f"its journal does not decode ({error})") from None
+    events: list[Any] = []
+    # What comes after a damaged event is not appended to what came before it: nothing says what is missing between.
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        for line in (line for chunk in chunks for line in chunk.splitlines()):
+            events.append(msgspec.json.decode(line))  # noqa: PERF401 - what came before the damage stays
+    return about, events
+
+
+def reply_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
+    """The turn of a reply, with what is kept beside it. Of too many details those that fit are kept, noted.
+
+    Raises: TooLarge for the content.
+    """
+    message = Message(role="assistant", content=reply.content)
+    checked = {} if about.schema is None else check_reply(about, reply)
+    kept = reply.to_meta() | about.asked | checked
+    try:
+        return make_message_draft(message, limit_bytes, system={"reply": kept})
+    except TooLarge as error:
+        if error.what != "transcript":
+            raise
+        return make_message_draft(message, limit_bytes, system={"reply": trim_reply(kept)})
+
+
+def fitting_draft(about: About, reply: Reply, limit_bytes: int) -> Draft:
+    """``reply_draft`` of an answer that nobody else has: if it is too large, of the blocks that a turn can hold."""
+    try:
+        return reply_draft(about, reply, limit_bytes)
+    except TooLarge:
+        sizes = list(accumulate(len(encode_payload((block,))) for block in reply.content))
+        kept = bisect_right(sizes, limit_bytes)
+        note = Note(f"of the answer's {len(reply.content)} blocks the first {kept} are kept: it is too large")
+        notes = (*reply.notes, note)
+        return reply_draft(
+            about, replace(reply, content=reply.content[:kept], incomplete=True, notes=notes), limit_bytes
+        )
+
+
+def _read_text(about: About, events: Iterator[Any]) -> Reply:
+    """The reply of a text. One that breaks off inside an event is kept as far as it came.
+
+    Raises: InvalidReply where nothing of it is an answer of the provider.
+    """
+    stream, count = open_stream(about), 0
+    try:
+        for event in events:
+            stream.feed(event)
+            count += 1
+    except InvalidReply as error:
+        if not count:
+            raise
+        stream.fail(str(error))
+    reply = stream.finish()
+    if not count or (reply.details.keys() == {"unknown_events"} and not (reply.content or reply.id or reply.error)):
+        raise no_answer(about)
+    return reply
+
+
+def no_answer(about: About) -> InvalidReply:
+    """The error for what holds nothing that an answer is made of."""
+    return InvalidReply("a reply", f"nothing of it is an answer of {about.provider}", 1)

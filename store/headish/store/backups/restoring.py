@@ -1,0 +1,214 @@
+"""Put spaces back from the file of a backup, or from another open database.
+
+A space that is being restored bears a mark, and nobody opens it. Its rows arrive in transactions of a page each; then
+everything is verified, and only then the mark goes. So a restore that is killed leaves a space that refuses to open and
+can be restored again, and never one that is half there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from functools import partial
+from typing import Any, BinaryIO, NamedTuple
+
+from headish.content.frames import read_frames
+from headish.database.backend import Backend
+from headish.database.query import Connection
+from headish.database.revisions import REVISION, REVISIONS
+from headish.errors import InvalidBackup, SpaceNotEmpty, SpaceRestoring
+from headish.rows.spaces import add_space, find_space
+from headish.rows.upkeep.receipts import was_erased
+from headish.rows.upkeep.whole import (
+    BACKED_UP,
+    Counts,
+    add_rows,
+    begin_restore,
+    finish_restore,
+    names_of,
+    open_restored,
+    still_restores,
+)
+from headish.store.backups.frames import BACKUP, FrameKind
+from headish.store.backups.receipts import apply_receipts
+from headish.values.ids import Mint
+from headish.values.names import check_name, stored_name
+from headish.values.results.erasures import Receipt
+from headish.verify.space import verify_space
+
+Progress = Callable[[int], None]
+PROBLEMS_SHOWN = 3
+
+
+class Rows(NamedTuple):
+    """Some rows of a table; the values are in the order of ``columns``."""
+
+    table: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class RestoredSpace(NamedTuple):
+    """A space that was put back; ``erased`` is how many turns and names the receipts took."""
+
+    name: str
+    turns: int
+    erased: int = 0
+
+
+class Receipts(NamedTuple):
+    """What was erased since the backup, and what makes the ids of the receipts that say so."""
+
+    receipts: Sequence[Receipt]
+    mint: Mint
+
+
+def restore_file(
+    backend: Backend,
+    file: BinaryIO,
+    name: str,
+    *,
+    only: str | None,
+    to: str | None,
+    progress: Progress | None,
+    receipts: Receipts | None = None,
+) -> list[RestoredSpace]:
+    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``. What the receipts list is
+    erased before anybody reads it.
+
+    Raises: InvalidBackup, SpaceNotEmpty, InvalidName.
+    """
+    frames = read_frames(file, name, BACKUP)
+    _check_header(frames, name)
+    restored: list[RestoredSpace] = []
+    for kind, value in frames:
+        if kind is FrameKind.END:
+            return restored
+        if kind is not FrameKind.SPACE:
+            raise InvalidBackup(name, f"a frame of the kind {kind.name} stands where a space begins")
+        found = stored_name(_field(value, "name", bytes, name))
+        if only is not None and found != only:
+            _skip(frames)
+            continue
+        restored.append(_restore_space(backend, frames, name, to or found, progress, receipts))
+    return restored
+
+
+def _check_header(frames: Iterator[tuple[IntEnum, Any]], name: str) -> None:
+    kind, value = next(frames)
+    revision = _field(value, "revision", str, name) if kind is FrameKind.HEADER else ""
+    if revision not in REVISIONS:
+        raise InvalidBackup(name, f"its schema {revision!r} is unknown to this headish; upgrade headish")
+    # Rows of other columns cannot be upgraded one by one: migrations know tables, not files.
+    if revision != REVISION:
+        raise InvalidBackup(name, f"its schema is {revision}; restore it with the headish that wrote it, then upgrade")
+
+
+def _skip(frames: Iterator[tuple[IntEnum, Any]]) -> None:
+    for kind, _ in frames:
+        if kind is FrameKind.COUNTER:
+            return
+
+
+def _restore_space(
+    backend: Backend,
+    frames: Iterator[tuple[IntEnum, Any]],
+    file: str,
+    name: str,
+    progress: Progress | None,
+    receipts: Receipts | None,
+) -> RestoredSpace:
+    number, mark = _begin(backend, name)
+    backend = backend.within(number)
+    turns = 0
+    for kind, value in frames:
+        if kind is FrameKind.COUNTER:
+            erased = _finish(backend, number, mark, name, _counts(value, file), receipts)
+            return RestoredSpace(name, turns, erased)
+        if kind is not FrameKind.ROWS:
+            break
+        rows = _rows(value, file)
+        backend.write(partial(_add, space=number, mark=mark, name=name, rows=rows, file=file, target=backend.target))
+        if rows.table == "turn":
+            turns += len(rows.rows)
+            if progress:
+                progress(len(rows.rows))
+    raise InvalidBackup(file, f"the space {name!r} has no end")
+
+
+def _begin(backend: Backend, name: str) -> tuple[int, str]:
+    encoded = check_name(name, "space")
+
+    def work(connection: Connection) -> tuple[int, str] | None:
+        number = find_space(connection, encoded) or add_space(connection, encoded)
+        mark = begin_restore(connection, number)
+        return None if mark is None else (number, mark)
+
+    begun = backend.write(work)
+    if begun is None:
+        raise SpaceNotEmpty(name, "restore to another place, or under another name (only= and to=, --only and --as)")
+    return begun
+
+
+def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows, file: str, target: str) -> None:
+    # In the transaction of each page: a second restore may have taken the space over meanwhile.
+    if not still_restores(connection, space, mark):
+        raise SpaceRestoring(target, name)
+    if tuple(rows.columns) != names_of(rows.table):
+        raise InvalidBackup(file, f"rows of {rows.table} have other columns than their table")
+    add_rows(connection, space, rows.table, rows.rows)
+
+
+def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, receipts: Receipts | None) -> int:
+    """Count, verify, erase what the receipts list, and let everybody in; how many turns and names were erased."""
+    if not backend.write(partial(finish_restore, space=space, mark=mark, counts=counts)):
+        raise SpaceRestoring(backend.target, name)
+    _verify(backend, space, mark, name)
+    erased = 0
+    if receipts is not None:
+        erased = apply_receipts(backend, space, mark, name, receipts.receipts, receipts.mint)
+    # What the receipts took was not there when the rows were verified.
+    if erased:
+        _verify(backend, space, mark, name)
+    is_erased = backend.read(partial(was_erased, space=space))
+    if not backend.write(partial(open_restored, space=space, mark=mark, is_erased=is_erased)):
+        raise SpaceRestoring(backend.target, name)
+    return erased
+
+
+def _verify(backend: Backend, space: int, mark: str, name: str) -> None:
+    problems = [each for each in verify_space(backend, space).problems if not _is_the_mark(each.what, mark)]
+    if problems:
+        told = "; ".join(f"{each.subject}: {each.what}" for each in problems[:PROBLEMS_SHOWN])
+        raise InvalidBackup(name, f"what was put back does not verify ({len(problems)} problems): {told}")
+
+
+def _is_the_mark(what: str, mark: str) -> bool:
+    return what == f"its state is {mark!r}"
+
+
+def _counts(value: Any, file: str) -> Counts:
+    if not isinstance(value, dict) or value.keys() != set(Counts._fields):
+        raise InvalidBackup(file, "what the counter of a space says cannot be read")
+    if not all(each is None or isinstance(each, int) for each in value.values()):
+        raise InvalidBackup(file, "the counter of a space holds what is no number")
+    return Counts(**value)
+
+
+def _rows(value: Any, file: str) -> Rows:
+    table = _field(value, "table", str, file)
+    if table not in BACKED_UP:
+        raise InvalidBackup(file, f"it holds rows of {table!r}, which is no table of a backup")
+    columns, rows = _field(value, "columns", list, file), _field(value, "rows", list, file)
+    if not all(isinstance(row, list) and len(row) == len(columns) for row in rows):
+        raise InvalidBackup(file, f"a row of {table} has more or fewer values than columns")
+    if not all(isinstance(each, int | str | bytes | None) for row in rows for each in row):
+        raise InvalidBackup(file, f"a row of {table} holds what no column holds")
+    return Rows(table, columns, rows)
+
+
+def _field(value: Any, name: str, kind: type, file: str) -> Any:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(found, kind):
+        raise InvalidBackup(file, f"a frame has no {name}")
+    return found

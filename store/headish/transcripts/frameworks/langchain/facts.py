@@ -1,0 +1,88 @@
+"""Facts about a LangChain message: its kind, its author, and what the provider reported beside an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from headish.transcripts.frameworks.langchain.own import PROVIDER
+from headish.values import shapes
+from headish.values.checks.attributes import is_header_value
+
+Fields = Mapping[str, Any]
+ROLES = {
+    "human": "user", "user": "user", "ai": "assistant", "assistant": "assistant", "system": "system",
+    "developer": "developer", "tool": "tool", "function": "tool",
+}  # fmt: skip
+OPENAI_ROLE = "__openai_role__"
+"""The key of ``additional_kwargs`` under which OpenAI's client keeps the role of a system message."""
+
+
+def kind_of_message(name: str, fields: Fields) -> str | None:
+    """The kind of a message by its fields, else by its class; None for what is none."""
+    kind = fields.get("type")
+    kind = kind if isinstance(kind, str) and kind else name.removesuffix("Chunk").removesuffix("Message").lower()
+    kind = kind if kind in ROLES else plain_kind(kind)
+    if kind == "chat":
+        kind = str(fields.get("role"))
+        return kind if kind in ROLES else "user"
+    return kind if kind in ROLES and "content" in fields else None
+
+
+def is_kind(kind: object) -> TypeGuard[str]:
+    """Whether it is the type of a message that says something, or of a piece of one."""
+    return isinstance(kind, str) and plain_kind(kind) in _KINDS
+
+
+_KINDS = ("human", "ai", "system", "tool", "function", "chat")
+
+
+def plain_kind(kind: str) -> str:
+    """The kind of the message that a chunk is a piece of."""
+    return kind.removesuffix("MessageChunk").lower()
+
+
+def role_of(kind: str, fields: Fields) -> str:
+    """The role of a message."""
+    kind = plain_kind(kind)
+    if kind == "chat":
+        kind = str(fields.get("role"))
+    role = ROLES.get(kind, "user")
+    given = shapes.record(fields.get("additional_kwargs")).get(OPENAI_ROLE)
+    return "developer" if role == "system" and given == "developer" else role
+
+
+def speaker_of(role: str, fields: Fields) -> str | None:
+    """The name of whoever speaks; None where there is none, or no transcript can hold it."""
+    named = fields.get("name")
+    is_name = isinstance(named, str) and named and is_header_value(named)
+    return str(named) if is_name and role in ("user", "assistant") else None
+
+
+def reply_of(fields: Fields) -> dict[str, Any]:
+    """What the provider of an answer said beside it: itself, the model, why it stopped, and the usage."""
+    metadata = shapes.record(fields.get("response_metadata"))
+    facts = {
+        "provider": metadata.get("model_provider") or PROVIDER,
+        "model": metadata.get("model_name") or metadata.get("model"),
+        "stop": metadata.get("finish_reason") or metadata.get("stop_reason"),
+    }
+    reply: dict[str, Any] = {key: value for key, value in facts.items() if isinstance(value, str)}
+    usage = _usage(shapes.record(fields.get("usage_metadata")))
+    return reply | ({"usage": usage} if usage else {})
+
+
+def _usage(counts: Fields) -> dict[str, int]:
+    """LangChain's input counts what came from a cache as well."""
+    inside, outside = (
+        shapes.record(counts.get("input_token_details")),
+        shapes.record(counts.get("output_token_details")),
+    )
+    found = {
+        "input_tokens": counts.get("input_tokens"), "output_tokens": counts.get("output_tokens"),
+        "cache_creation_input_tokens": inside.get("cache_creation"),
+        "cache_read_input_tokens": inside.get("cache_read"), "reasoning_tokens": outside.get("reasoning"),
+    }  # fmt: skip
+    usage = {key: value for key, value in found.items() if type(value) is int and value >= 0}
+    cached = usage.get("cache_creation_input_tokens", 0) + usage.get("cache_read_input_tokens", 0)
+    return usage | ({"input_tokens": max(0, usage["input_tokens"] - cached)} if "input_tokens" in usage else {})

@@ -1,0 +1,76 @@
+"""Read what others send: take a value of whatever type for what it should be, or for nothing.
+
+Other programs and providers leave out, null or change anything. What is not of its type is as good as absent, and
+nothing raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_TOO_LARGE = 1 << 63
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def record(value: object) -> Mapping[str, Any]:
+    """A mapping, or an empty one."""
+    # A dict or nothing first: whether something else is a mapping takes several times as long to find out.
+    if type(value) is dict:
+        return value
+    return value if value is not None and isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """A list, or an empty one."""
+    return value if isinstance(value, list) else list(value) if isinstance(value, tuple) else []
+
+
+def text(value: object) -> str:
+    """Text, or none."""
+    return value if isinstance(value, str) else ""
+
+
+def name(value: object) -> str | None:
+    """Text that says something, or None."""
+    return value if isinstance(value, str) and value else None
+
+
+def number(value: object) -> int | None:
+    """A whole number; some clients write counts with a decimal point. One that no 64 bits hold is none."""
+    if type(value) is int and -_TOO_LARGE < value < _TOO_LARGE:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
+        return None
+    return int(value)
+
+
+def present(**values: Any) -> dict[str, Any]:
+    """The values that say something."""
+    return {key: value for key, value in values.items() if value is not None and value != [] and value != {}}
+
+
+def chosen(record: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Those of some keys whose values say something."""
+    picked: dict[str, Any] = {}
+    for key in keys:
+        value = record.get(key)
+        if value is not None and value != [] and value != {}:
+            picked[key] = value
+    return picked
+
+
+def heal_text(text: str) -> tuple[str, bool]:
+    """A text with U+FFFD for each lone surrogate, which no database takes, and whether there was any."""
+    mended, count = _LONE.subn("\ufffd", text)
+    return (mended, True) if count else (text, False)
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose keys and texts hold no lone surrogates."""
+    if isinstance(value, str):
+        return heal_text(value)[0]
+    if isinstance(value, Mapping):
+        return {whole(key): whole(each) for key, each in value.items()}
+    return [whole(each) for each in value] if isinstance(value, list | tuple) else value
