@@ -110,7 +110,7 @@ class Draft(Struct, frozen=True, gc=False):
 
     @property
     def size_bytes(self) -> int:
-        return len(self.payload) + sum(len(part or b"") for part in (self.inherited, self.system, self.app))
+        return len(self.payload) + len(self.inherited or b"") + len(self.system or b"") + len(self.app or b"")
 
 
 def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None) -> Draft:

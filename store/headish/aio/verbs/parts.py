@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
-    from headish.values.results.quotas import Quota
+    from headish.values.results.reports import Quota
     from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
