@@ -6,10 +6,12 @@ nothing raises.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 _TOO_LARGE = 1 << 63
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def record(value: object) -> Mapping[str, Any]:
@@ -57,3 +59,18 @@ def chosen(record: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
         if value is not None and value != [] and value != {}:
             picked[key] = value
     return picked
+
+
+def heal_text(text: str) -> tuple[str, bool]:
+    """A text with U+FFFD for each lone surrogate, which no database takes, and whether there was any."""
+    mended, count = _LONE.subn("\ufffd", text)
+    return (mended, True) if count else (text, False)
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose keys and texts hold no lone surrogates."""
+    if isinstance(value, str):
+        return heal_text(value)[0]
+    if isinstance(value, Mapping):
+        return {whole(key): whole(each) for key, each in value.items()}
+    return [whole(each) for each in value] if isinstance(value, list | tuple) else value
