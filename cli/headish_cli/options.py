@@ -44,6 +44,8 @@ class GlobalOptions(NamedTuple):
     """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
     prices: str | None = None
     """The table of prices: ``HEADISH_PRICES``, else the configuration's."""
+    sync: str | None = None
+    """Which remotes a server syncs with: ``HEADISH_SYNC``, else the configuration's."""
     isolation: Literal["required"] | None = None
 
     @property

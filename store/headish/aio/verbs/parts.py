@@ -437,8 +437,8 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices. Raises: UnknownRemote."""
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices. Raises: UnknownRemote."""
         return await self._wait(self.sync.status, name=name)
 
 
