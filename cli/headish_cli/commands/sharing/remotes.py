@@ -14,7 +14,7 @@ from headish_cli.printing.output import counted, one_line, print_json, print_jso
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.results.sharing import Pulled, Pushed, RemotePlace
+    from headish.values.results.sharing import Pulled, Pushed, RemotePlace, SyncRun
 
 FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
@@ -309,12 +309,28 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
         click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
         if status.remote.waits:
             click.echo(f"  {one_line(status.remote.waits, 500)}")
+        if status.run is not None:
+            click.echo(f"  {_tell_run(status.run)}")
         behind = [each.label for each in status.devices if not each.erased]
         if behind:
             click.echo(f"  erasures not reached: {len(behind)} of {len(status.devices)} devices")
         for each in status.diverged:
             here = each.partition("/")[2]
             click.echo(f"  {one_line(each, 255)} goes apart from {one_line(here, 255)}: headish diff {here}..{each}")
+
+
+def _tell_run(run: SyncRun) -> str:
+    """How the server syncs with a remote, on one line."""
+    told = [f"'headish serve' syncs every {run.every_seconds / 60:g} minutes"]
+    if run.failed:
+        told.append(f"failed {counted(run.failed, 'time')} ({one_line(run.error, 300)})")
+    if run.last is not None:
+        told.append(f"last {run.last:%Y-%m-%d %H:%MZ}")
+    if run.begun is not None:
+        told.append(f"at work since {run.begun:%H:%MZ}")
+    if run.next is not None:
+        told.append(f"next {run.next:%H:%MZ}")
+    return ", ".join(told)
 
 
 def _names(store: Store, name: str | None) -> list[str]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
-    from headish.values.results.quotas import Quota
+    from headish.values.results.reports import Quota
     from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
@@ -437,8 +437,8 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices. Raises: UnknownRemote."""
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices. Raises: UnknownRemote."""
         return await self._wait(self.sync.status, name=name)
 
 

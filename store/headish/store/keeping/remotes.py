@@ -38,6 +38,7 @@ from headish.store.keeping.live import (
     talking,
     target_of,
 )
+from headish.store.keeping.schedules import find_run
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
@@ -305,14 +306,15 @@ class Remotes:
 
     @door()
     def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices.
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices.
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
         unsent = space._read(lambda connection: count_unsent(connection, space._number, remote))
         diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
-        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
+        run = find_run(space._database.target, space.space, name)
+        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged, run)
 
     @door(accept_rollback=FLAG, delete=FLAG, create=FLAG)
     def push(
