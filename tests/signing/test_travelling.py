@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.bundles.heads import read_head, write_head
 from headish.bundles.records import BundleHeader, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import InvalidArgument, InvalidBundle, SigningFailed
+from headish.errors import InvalidArgument, InvalidBundle, RemoteRefused, RemoteUnavailable, SigningFailed
 from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
 from headish.syncing import departing, pushing
+from headish.syncing.live import answering
 from headish.syncing.logs import Logs, hash_object
 from headish.values.limits import SIGNATURES_LIMIT
 from support.growing import grow
@@ -69,6 +71,75 @@ class TestAStoreThatAnswers:
             with line_to(box):
                 desk.sync()
             assert sorted(rows(desk.store)) == sorted(rows(box))
+
+    def test_signatures_that_are_younger_than_their_turns_go_once(
+        self, keys: Keys, signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(answering, "PAGE_TURNS", 2)
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            turns = [desk.store.add_turn(f"{number}", bookmark=f"b{number}").id for number in range(5)]
+            with line_to(box) as line:
+                desk.sync()
+                for each in turns:
+                    desk.store.sign(each, key=keys.folder / "anna")
+                desk.sync()
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+                assert len(rows(box)) == 5
+                desk.sync()
+                assert line.pipes.round_trips == 1  # what went is not asked for
+                keys.make("bert")
+                for each in turns:
+                    box.sign(each, key=keys.folder / "bert")
+                desk.sync()
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+                assert len(rows(box)) == 10
+                desk.sync()
+                assert line.pipes.round_trips == 1
+                with desk as store:
+                    box.sign(turns[0], thread=True, key=keys.folder / "bert")
+                    desk.store.sign(turns[1], thread=True, key=keys.folder / "anna")
+                    store.remotes.push("box")
+                    store.remotes.pull("box")
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+                assert len(rows(box)) == 12
+            assert box.verify().problems == desk.store.verify().problems == ()
+
+    def test_a_signature_goes_behind_its_turn_however_a_sync_breaks_off(
+        self, keys: Keys, signers: Path, tmp_path: Path
+    ) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            signed(desk.store, keys)
+            signed(box, keys)
+            for cut in range(0, 12_000, 450):
+                for way in ("cut_out", "cut_back"):
+                    with suppress(RemoteUnavailable), line_to(box, **{way: cut}):
+                        desk.sync()
+            with line_to(box):
+                desk.sync()
+            assert sorted(rows(desk.store)) == sorted(rows(box))
+            assert len(rows(box)) == 4
+
+    def test_a_store_that_takes_nothing_takes_no_signature(self, keys: Keys, tmp_path: Path) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            desk.store.add_turn("x")
+            with line_to(box), desk as store:
+                store.remotes.push("box")
+            desk.store.sign("@", key=keys.folder / "anna")
+            reads = line_to(partial(answer_read_only, tmp_path / "box.db"))
+            with reads, desk as store, pytest.raises(RemoteRefused, match="readers alone"):
+                store.remotes.push("box")
+            assert rows(box) == []
+
+
+def answer_read_only(path: Path, reads: int, writes: int) -> None:
+    with Store.open(path, read_only=True) as store:
+        store.remotes.answer(reads, writes)
 
 
 class TestBundles:

@@ -67,9 +67,11 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     from its beginning. ``seen`` are the logs of the others, by device, ``invited`` the recipients that this store gave
     the key.
 
-    Of a live remote: ``pushed`` as well, ``pulled``, the cursor of the store there up to which all is here, and
-    ``met``, the last one that it gave, which tells whether its history goes on. ``gone`` are names that were removed
-    there, each with the turn that it had: they are not put there again while they stay here at that turn."""
+    Of a live remote: ``pushed`` and ``signed``, of what went there, ``pulled``, the cursor of the store there up to
+    which all is here, and ``met``, the last one that it gave, which tells whether its history goes on. ``taken``: of a
+    pull that broke off, the commit number there up to which turns are here. ``signed_there``: the number of the last
+    signature there that is here. ``gone`` are names that were removed there, each with the turn that it had: they are
+    not put there again while they stay here at that turn."""
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
@@ -82,6 +84,8 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     invited: tuple[str, ...] = ()
     pulled: str | None = None
     met: str | None = None
+    taken: int = 0
+    signed_there: int = 0
     gone: dict[str, str] = {}
 
 
