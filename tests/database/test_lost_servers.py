@@ -12,7 +12,9 @@ import sqlalchemy
 
 from headish import Store
 from headish.database import postgresql
+from headish.database.server.connection import ServerConnection
 from headish.errors import OutcomeUnknown
+from support.growing import texts
 from support.insides import database_of
 
 pytest.importorskip("psycopg")
@@ -69,6 +71,33 @@ class LosesTheAnswer:
         monkeypatch.setattr(backend, "_commit", lose)
 
 
+def lose_a_message(
+    store: Store, monkeypatch: pytest.MonkeyPatch, *, commits: bool, ever_after: bool = False
+) -> list[bool]:
+    """The next transaction that is one message is carried out or not, and its answer is lost with the connection;
+    ``ever_after``: so is every connection that follows. The list is empty until then."""
+    backend: Any = database_of(store)
+    send, begin, lost = ServerConnection._send_whole, backend._begin, list[bool]()
+
+    def lose(self: Any, *statements: Any) -> bool:
+        if lost:
+            return send(self, *statements)
+        if commits:
+            send(self, *statements)
+        lost.append(True)
+        self._driver.close()
+        raise backend._psycopg.OperationalError("the connection was lost")
+
+    def refuse(driver: Any, reads: bool) -> None:
+        if lost and ever_after:
+            driver.close()
+        begin(driver, reads)
+
+    monkeypatch.setattr(ServerConnection, "_send_whole", lose)
+    monkeypatch.setattr(backend, "_begin", refuse)
+    return lost
+
+
 class TestACommitWhoseAnswerIsLost:
     @pytest.mark.parametrize("commits", [True, False], ids=["it was carried out", "it was not"])
     @pytest.mark.parametrize("verb", ["add_turn", "add_turns", "record", "set", "remove", "undo", "pointer", "forget"])
@@ -103,6 +132,31 @@ class TestACommitWhoseAnswerIsLost:
             store.pointers.remove("old")
             assert len(store.pointers.history("old")) == 2
         assert store.verify().problems == ()
+
+    @pytest.mark.parametrize("commits", [True, False], ids=["it was carried out", "it was not"])
+    def test_one_that_is_a_message_with_its_turn_is_done_once(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, commits: bool
+    ) -> None:
+        store.add_turn("second", continues="main")
+        lost = lose_a_message(store, monkeypatch, commits=commits)
+        turn = store.add_turn("once", continues="main")
+        assert lost
+        assert texts(store, "main") == ["first", "second", "once"]
+        assert store.bookmarks["main"] == turn.id
+        store.add_turn("behind it", continues="main")
+        assert store.verify().problems == ()
+
+    def test_a_message_that_cannot_be_settled_carries_the_id(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.2)
+        store.add_turn("second", continues="main")
+        with monkeypatch.context() as patched:
+            lose_a_message(store, patched, commits=True, ever_after=True)
+            with pytest.raises(OutcomeUnknown, match="may be stored or not") as unknown:
+                store.add_turn("third", continues="main")
+        assert list(unknown.value.ids) == [store.bookmarks["main"]]
+        assert texts(store, "main") == ["first", "second", "third"]
 
     def test_one_that_cannot_be_settled_carries_the_ids(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.2)

@@ -13,7 +13,7 @@ from headish import Database, Store
 from headish.errors import HeadishError, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
 from support.growing import texts
-from support.insides import counted_statements, run_sql, unchanged
+from support.insides import counted_statements, database_of, run_sql, unchanged
 from support.places import FilePlace, Place, in_memory_too
 
 NAMES_USED = ("main", "side")
@@ -38,6 +38,31 @@ STEPS: dict[str, Callable[[Store, str], Any]] = {
     "record": lambda store, name: store.record([{"role": "user", "content": "r"}], continues=name),
     "batch": lambda store, name: store.add_turns(
         [{"content": "b", "continues": name}, {"content": "c", "continues": 0}]
+    ),
+    "batch with a large turn": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "y" * 3000, "continues": 0}, {"content": "d", "continues": 1}]
+    ),
+    "batch of turns of all kinds": lambda store, name: store.add_turns(
+        [
+            {"content": "b", "continues": name, "bookmark": name, "said_at": 1_700_000_000_000},
+            {"content": "c", "continues": 0, "inherited": {"a": 1}, "cache": True},
+            {"content": "d", "continues": 1, "meta": {"m": 1}},
+        ]
+    ),
+    "batch that forks": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "c", "continues": 0}, {"content": "d", "continues": 0}]
+    ),
+    "batch that moves nothing": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "c", "continues": 0}], moves=False
+    ),
+    "batch with a turn that moves nothing": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "c", "continues": 0, "moves": False}]
+    ),
+    "batch with another name": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "c", "continues": 0, "bookmark": f"{name}-too"}]
+    ),
+    "batch that is refused": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": name}, {"content": "c", "continues": 1}]
     ),
     "another name": _another_name,
     "reply": lambda store, name: store.reply(name, "anthropic", REPLY),
@@ -91,6 +116,34 @@ def test_names_that_are_continued_in_turn_are_all_remembered(store: Store) -> No
         with counted_statements() as counted:
             store.add_turn("next", continues=name)
         assert counted.count == 4
+    assert store.verify().problems == ()
+
+
+def test_a_batch_behind_a_remembered_name_is_stored_without_a_look(store: Store) -> None:
+    """Its turns, small and large, in one statement each kind; then the name and its log."""
+    store.add_turn("first", bookmark="main")
+    for large in (False, True):
+        said: list[dict[str, Any]] = [{"content": f"turn {number}", "continues": number - 1} for number in range(30)]
+        said[0]["continues"] = "main"
+        if large:
+            said[7]["content"] = "x" * 5000
+        with counted_statements() as counted:
+            stored = store.add_turns(said)
+        turns = 30 if database_of(store).dialect == "postgresql" else 1  # there each is counted, in one message
+        assert counted.count == 1 + large + turns + 2
+        assert [turn.text for turn in stored] == [each["content"] for each in said]
+        assert store.bookmarks["main"] == stored[-1].id
+        assert len(store.bookmarks.history("main")) == 2 + large, "a batch moves the name once"
+    assert store.verify().problems == ()
+
+
+def test_a_stream_of_more_than_a_batch_goes_on_behind_it(store: Store) -> None:
+    store.add_turn("first", bookmark="main")
+    said = [{"content": f"turn {number}", "continues": number - 1 if number else "main"} for number in range(1_005)]
+    stored = store.add_turns(said)
+    assert texts(store, "main") == ["first", *(f"turn {number}" for number in range(1_005))]
+    assert store.bookmarks["main"] == stored[-1].id
+    store.add_turn("behind it", continues="main")
     assert store.verify().problems == ()
 
 

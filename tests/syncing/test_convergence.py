@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headish import Store
+from headish import Database, Store
 from headish.errors import RemoteUnavailable
 from support.lines import line_to
 from support.machines import CutOff, Machine, cut_off, url_of
+from support.relays import relayed
+from support.serving import serving
 
 NAMES = ("a", "b", "c")
 STEPS = ("say", "fork", "name", "title", "sync", "sync", "cut", "carry", "carry", "erase")
+
+
+class Asking(NamedTuple):
+    """What desks call the store that answers, and what goes on while they reach it, cut off or not."""
+
+    there: dict[str, str]
+    reach: Callable[..., AbstractContextManager[object]]
 
 
 class TestAFolderThatDeliversLate:
@@ -59,6 +70,17 @@ class TestAStoreThatAnswers:
         _converge_live(data, root, [Store.open(root / f"{name}.db", durability="normal") for name in NAMES])
 
     @pytest.mark.slow
+    @settings(max_examples=4)
+    @given(data=st.data())
+    def test_files_have_everything_in_the_end_over_http(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("http")
+        stores = [Store.open(root / f"{name}.db", durability="normal") for name in NAMES]
+        with answering_at(root / f"{NAMES[-1]}.db", root / "state") as ask:
+            _converge_live(data, root, stores, ask)
+
+    @pytest.mark.slow
     @pytest.mark.postgresql
     @settings(max_examples=4)
     @given(data=st.data())
@@ -73,12 +95,29 @@ class TestAStoreThatAnswers:
         _converge_live(data, root, stores if data.draw(st.booleans()) else stores[::-1])
 
 
-def _converge_live(data: st.DataObject, root: Path, stores: list[Store]) -> None:
+def _by_command(box: Store) -> Asking:
+    """How desks reach a store that answers in this process."""
+    return Asking({"url": "cmd:headish serve-stdio"}, partial(line_to, box, trust=True))
+
+
+@contextmanager
+def answering_at(place: Path, folder: Path) -> Iterator[Asking]:
+    """How desks reach a store that is served."""
+    with Database.open(place) as database, relayed() as relay, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOKEN_OF_THE_BOX", database.access_tokens.add("desks", rights=["sync", "erase"]))
+        url = f"http://127.0.0.1:{relay.port}"
+        with serving(place, folder, public_urls=(url,)) as made:
+            relay.target = made.settings.port
+            yield Asking({"url": url, "key_env": "TOKEN_OF_THE_BOX"}, relay.cutting)
+
+
+def _converge_live(data: st.DataObject, root: Path, stores: list[Store], asking: Asking | None = None) -> None:
+    there, reach = asking or _by_command(stores[-1])
     machines = [Machine(store, root / f"keys-{name}", name) for name, store in zip(NAMES, stores, strict=True)]
-    desks, box = machines[:-1], stores[-1]
+    desks = machines[:-1]
     try:
         for each in desks:
-            each.add("cmd:headish serve-stdio")
+            each.add(**there)
             with each as store:
                 store.remotes.set("box", erasures="apply")
         for each in machines:
@@ -86,15 +125,15 @@ def _converge_live(data: st.DataObject, root: Path, stores: list[Store]) -> None
         for _ in range(data.draw(st.integers(4, 14))):
             step, desk = data.draw(st.sampled_from(STEPS)), data.draw(st.sampled_from(desks))
             if step == "sync":
-                with line_to(box, trust=True):
+                with reach():
                     desk.sync()
             elif step in ("cut", "carry"):
                 cut = {data.draw(st.sampled_from(["cut_out", "cut_back"])): data.draw(st.integers(0, 4000))}
-                with suppress(RemoteUnavailable), line_to(box, trust=True, **cut):
+                with suppress(RemoteUnavailable), reach(**cut):
                     desk.sync()
             else:
                 _do(data, root, data.draw(st.sampled_from(machines)), step)
-        with line_to(box, trust=True):
+        with reach():
             for each in [*desks, *desks, *desks]:
                 each.sync()
             held = [{turn.id: (turn.seal, turn.erased is not None) for turn in store.turns()} for store in stores]

@@ -83,6 +83,7 @@ def read_unknown(
     """``read`` for a caller that remembers turns, as ``ReadTransaction.thread_unless_known``."""
 
     def work(read: ReadTransaction) -> list[SpokenTurn | TurnId]:
+        # By its name first, in one statement. Only a session that was renamed, or imported, is looked up by its key.
         found = read.thread_unless_known(session.name, known, limit)
         if found:
             return found

@@ -75,6 +75,8 @@ class Bridge:
             try:
                 return ask(*given)
             except CancelledError:
+                # The task was cancelled while its thread was asking. The thread goes on to its end, so this is no error
+                # to it.
                 if not self._is_cancelled:
                     raise
                 return None

@@ -45,6 +45,7 @@ class StoreFront(Front["Store"]):
             taken: T = await self._finish(taking.finish)
             return taken
         finally:
+            # A generator that is left before its end is otherwise closed only when the loop gets to it.
             if (close := getattr(items, "aclose", None)) is not None:
                 await close()
 

@@ -51,6 +51,7 @@ class Share:
             if is_last:
                 _forget(shared)
         if is_last:
+            # Outside the lock: closing may take a while, and others want to open meanwhile.
             shared.database.close()
 
 

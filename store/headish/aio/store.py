@@ -71,6 +71,7 @@ class AsyncStore(StoreVerbs):
             try:
                 return cls(share.database.store(space, create=create, author=author)._begin(), share)
             except BaseException:
+                # Without a store, nobody would ever give this share back.
                 share.close()
                 raise
 

@@ -151,6 +151,7 @@ def _send_once(exchange: Exchange, kept: IdleClient, request: httpx2.Request) ->
         response.close()
         raise _as_call_error(exchange, error) from None
     except BaseException as error:
+        # Interruptions, too, must not leave the answer open with its connection.
         response.close()
         if exchange.signer is not None and isinstance(error, CallRefused):
             raise exchange.signer.explain(error, response.headers) from None

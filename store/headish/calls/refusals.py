@@ -40,6 +40,7 @@ def check_answer(provider: str, response: httpx2.Response, redactor: Redactor) -
         location = redactor.show(response.headers.get("location", ""), _BEGINNING_CHARACTERS)
         raise Redirected(provider, response.status_code, location)
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    # headish asks for no encoding and unpacks none, because a few bytes could become gigabytes.
     if encoding not in ("", "identity"):
         raise UnreadableAnswer(provider, f"the answer is encoded as {redactor.show(encoding, 40)!r}, unasked")
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -83,6 +84,7 @@ def _find_message(data: bytes) -> str:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return data.decode(errors="replace")
+    # Gemini sends its error as an array.
     if isinstance(value, list) and value:
         value = value[0]
     for path in _MESSAGE_PATHS:

@@ -110,7 +110,7 @@ class Draft(Struct, frozen=True, gc=False):
 
     @property
     def size_bytes(self) -> int:
-        return len(self.payload) + sum(len(part or b"") for part in (self.inherited, self.system, self.app))
+        return len(self.payload) + len(self.inherited or b"") + len(self.system or b"") + len(self.app or b"")
 
 
 def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: int, author: str | None = None) -> Draft:
@@ -120,6 +120,7 @@ def make_draft(content: Content, turn: Mapping[str, Any], payload_limit_bytes: i
     which includes an option that a turn does not have.
     """
     _check_known(turn, TurnOptions, "a turn has content")
+    # Nearly every turn is a plain text. It needs neither the readers of APIs nor the careful one.
     is_text = type(content) is str and not turn.get("json") and turn.get("form") is None
     read = None if is_text else _read_form(content, turn)
     if read is not None:

@@ -195,6 +195,7 @@ def _by_content(data: bytes) -> str:
         found = puremagic.magic_string(beginning)
     except (puremagic.PureError, ValueError):
         found = []
+    # A guess below this would give text files the types of obscure binary formats.
     certain = [match.mime_type for match in found if match.mime_type and match.confidence >= 0.5]
     return certain[0] if certain else _text_or_unknown(beginning)
 
@@ -204,6 +205,7 @@ def _text_or_unknown(beginning: bytes) -> str:
     try:
         text = beginning.decode()
     except UnicodeDecodeError as error:
+        # A character of UTF-8 has up to 4 bytes, so only the last 3 can be the beginning of one that was cut off.
         if error.start < len(beginning) - 3 or len(beginning) < _SNIFFED_BYTES:
             return UNKNOWN
         text = beginning[: error.start].decode()

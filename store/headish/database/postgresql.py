@@ -79,8 +79,8 @@ _ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_ana
 # Whether policies hold this login, and in which schema, is asked where something is asked anyway.
 _REVISION = Query(
     "find revision, and whether policies hold",
-    f"SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT'), ({OWN_SCHEMA}) "  # noqa: S608
-    "FROM alembic_version",
+    f"SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT'), ({OWN_SCHEMA}), "  # noqa: S608
+    "to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL FROM alembic_version",
 )
 
 
@@ -119,7 +119,7 @@ class PostgreSQLBackend:
         self._settings = f"{SETTINGS}, pg_catalog.set_config('synchronous_commit', '{commit}', true)"
         self._url, self._prepared = url, prepared
         self._arguments = self._read_arguments()
-        self.is_confined = False
+        self.is_confined = self._is_spread = False
         self._space: int | None = None
         self._shared = _SharedPool()
         self._shared.path = SearchPath(self._arguments)
@@ -149,7 +149,7 @@ class PostgreSQLBackend:
         row = self.read(lambda connection: connection.row(_REVISION))
         if row is None:
             return None
-        revision, self.is_confined, may_write, schema = row
+        revision, self.is_confined, may_write, schema, self._is_spread = row
         path.note(schema, is_confined=self.is_confined)
         if self.is_confined and not may_write:
             self.read_only = self._is_reader = True
@@ -261,9 +261,10 @@ class PostgreSQLBackend:
             sent = SentSettings(self._settings + self._shared.path.settings, is_confined=self.is_confined)
             try:
                 words = SECURED if self.is_confined else POSTGRESQL
-                result = work(ServerConnection(driver, sent, words, self._space))
+                result = work(ServerConnection(driver, sent, words, self._space, is_spread=self._is_spread))
             except self._psycopg.Error as error:
-                self._check_lost(driver, ConnectionLost(error))
+                lost = ConnectionLost(error) if sent.whole is None else CommitLost(error, sent.whole)
+                self._check_lost(driver, lost)
                 refusal = translate_refusal(self.target, error, sent)
                 if refusal is not None:
                     raise refusal from error
@@ -314,8 +315,11 @@ class PostgreSQLBackend:
         level = self._psycopg.IsolationLevel
         # REPEATABLE READ for a write would fix its snapshot before it has the lock of its space, and miss the writer
         # before.
-        driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
-        driver.read_only = reads or None  # None leaves a read-only server read-only
+        # To set what is set costs as much as to look ten times.
+        isolation = level.REPEATABLE_READ if reads else level.READ_COMMITTED
+        if driver.isolation_level != isolation:
+            driver.isolation_level = isolation
+            driver.read_only = reads or None  # None leaves a read-only server read-only
 
     def _check_lost(self, driver: Any, lost: ConnectionLost) -> None:
         """Raises ``lost`` where the connection is; those that lie idle were lost with it."""

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+T = TypeVar("T")
 Row = tuple[Any, ...]
 
 
@@ -151,6 +152,13 @@ class Connection:
         for query, same in groupby(others, itemgetter(0)):
             self.run_rows(query, [values for _, values in same])
         return True
+
+    def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
+        """``result`` if ``run_proven`` succeeds, else None: for work that does nothing else, and returns it.
+
+        A server gets the transaction and its commit as one message.
+        """
+        return result if self.run_proven(proof, *others) else None
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         sql, names = self._words[query]

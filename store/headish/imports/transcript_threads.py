@@ -82,6 +82,7 @@ class ThreadImport:
             headish = continues
             base = self._read(lambda connection: find_turn(connection, self._space, headish))
         after = None if base is None else base.digest
+        # The file is read twice, so each byte counts half.
         half = None if progress is None else lambda read: progress(read // 2)
         try:
             outlined = outline(file, name, format, self._limit_bytes, progress=half, after=after, **settings)
@@ -242,6 +243,7 @@ def _beside(outlined: Outline) -> Beside:
         draft = outlined.draft(index, Message(role="user", content=()), 1024)
         return draft.system, draft.inherited
 
+    # Only the first and the last message keep something of the transcript, so one answer serves all between them.
     middle = encoded(1) if len(outlined.digests) > 2 else None
     return lambda index: middle if middle and 0 < index < len(outlined.digests) - 1 else encoded(index)
 

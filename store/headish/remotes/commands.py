@@ -56,7 +56,12 @@ class SshAddress(NamedTuple):
 
 def is_live(url: str) -> bool:
     """Whether a URL names a store that answers, and not a place for objects."""
-    return url.startswith(("ssh:", "cmd:")) or is_database(url)
+    return url.startswith(("ssh:", "cmd:")) or is_http(url) or is_database(url)
+
+
+def is_http(url: str) -> bool:
+    """Whether a URL names a server of headish."""
+    return url.startswith(("https:", "http:"))
 
 
 def is_database(url: str) -> bool:

@@ -131,22 +131,34 @@ def save_keys(remote_id: str, keys: KeyPair) -> None:
     _write(_path(remote_id), msgspec.json.encode(keys))
 
 
-def allow_command(remote_id: str, url: str) -> None:
-    """Note that a person of this machine has named the command that reaches a remote."""
-    _write(_command_path(remote_id), url.encode())
+def allow_command(remote_id: str, url: str, key_env: str | None = None) -> None:
+    """Note that a person of this machine has named the command or the server that reaches a remote, and the place of
+    the token for it."""
+    _write(_command_path(remote_id), "\n".join([url, *([key_env] if key_env else [])]).encode())
 
 
 def is_allowed(remote_id: str, url: str) -> bool:
-    """Whether a person of this machine has named a command: a database that came from elsewhere may name any.
+    """Whether a person of this machine has named a command or a server: a database that came from elsewhere may name
+    any.
 
     Raises: InvalidArgument for an id that no remote has.
     """
+    return _read_allowed(remote_id)[0] == url
+
+
+def key_env_of(remote_id: str) -> str | None:
+    """The place of the token that a person has named. Raises: InvalidArgument for an id that no remote has."""
+    return _read_allowed(remote_id)[1] or None
+
+
+def _read_allowed(remote_id: str) -> tuple[str, str]:
     path = _command_path(remote_id)
     try:
         with open(path, "rb") as file:
-            return file.read() == url.encode()
+            url, _, key_env = file.read().decode(errors="surrogateescape").partition("\n")
     except OSError:
-        return False
+        return "", ""
+    return url, key_env
 
 
 def _write(path: str, data: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 
 from headish.database.query import Connection, Query, Statement
 from headish.errors import QuotaExceeded, RemovedSpace
-from headish.values.results.quotas import Quota
+from headish.values.results.reports import Quota
 
 REMOVED = "removed"
 """The state of a space that was removed: its number is never given out again."""

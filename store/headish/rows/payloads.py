@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from headish.database.query import Connection, Query, Row
+from headish.database.query import Connection, Query, Row, Statement
 from headish.errors import BarredContent
 from headish.values.ids import TurnId
 from headish.values.limits import INLINE_BYTES
@@ -58,13 +58,15 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
 
     Cost: none, or one statement.
     """
-    rows = [
-        {"space": space, "hash": hash, "size": len(payloads[hash]), "data": payloads[hash]}
-        for hash in sorted(payloads)
-        if len(payloads[hash]) > INLINE_BYTES
-    ]
+    rows = [values for _, values in payload_statements(space, payloads)]
     if rows:
-        connection.run_many(ADD_PAYLOAD, rows)
+        connection.run_rows(ADD_PAYLOAD, rows)
+
+
+def payload_statements(space: int, payloads: Mapping[bytes, bytes]) -> list[Statement]:
+    """What ``add_payloads`` runs, for each of the large ones."""
+    large = [hash for hash, data in payloads.items() if len(data) > INLINE_BYTES]
+    return [Statement(ADD_PAYLOAD, (space, hash, len(payloads[hash]), payloads[hash])) for hash in sorted(large)]
 
 
 BARRED_AMONG = Query(

@@ -325,6 +325,7 @@ def _store(target: SyncTarget, turns: Sequence[TurnRecord], sender: Sender) -> P
     kept = KeptIds(target.mint)
 
     def work(connection: Connection) -> PageStored:
+        # A transaction may run again, and must give the same ids then.
         kept.rewind()
         return store_page(connection, target.space, turns, sender, kept, target.payload_limit_bytes)
 
@@ -350,6 +351,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
                     raise InvalidBundle(path, f"it has turn {record.id} twice")
                 seen.add(record.id)
                 stored = None
+                # A turn that continues one outside of the bundle cannot be proven without the store that has it.
                 if all(parent in digests for parent in record.parents):
                     stored = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES)
                     digests[record.id] = stored.digest

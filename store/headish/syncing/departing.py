@@ -121,6 +121,7 @@ class Departing:
             for low in range(segment.low, segment.high + 1, PAGE_TURNS):
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE_TURNS - 1))
                 small = small_payloads(*self._source, part)
+                # Threads share turns, and a document may be referred to by many.
                 rows = [(each, small.get(each.pos)) for each in turns_of(*self._source, part) if each.id not in sent]
                 sent.update(each.id for each, _ in rows)
                 yield from self._in_pages(rows)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
-from headish.remotes.commands import is_database, is_live, is_server
+from headish.remotes.commands import is_database, is_http, is_live, is_server
 from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
@@ -151,6 +151,7 @@ def save_remote(connection: Connection, space: int, base: OpenRemote, mine: Open
         raise UnknownRemote(stored_name(base.name))
     settings = _merge(base.settings, mine.settings, fresh.settings)
     state = _merge(base.state, mine.state, fresh.state)
+    # What was taken out stays out, whoever did it.
     revoked = {*mine.state.revoked, *fresh.state.revoked}
     seen = {
         device: log
@@ -180,6 +181,7 @@ def _changed(
 ) -> SeenLog | None:
     """How far a log is: as this work has read it, unless another one has read more of it meanwhile."""
     log, there, before = mine.get(device), fresh.get(device), base.get(device)
+    # This work has not touched it.
     if log == before:
         return there
     is_accepted = log is not None and before is not None and log.reached < before.reached  # it went back, and may
@@ -254,7 +256,7 @@ def refusal_of(remote: OpenRemote) -> str:
     """Why this machine does not call a live remote: a database that came from elsewhere may name any."""
     if is_allowed(remote.settings.id, remote.url):
         return ""
-    what = "database" if is_database(remote.url) else "command"
+    what = "server" if is_http(remote.url) else "database" if is_database(remote.url) else "command"
     return f"this machine has not named its {what}: 'headish remote remove' it and add it again"
 
 

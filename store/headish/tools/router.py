@@ -132,6 +132,7 @@ class Router:
         finally:
             self._running.pop(call.block.id or "", None)
         if not done:
+            # Waiting with a limit leaves what it waited for running.
             task.cancel()
             return make_reply(call, tool, error={"code": "E-TOOL-TIMEOUT", "message": f"no answer in {limit_ms} ms"})
         return _settle(call, tool, task, self._reasons.pop(call.block.id or "", "cancelled"))
@@ -170,6 +171,7 @@ async def _in_thread(function: Function, argument: Any) -> Any:
             outcome = (function(argument), None)
         except Exception as error:
             outcome = (None, error)
+        # The caller may have given up long ago, as a thread cannot be cancelled.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, *outcome)
 

@@ -92,6 +92,8 @@ def _checked(
     try:
         converted = _convert(given, source, target)
         written = write(converted)
+        # The rules of each format are too many to predict what a conversion loses, so headish converts back and
+        # compares.
         back = give_up(_convert(converted, target, source), drop)
     except ConversionLoss:
         raise
@@ -212,11 +214,13 @@ def _without_functions(name: str, message: Message) -> str:
 
 def _compared(transcript: Transcript) -> list[object]:
     """What must not change, one part per message."""
+    # The version names the format, which is meant to change.
     header = {key: value for key, value in (transcript.header or {}).items() if key != "version"}
     # Without a header is as with one that says its version alone.
     parts: list[object] = [(header, transcript.pending)]
     for message in _flatten(transcript.messages):
         given = message.attributes
+        # `return` and `final` are only other ways to write the usual end and the usual channel.
         stop = None if given.stop == "return" else given.stop
         channel = None if given.channel == "final" else given.channel
         blocks = tuple(

@@ -66,6 +66,7 @@ class TranscriptStream:
 
     def finish(self, *, partial: bool = False) -> Transcript:
         """The whole transcript. Raises: InvalidTranscript (E-STREAM-TRUNCATED) unless ``partial``."""
+        # The text was too short to be sure of its format. Now it is all there.
         early = [] if self._parser is not None else self._begin(detect(b"".join(self._waiting)))
         assert self._parser is not None
         self._parser.end_input()
@@ -151,6 +152,7 @@ class _Shown:
             if self._until is None:
                 at, marker = _first_start(text)
                 if marker is None:
+                    # What may become a marker is held back, because nothing that was shown can be taken back.
                     at = _sure(text, tuple(_STARTS))
                 shown.append(text[:at])
                 text = text[at:]

@@ -103,6 +103,7 @@ def read_thread(
     messages = _completed(
         [tightened(message) if tight and not is_own else message for message, is_own in _messages(thread, target, drop)]
     )
+    # Imported from this very format: the header stays as it was, and definitions of tools come behind these messages.
     own = len(list(takewhile(lambda kept: kept.system.get("format") == target, thread)))
     definitions = define_tools(target, tools)
     if definitions is not None and own < len(thread):

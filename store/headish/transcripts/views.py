@@ -135,6 +135,7 @@ def _unmarked(blocks: Sequence[ContentBlock]) -> list[str]:
         if isinstance(block, Mark):
             kind = block.token.strip("<|>")
             if hidden is None and kind.removeprefix("start_") in KINDS and kind.startswith("start_"):
+                # Until this very kind ends: a start of another kind inside it changes nothing.
                 hidden = kind.removeprefix("start_")
             elif kind == f"end_{hidden}":
                 hidden = None

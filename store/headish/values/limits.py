@@ -33,6 +33,10 @@ SIGNATURES_LIMIT = 16
 """How many signatures of a turn may be made here, and how many may come from each remote, from callers, in files and
 with copies. Error: ``SigningFailed``; of those that arrive, further ones are left out."""
 
+SYNC_LIMIT_BYTES = 256 * 1024 * 1024
+"""The largest question of a store that syncs over HTTP: turns of about 16 MiB, or one large payload, with receipts.
+Error: ``TooLarge``."""
+
 PENDING_LIMIT = 4096
 """How many erasures of other stores may wait in a space to be confirmed; half as many that list no turn that is here.
 Error: ``InvalidBundle``."""

@@ -17,14 +17,16 @@ from headish_cli.printing.output import print_json
 @pass_settings
 def clone_command(
     settings: GlobalOptions, url: str, name: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
-    as_json: bool,
+    key_env: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Copy the history at URL into a new database: 'remote add', then 'pull'.
 
     The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
     """
     with settings.open(create=True) as store:
-        done = store.remotes.clone(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        done = store.remotes.clone(
+            name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env
+        )
     if as_json:
         print_json(done)
         return

@@ -14,7 +14,7 @@ from headish_cli.printing.output import counted, one_line, print_json, print_jso
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.results.sharing import Pulled, Pushed, RemotePlace
+    from headish.values.results.sharing import Pulled, Pushed, RemotePlace, SyncRun
 
 FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
@@ -39,6 +39,9 @@ def joining_options(command: FC) -> FC:
     """How a machine joins a place."""
     for option in (
         click.option(
+            "--key-env", metavar="PLACE", help="Where the token for a server is: a variable, or keyring:NAME."
+        ),
+        click.option(
             "--key", metavar="FINGERPRINT", help="Take no other key than the one that 'remote add' showed there."
         ),
         click.option(
@@ -57,7 +60,7 @@ def remote_command() -> None:
 
     A remote is a folder or a bucket. Each machine has a log of its own there, which nobody else changes, so nothing is
     ever overwritten. headish encrypts what it puts there. A live remote is another database: one of this machine, or
-    that of another one over ssh.
+    that of another one over ssh or https.
     """
 
 
@@ -69,19 +72,22 @@ def remote_command() -> None:
 @pass_settings
 def add_command(
     settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
-    as_json: bool,
+    key_env: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
     With ssh://HOST/PATH, NAME is the database PATH on HOST, where headish must be installed; ssh://HOST is the usual
-    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'. A path, or postgresql://…
-    without a password, is a database that this machine opens itself.
+    database there. cmd:COMMAND runs a command of your own that ends in 'headish serve-stdio'. https://HOST asks
+    'headish serve' there, with a token that has the right sync; --key-env says where the token is. A path, or
+    postgresql://… without a password, is a database that this machine opens itself.
 
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
     with settings.open(create=True) as store:
-        added = store.remotes.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        added = store.remotes.add(
+            name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env
+        )
     if as_json:
         print_json(added)
         return
@@ -308,12 +314,28 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
         click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
         if status.remote.waits:
             click.echo(f"  {one_line(status.remote.waits, 500)}")
+        if status.run is not None:
+            click.echo(f"  {_tell_run(status.run)}")
         behind = [each.label for each in status.devices if not each.erased]
         if behind:
             click.echo(f"  erasures not reached: {len(behind)} of {len(status.devices)} devices")
         for each in status.diverged:
             here = each.partition("/")[2]
             click.echo(f"  {one_line(each, 255)} goes apart from {one_line(here, 255)}: headish diff {here}..{each}")
+
+
+def _tell_run(run: SyncRun) -> str:
+    """How the server syncs with a remote, on one line."""
+    told = [f"'headish serve' syncs every {run.every_seconds / 60:g} minutes"]
+    if run.failed:
+        told.append(f"failed {counted(run.failed, 'time')} ({one_line(run.error, 300)})")
+    if run.last is not None:
+        told.append(f"last {run.last:%Y-%m-%d %H:%MZ}")
+    if run.begun is not None:
+        told.append(f"at work since {run.begun:%H:%MZ}")
+    if run.next is not None:
+        told.append(f"next {run.next:%H:%MZ}")
+    return ", ".join(told)
 
 
 def _names(store: Store, name: str | None) -> list[str]:

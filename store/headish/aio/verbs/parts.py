@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
-    from headish.values.results.quotas import Quota
+    from headish.values.results.reports import Quota
     from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
@@ -338,19 +338,25 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None
+        key: str | None = None, key_env: str | None = None
     ) -> RemotePlace:
         """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
-        database (its path, or ``postgresql://…`` without a password), or a store that a command reaches
-        (``ssh://HOST/PATH``, ``cmd:COMMAND``)."""
+        database (its path, or ``postgresql://…`` without a password), a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``)."""
         return await self._finish(
-            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+            self.sync.add, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
+            key_env=key_env
         )
 
-    async def answer(self, reads: int, writes: int, *, names: str = '*', trust: bool = False) -> int:
+    async def answer(
+        self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool = False, caller:
+        str | None = None
+    ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came."""
-        return await self._wait(self.sync.answer, reads=reads, writes=writes, names=names, trust=trust)
+        return await self._wait(
+            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller
+        )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
         """Where the devices of all remotes had their bookmarks when they were last read, as ``DEVICE/NAME``: that is a
@@ -359,12 +365,13 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def clone(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None
+        key: str | None = None, key_env: str | None = None
     ) -> Cloned:
         """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is
         ``@``."""
         return await self._finish(
-            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key
+            self.sync.clone, name=name, url=url, device=device, plain=plain, passphrase=passphrase, key=key,
+            key_env=key_env
         )
 
     async def devices(self, name: str) -> builtins.list[RemoteDevice]:
@@ -438,8 +445,8 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices. Raises: UnknownRemote."""
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices. Raises: UnknownRemote."""
         return await self._wait(self.sync.status, name=name)
 
 

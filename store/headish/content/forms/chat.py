@@ -117,6 +117,8 @@ def _read_answer(entry: Mapping[str, Any]) -> list[ContentBlock]:
     blocks: list[ContentBlock] = [Thinking(str(entry[key]), provider=PROVIDER) for key in _reasoning_keys(entry)[:1]]
     calls, legacy, refusal = entry.get("tool_calls"), entry.get("function_call"), entry.get("refusal")
     content = entry.get("content")
+    # Many servers write an empty text beside calls. It says nothing, but an answer without anything else is an empty
+    # text.
     if content != "" or not (calls or legacy or refusal or blocks):
         blocks += read_content(content, PROVIDER, media=False)
     if isinstance(refusal, str) and refusal:
@@ -228,6 +230,7 @@ def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Lo
             parts += [] if part is None else [part]
             annotations = opaque_of(block, PROVIDER).get("annotations")
             entry |= {} if annotations is None else {"annotations": annotations}
+    # Only the older spelling has calls without an id.
     if len(calls) == 1 and "id" not in calls[0] and calls[0].get("type") == "function":
         entry["function_call"] = calls[0]["function"]
     elif calls:
@@ -252,9 +255,11 @@ def _write_result(block: ToolResult, losses: Losses) -> Part:
         content = [part for each in block.content if (part := _write_part(each, losses)) is not None]
     if not without_documents(block) or any(opaque_of(each, PROVIDER) for each in block.content):
         content = [part for each in losses.own(block.content) if (part := _write_part(each, losses)) is not None]
+    # A chat message has no flag for errors.
     if block.is_error:
         content = f"Error: {content}" if isinstance(content, str) else [{"type": "text", "text": "Error:"}, *content]
     entry: Part = {"role": "tool", "tool_call_id": block.tool_use_id} | ({"name": block.name} if block.name else {})
+    # It answers a call of the older spelling, which had no id.
     if block.tool_use_id is None:
         entry = {"role": "function", "name": block.name}
     return joined({**entry, "content": content}, opaque_of(block, PROVIDER))

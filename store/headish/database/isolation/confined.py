@@ -21,15 +21,19 @@ _BY_A_POLICY = "ExecWithCheckOptions"
 
 
 class SentSettings:
-    """What a transaction has sent: its settings, and the space that it is in now."""
+    """What a transaction has sent: its settings, and the space that it is in now.
 
-    __slots__ = ("_settings", "_space", "is_confined", "latest")
+    ``whole``: what its work returns, once all of it was sent together with its commit and is not answered.
+    """
+
+    __slots__ = ("_all", "_settings", "_space", "is_confined", "latest", "whole")
 
     def __init__(self, settings: str, *, is_confined: bool) -> None:
-        self._settings = settings
+        self._all = self._settings = settings
         self._space: int | None = None
         self.is_confined = is_confined
         self.latest: Query | None = None
+        self.whole: Any = None
 
     def before(self, query: Query, space: int | None) -> str:
         """What goes in one message with a statement, before it; ``space`` is where it works."""
@@ -45,6 +49,10 @@ class SentSettings:
         if query.name == _ENTERING:
             self._space = None
         return settings
+
+    def end(self) -> None:
+        """The transaction has ended: another one begins with the settings again."""
+        self._settings, self._space, self.whole = self._all, None, None
 
 
 def translate_refusal(target: str, error: Any, sent: SentSettings) -> DatabaseError | None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from headish.database.isolation.confined import SentSettings
 from headish.database.query import Connection, Query, Spelling, Statement
+from headish.database.server.merged import merge
+
+T = TypeVar("T")
 
 # Settings hold for a transaction each. A pooler that lends a connection for one transaction refuses them at the start
 # of a session, and would hand those that were made later to the next client.
@@ -25,19 +30,22 @@ SETTINGS = (
 class ServerConnection(Connection):
     """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement.
 
-    ``space`` is the one that every statement of it works in, where policies keep them apart.
+    ``space`` is the one that every statement of it works in, where policies keep them apart. ``is_spread``: the server
+    is one that may pass statements on to others, and takes no INSERT inside another statement.
     """
 
-    __slots__ = ("_driver", "_sent", "_space")
+    __slots__ = ("_driver", "_is_spread", "_sent", "_space")
 
-    def __init__(self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None) -> None:
+    def __init__(
+        self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None, *, is_spread: bool = False
+    ) -> None:
         super().__init__(driver.cursor(), words)
-        self._driver, self._sent, self._space = driver, sent, space
+        self._driver, self._sent, self._space, self._is_spread = driver, sent, space, is_spread
 
     def within(self, space: int) -> Connection:
         if not self._sent.is_confined:
             return self
-        return ServerConnection(self._driver, self._sent, self._words, space)
+        return ServerConnection(self._driver, self._sent, self._words, space, is_spread=self._is_spread)
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         with self._first(query):
@@ -50,13 +58,38 @@ class ServerConnection(Connection):
             return False
         self.statements += len(others)
         with self._piped():
-            for query, values in others:
-                self._driver.cursor().execute(self._words[query].sql, values)
+            for query, same in groupby(others, itemgetter(0)):
+                self._driver.cursor().executemany(self._words[query].sql, [values for _, values in same])
         return True
+
+    def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
+        if self._is_spread or self._driver.pgconn.transaction_status:
+            return super().run_whole(result, proof, *others)
+        self._sent.whole = result
+        is_proven = self._send_whole(proof, *others)
+        self._sent.end()
+        self.statements += 1 + len(others) * is_proven
+        return result if is_proven else None
+
+    def _send_whole(self, proof: Statement, *others: Statement) -> bool:
+        """One message that is a transaction: the settings hold until its end."""
+        sql = merge(proof.query, tuple([each.query for each in others]), is_confined=self._sent.is_confined)
+        values = [value for each in (proof, *others) for value in each.values]
+        settings = self._sent.before(proof.query, self._space)
+        self._begin_with_statements(False)
+        with self._piped():
+            self._driver.execute(settings)
+            self._cursor.execute(sql, values)
+        return bool(self._cursor.fetchone()[0])
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         with self._first(query):
             super()._execute(query, parameters)
+
+    def _begin_with_statements(self, begins: bool) -> None:
+        """Whether the driver sends BEGIN before the first statement; where it does not, a message is a transaction."""
+        if self._driver.autocommit is begins:
+            self._driver.autocommit = not begins
 
     def _first(self, query: Query) -> AbstractContextManager[Any]:
         """Sends the settings that were not sent yet in one message with what follows inside."""
@@ -65,6 +98,7 @@ class ServerConnection(Connection):
 
     @contextmanager
     def _together(self, settings: str) -> Iterator[None]:
+        self._begin_with_statements(True)
         with self._piped():
             self._driver.execute(settings, prepare=False)
             yield

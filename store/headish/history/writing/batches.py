@@ -23,11 +23,12 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
     Raises: InvalidArgument for a mapping without content.
     """
     # A block is a mapping, too; only a block has a type.
-    if not isinstance(item, Mapping) or "type" in item:
+    if not isinstance(item, dict | Mapping) or "type" in item:
         return item, {}
     if "content" not in item:
         raise InvalidArgument("content is missing: an item is content, or a mapping of it and a turn's options")
-    return item["content"], {key: value for key, value in item.items() if key != "content"}
+    options = dict(item)
+    return options.pop("content"), options
 
 
 class DraftBatch:

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headish.content.drafts import Draft
-from headish.database.query import Connection
+from headish.database.query import Connection, Statement
 from headish.history.writing.append import Appended, Written, make_stored
 from headish.rows.bookmarks import Named, NameMove, move_on
 from headish.rows.counters import SpaceNumbers, take_next
+from headish.rows.payloads import payload_statements, split_payload
 from headish.rows.turns import add_turn
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
@@ -46,25 +47,33 @@ NOTHING = Remembered(SpaceNumbers(-1, -1), {})
 
 def is_plain(draft: Draft) -> bytes | None:
     """The name that a draft continues and moves, if that is all it asks for and its row holds its payload."""
-    if draft.facts.is_looked_up or not draft.moves:
-        return None
-    # Each of these needs something to be read or written that the conditional UPDATE does not prove.
-    if len(draft.continues) != 1 or draft.respond or draft.expect is not None or len(draft.payload) > INLINE_BYTES:
-        return None
-    [reference] = draft.continues
+    return None if len(draft.payload) > INLINE_BYTES else is_line([draft], 0)
+
+
+def is_line(drafts: Sequence[Draft], first_index: int) -> bytes | None:
+    """The name that the first draft continues and that moves with all of them, if each of the others continues the one
+    before, by its index (``first_index`` is that of the first), and they ask for nothing else."""
+    reference = drafts[0].continues[0] if drafts[0].continues else None
     bookmark = reference.bookmark if isinstance(reference, Headish) else None
     if bookmark is None:
         return None
     name = bookmark.encode()
-    return name if draft.bookmark in (None, name) else None
+    for index, draft in enumerate(drafts, first_index - 1):
+        # Each of these needs something to be read or written that the conditional UPDATE does not prove.
+        if draft.respond or draft.expect is not None or draft.facts.is_looked_up or not draft.moves:
+            return None
+        if draft.continues != (index if index >= first_index else reference,) or draft.bookmark not in (None, name):
+            return None
+    return name
 
 
 def append_remembered(
     connection: Connection, space: int, draft: Draft, name: bytes, known: Remembered, mint: Mint
 ) -> Written | None:
-    """Append a plain draft to a remembered name. None, and nothing is changed, where the counter has moved on.
+    """Append a plain draft to a remembered name, as all that its transaction does. None, and nothing is changed, where
+    the counter has moved on.
 
-    Cost: four statements, two messages to a server.
+    Cost: four statements; a server gets them, and the commit, as one message.
     """
     left, numbers = known.names[name], known.numbers
     place = Place(left.named.place.chain, left.named.place.pos + 1)
@@ -75,39 +84,47 @@ def append_remembered(
     chain, pos = left.named.place
     at = (name, chain, pos, left.named.move, left.named.running)
     proof = take_next(space, numbers, len(draft.payload), at)
-    if not connection.run_proven(proof, add_turn(space, stored, draft.payload), move, log):
-        return None
     after = SpaceNumbers(numbers.seq + 1, numbers.change)
-    return Written([Appended(stored, (left.id,))], numbers, after, {name: moved}, frozenset([left.named.place]))
+    written = Written([Appended(stored, (left.id,))], numbers, after, {name: moved}, frozenset([left.named.place]))
+    return connection.run_whole(written, proof, add_turn(space, stored, draft.payload), move, log)
 
 
 def append_all_remembered(
     connection: Connection, space: int, drafts: Sequence[Draft], name: bytes, known: Remembered, mint: Mint
 ) -> Written | None:
-    """As ``append_remembered`` for several drafts, each of which continues the one before; the name moves with the
-    last. Their rows hold their payloads, and they ask for nothing else.
+    """As ``append_remembered`` for several drafts, each of which continues the one before and asks for nothing else;
+    the name moves with the last. More of the transaction may follow.
 
-    Cost: three statements, and one for each draft.
+    Cost: three statements, and one for each draft and each large payload.
     """
     left, numbers = known.names[name], known.numbers
-    built: list[Appended] = []
-    digest, parent, place = left.digest, left.id, left.named.place
-    for index, draft in enumerate(drafts, 1):
-        place = Place(place.chain, place.pos + 1)
-        head = name if index == len(drafts) else None
-        stored = make_stored(draft, place, numbers.seq + index, mint(), [digest], (parent,), head)
-        built.append(Appended(stored, (parent,)))
-        digest, parent = stored.digest, stored.id
-    step = NameMove(place, digest, True, numbers.seq + len(drafts), recent=drafts[-1].facts.said_at)
+    built, rows = _build_line(space, drafts, name, left, numbers.seq, mint)
+    end = built[-1].turn
+    step = NameMove(end.place, end.digest, True, end.seq, recent=drafts[-1].facts.said_at)
     moved, move, log = move_on(space, name, step, left.named)
-    chain, pos = left.named.place
-    at = (name, chain, pos, left.named.move, left.named.running)
-    proof = take_next(space, numbers, sum(len(draft.payload) for draft in drafts), at, len(drafts))
-    rows = [add_turn(space, each.turn, draft.payload) for each, draft in zip(built, drafts, strict=True)]
-    if not connection.run_proven(proof, *rows, move, log):
+    at = (name, *left.named.place, left.named.move, left.named.running)
+    proof = take_next(space, numbers, sum([len(draft.payload) for draft in drafts]), at, len(drafts))
+    large = payload_statements(space, {draft.said.hash: draft.payload for draft in drafts})
+    if not connection.run_proven(proof, *large, *rows, move, log):
         return None
-    after = SpaceNumbers(numbers.seq + len(drafts), numbers.change)
+    after = SpaceNumbers(end.seq, numbers.change)
     return Written(built, numbers, after, {name: moved}, frozenset([left.named.place]))
+
+
+def _build_line(
+    space: int, drafts: Sequence[Draft], name: bytes, left: Left, seq: int, mint: Mint
+) -> tuple[list[Appended], list[Statement]]:
+    """The turns of a line and the statements that store them, in one pass: id, digest, seal and row of each."""
+    built, rows = list[Appended](), list[Statement]()
+    digest, parent, (chain, pos) = left.digest, left.id, left.named.place
+    for number, draft in enumerate(drafts, 1):
+        head = name if number == len(drafts) else None
+        continues = (parent,)
+        turn = make_stored(draft, Place(chain, pos + number), seq + number, mint(), (digest,), continues, head)
+        built.append(Appended(turn, continues))
+        rows.append(add_turn(space, turn, split_payload(draft.payload)))
+        digest, parent = turn.digest, turn.id
+    return built, rows
 
 
 def remember(known: Remembered, written: Written) -> Remembered:

@@ -136,6 +136,7 @@ class HeadishSessionService(BaseSessionService):
 
     def _append(self, session: Session, event: Event) -> Event:
         place = SessionPlace(session.app_name, session.user_id, session.id)
+        # The lock also covers the session object, which the next event is compared with.
         with self._locks[hash(place) % _LOCKS], self._held.use() as store:
             record = _append(store, place, session, event)
             if record is None:
@@ -175,6 +176,7 @@ def _create(store: Store, place: SessionPlace, state: dict[str, Any] | None, hea
 def _append(store: Store, place: SessionPlace, session: Session, event: Event) -> SessionRecord | None:
     """The record with an event; None where that is the last one already."""
     draft, deltas = make_event_draft(event, store.payload_limit_bytes), split_state(event.actions.state_delta)
+    # The id alone does not tell: an event may be changed and sent again under the same one.
     sum = blake3(records.encode(dump_event(event)[0])).hexdigest()[:_SUM_DIGITS]
 
     def work(write: WriteTransaction) -> SessionRecord | None:

@@ -55,6 +55,7 @@ def _as_items(
             continue
         known = memory.decode(group)  # all are ids
         if known is None:
+            # Some were forgotten meanwhile, so all are read.
             return _as_items(store, session, read(store, session, len(turns)), memory)
         items += known
     return items

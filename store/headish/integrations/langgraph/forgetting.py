@@ -28,6 +28,7 @@ def delete_thread(write: WriteTransaction, thread: str, why: str) -> None:
     prefix = f"{records.part(thread)}/"
     ends = _tips(write, _lists(write, prefix))
     now = None if name is None else write.bookmark(name)
+    # Threads that were copied from this one share its turns.
     keeping = _kin_tips(write, found[0]) if found else []
     write.erase_unshared([*ends, *([now] if now else [])], why, keeping=keeping, name=name)
     for kind in KINDS:
@@ -136,6 +137,7 @@ def collect(write: WriteTransaction, thread: str, why: str) -> None:
     _name_latest(write, found[0])
     keeping = [*_tips(write, staying), *_kin_tips(write, found[0])]
     write.erase_unshared(_tips(write, going), why, keeping=keeping, name=found[0].name)
+    # Its new revision tells savers that what they remember of this thread may be gone.
     put_thread(write, found[0])
 
 
@@ -218,6 +220,7 @@ def _name_latest(write: WriteTransaction, thread: ThreadObject) -> None:
 
 def _main_tips(read: ReadTransaction, record: CheckpointObject) -> Iterator[str]:
     lane = ThreadLane(record.thread, record.ns)
+    # The channel `messages` first, as it has the thread's name.
     for channel in sorted(record.values, key=lambda each: (each != "messages", each)):
         value = read.object(records.VALUE, lane.value(channel, record.version(channel), record.values[channel]))
         listed = None if value is None else _list_of(value)

@@ -117,6 +117,7 @@ def load_value(read: ReadTransaction, key: str, serde: SaverSerde) -> tuple[Any,
         return serde.load(typed), None
     said = read_messages(read, turns, serde)
     found = [message for message in said if message is not None]
+    # With an erased message in it, places in this list and in the thread no longer agree.
     prints = messages.fingerprints(found, serde.dump) if len(found) == len(said) else None
     known = None if prints is None else KnownList(prints, turns.tip)
     return (_DeltaSnapshot(found) if typed[0] == records.DELTA else found), known

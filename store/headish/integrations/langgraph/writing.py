@@ -102,6 +102,7 @@ def plan_checkpoint(
     new: dict[str, PlainValue | GrownList] = {}
     for channel, value in values.items():
         had = before.get(channel)
+        # Its version is the one of the checkpoint before, so its value is, too, and is not stored again.
         if channel not in new_versions and had is not None and had[0] == versions.get(channel):
             record.values[channel] = had[1]
         else:
@@ -139,6 +140,7 @@ def _plan_messages(
         same = _shared(prints, known.prints)
         if same > shared:
             best, shared = known, same
+        # No other list can have more in common.
         if shared == len(prints):
             break
     drafts = [messages.make_message_draft(each, serde.dump, limit_bytes) for each in said[shared:]]
@@ -150,6 +152,7 @@ def _plan_messages(
 def _shared(one: Prints, other: Prints) -> int:
     """How many messages two lists begin with in common."""
     length = min(len(one), len(other))
+    # Lists mostly only grow. Comparing slices is much faster than each of their items.
     if one[:length] == other[:length]:
         return length
     return next(index for index in range(length) if one[index] != other[index])
@@ -237,6 +240,7 @@ def _store_messages(
     ends: dict[str, int] = {}
     for channel, value in grown.items():
         for index, draft in enumerate(value.drafts):
+            # Forced: a graph may go on from an older checkpoint, and takes the name along.
             is_named = channel == main_channel and name is not None and index == len(value.drafts) - 1
             behind = len(drafts) - 1 if index else None if value.base is None else _headish(value)
             drafts.append(place(draft, continues=behind, bookmark=name if is_named else None, force=is_named))

@@ -11,8 +11,8 @@ from headish.errors import RightMissing, UnknownSpace
 from headish.values.access.tokens import RIGHTS, Right, Token
 from headish.values.results.erasures import Erasure
 
-CHANGING: frozenset[Right] = frozenset(("write", "gateway", "sync", "erase"))
-"""The rights that a read-only server grants nobody."""
+CHANGING: frozenset[Right] = frozenset(("write", "gateway", "erase"))
+"""The rights that a read-only server grants nobody. A store that syncs with it takes, and sends nothing."""
 
 
 class Caller(Struct, frozen=True):

@@ -80,7 +80,7 @@ def phrase(status: int) -> str:
 
 
 def _wants_page(scope: Scope) -> bool:
-    if scope["path"].startswith(("/api/", "/mcp")):
+    if scope["path"].startswith(("/api/", "/mcp", "/sync")):
         return False
     accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
     return b"text/html" in accepted

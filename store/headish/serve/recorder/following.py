@@ -98,6 +98,7 @@ class SpoolFollower:
             self._unreadable.add(id)
             told = "a newer headish wrote it, or it was altered; it stays in the spool"
             self._say(f"headish recorder: the call {id} cannot be read: {told}")
+        # At the end no rest counts any more, because there is no later.
         now = float("inf") if is_over else time.monotonic()
         failed: Counter[str] = Counter()
         resting: set[str] = set()
@@ -217,6 +218,7 @@ def run_recorder(settings: RecorderSettings) -> None:
     Where the parent was killed, both are told to end in the same moment, and the gateway's streams still have time.
     Raises: DatabaseError where there is no database to open.
     """
+    # Two, since a signal only says that the end is near: the gateway may still write what its last calls brought.
     told, ended = threading.Event(), threading.Event()
     for number in ENDING_SIGNALS:
         signal.signal(number, lambda *_: told.set())

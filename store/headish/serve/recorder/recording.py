@@ -92,9 +92,11 @@ class CallRecorder:
         plan = self._plan(store, surface, call, request, session, lane, answer, model)
         space = store._number
         key = space, beginning
+        # Taken out before the work: where it fails, what is remembered may no longer be true.
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
         recorded = store._store(lambda connection, mint: record_call(connection, space, plan, memory, mint))
+        # Only once the transaction has stored them.
         self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
             self._remember(key, recorded.memory)

@@ -49,6 +49,7 @@ def read_answer(
         return ReadAnswer(None, None, broken or _short(str(error)))
     except RecursionError:
         return ReadAnswer(None, None, broken or "the answer is nested too deep to be read")
+    # The provider's own reason says more than that the connection ended.
     if broken is not None and reply.incomplete and reply.error is None:
         reply = replace(reply, error={"message": broken})
     if not reply.content:

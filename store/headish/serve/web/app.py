@@ -39,11 +39,18 @@ from headish.serve.access.token_book import TokenBook
 from headish.serve.api.routes import LARGE, api_routes
 from headish.serve.mcp.endpoint import McpEndpoint
 from headish.serve.pages.routes import page_routes
+from headish.serve.sync.endpoint import LIMITS, sync_routes
 from headish.serve.web.telling import keep_telling
 from headish.values.access.trying import WrongTries
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
-MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (login_routes, theme_routes, api_routes, page_routes)
+MOUNTED: tuple[Callable[[WebSettings], list[BaseRoute]], ...] = (
+    login_routes,
+    theme_routes,
+    api_routes,
+    sync_routes,
+    page_routes,
+)
 """Where the routes come from, in the order in which they are tried."""
 
 
@@ -82,4 +89,4 @@ async def _running(mcp: McpEndpoint, app: Starlette) -> AsyncIterator[None]:
 
 def _limit_of(path: str) -> int:
     """How large the body of a request to a path may be."""
-    return PAYLOAD_LIMIT_BYTES if path in LARGE else BODY_LIMIT_BYTES
+    return PAYLOAD_LIMIT_BYTES if path in LARGE else LIMITS.get(path, BODY_LIMIT_BYTES)

@@ -15,8 +15,8 @@ from headish.database.backend import Backend
 from headish.database.file.holding import identity
 from headish.database.urls import SECRET, parse_url
 from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
-from headish.remotes.commands import Command, Pipes, check_command, command_of, is_database, is_server
-from headish.remotes.keys import allow_command
+from headish.remotes.commands import Command, Pipes, check_command, command_of, is_database, is_http, is_server
+from headish.remotes.keys import allow_command, key_env_of
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
@@ -30,19 +30,31 @@ CALLER = "the store that calls"
 """What the other side is called in the errors of the one that answers."""
 
 
-def settings_of_live(url: str, label: str, *, has_options: bool) -> RemoteSettings:
-    """What is kept of a new live remote; its command is one that this machine runs, or its database one that it opens,
-    from now on.
+def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: bool) -> RemoteSettings:
+    """What is kept of a new live remote; its command is one that this machine runs, its database one that it opens, or
+    its server one that gets the token at ``key_env``, from now on.
 
-    Raises: InvalidArgument.
+    Raises: InvalidArgument, InvalidAddress.
     """
     if has_options:
         raise InvalidArgument("plain, passphrase and key are for folders and buckets: nothing lies at a live remote")
-    if not is_database(url):
-        check_command(url)
+    if is_http(url):
+        from headish.calls.posting import check_server  # late: it takes long, and most remotes are no servers
+
+        check_server(url, key_env)
+    else:
+        refuse_key_env(key_env)
+        if not is_database(url):
+            check_command(url)
     settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=False, erasures="ask")
-    allow_command(settings.id, url)
+    allow_command(settings.id, url, key_env)
     return settings
+
+
+def refuse_key_env(key_env: str | None) -> None:
+    """Refuse the place of a token for what is no server. Raises: InvalidArgument."""
+    if key_env is not None:
+        raise InvalidArgument("only a server (https://…) is asked with a token: leave out key_env")
 
 
 def database_at(url: str, own: Backend) -> str:
@@ -90,6 +102,13 @@ def talking(
     refusal = refusal_of(remote)
     if refusal:
         raise RemoteUnavailable(remote.url, refusal)
+    if is_http(remote.url):
+        from headish.calls.posting import SyncServer
+        from headish.syncing.live.posts import PostTalk
+
+        with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
+            yield LiveSync(target, PostTalk(server), remote, space.space)
+        return
     with _reach(space, remote, writes=writes, create=create) as there:
         try:
             with Wire(there.pipes, remote.url) as wire:

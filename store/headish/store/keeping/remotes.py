@@ -29,7 +29,16 @@ from headish.remotes.objects import ObjectPlace, check_url
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
 from headish.store.keeping.erase import scrub_now
-from headish.store.keeping.live import CALLER, answer, database_at, settings_of_live, talking, target_of
+from headish.store.keeping.live import (
+    CALLER,
+    answer,
+    database_at,
+    refuse_key_env,
+    settings_of_live,
+    talking,
+    target_of,
+)
+from headish.store.keeping.schedules import find_run
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
@@ -86,11 +95,11 @@ class Remotes:
     @door(plain=FLAG, passphrase=FLAG)
     def add(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None,
+        key: str | None = None, key_env: str | None = None,
     ) -> RemotePlace:  # fmt: skip
         """Name a place: a folder (``file:///…``), a bucket (``s3://``, ``gs://``, ``az://``), or a live remote: another
-        database (its path, or ``postgresql://…`` without a password), or a store that a command reaches
-        (``ssh://HOST/PATH``, ``cmd:COMMAND``).
+        database (its path, or ``postgresql://…`` without a password), a store that a command reaches
+        (``ssh://HOST/PATH``, ``cmd:COMMAND``), or a server of headish (``https://HOST``).
 
         ``device`` is this store's name there, by default the machine's. headish encrypts what it puts there, unless
         ``plain`` says otherwise. The first store that adds a place makes its key; a later one must be invited, or knows
@@ -98,6 +107,8 @@ class Remotes:
         fingerprint with that on the other machine, or give it as ``key``: who knew the passphrase once, or keeps an old
         state of the place, could have put another key there. Keys of a bucket come from the environment or the
         provider's files; the key of the remote lies in a file beside the configuration, never in the database.
+        ``key_env`` names the environment variable, or the keyring's entry as ``keyring:NAME``, that holds the token of
+        a server, with the right ``sync`` there.
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs that lie there.
         """
@@ -115,8 +126,9 @@ class Remotes:
         if is_database(url):
             url = database_at(url, space._database.backend)
         if is_live(url):
-            settings = settings_of_live(url, label, has_options=plain or passphrase or key is not None)
+            settings = settings_of_live(url, label, key_env, has_options=plain or passphrase or key is not None)
         else:
+            refuse_key_env(key_env)
             settings = self._join(name, url, label, plain=plain, passphrase=passphrase, key=key)
         added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
         try:
@@ -145,7 +157,7 @@ class Remotes:
     @door(plain=FLAG, passphrase=FLAG)
     def clone(
         self, name: str, url: str, *, device: str | None = None, plain: bool = False, passphrase: bool = False,
-        key: str | None = None,
+        key: str | None = None, key_env: str | None = None,
     ) -> Cloned:  # fmt: skip
         """Take the history at a place into this empty store: ``add``, then ``pull``. The last turn that came is ``@``.
 
@@ -158,7 +170,7 @@ class Remotes:
             )
         if not is_live(url) and not ObjectPlace(check_url(url)).list(folder_of(space.space)):
             raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
-        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key)
+        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env)
         try:
             waits = added.waits and not is_live(added.url)
             cloned = Cloned(added, None if waits else self.pull(name))
@@ -227,7 +239,9 @@ class Remotes:
         """
         remote = self._find(name)
         if remote.is_live:
-            raise InvalidArgument(f"remote {name!r} has no key to give: ssh, or the command, says who may call there")
+            raise InvalidArgument(
+                f"remote {name!r} has no key to give: ssh, the command or a token says who may call there"
+            )
         key = key_of(renew_key(remote, self._space.space))
         if key is None:
             raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
@@ -293,14 +307,15 @@ class Remotes:
 
     @door()
     def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices.
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices.
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
         unsent = space._read(lambda connection: count_unsent(connection, space._number, remote))
         diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
-        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
+        run = find_run(space._database.target, space.space, name)
+        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged, run)
 
     @door(accept_rollback=FLAG, delete=FLAG, create=FLAG)
     def push(
@@ -378,17 +393,21 @@ class Remotes:
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
 
     @door()
-    def answer(self, reads: int, writes: int, *, names: str = "*", trust: bool = False) -> int:
+    def answer(
+        self, reads: int, writes: int, *, names: str = "*", trust: bool = False, erases: bool = False,
+        caller: str | None = None,
+    ) -> int:  # fmt: skip
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came.
 
         ``names`` is the pattern of the bookmarks that it may move. ``trust``: it is a device of this store's owner, so
-        that the options of its turns act here and its erasures erase here. A store that was opened read-only takes
+        that the options of its turns act here and its erasures erase here; ``erases``: its erasures do. ``caller`` is
+        what it is known as: without it, turns come from what it calls itself. A store that was opened read-only takes
         nothing.
         Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
         """
         space, target = self._space, self._target()
-        door = Doorkeeper(space.space, target.backend.read_only, names, trust)
+        door = Doorkeeper(space.space, target.backend.read_only, names, trust, erases, caller)
         return answer(space, target, Pipes(CALLER, reads, writes), door)
 
     @door()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from headish.content.drafts import (
     DocumentOptions,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headish.rows.objects import Put
+
+D = TypeVar("D", Draft, Sequence[Draft])
 
 
 def add_turn(
@@ -105,22 +107,31 @@ def _add(space: Space, draft: Draft) -> Turn:
 def store_draft(space: Space, draft: Draft, name: bytes | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
     """Store one draft, which continues the turn that ``name`` was left at if this store remembers the name; else, and
     where the space has changed since, the ``careful`` way."""
+    return space._as_turn(store_remembered(space, name, draft, append_remembered, careful).built[0])
+
+
+def store_remembered(
+    space: Space,
+    name: bytes | None,
+    drafts: D,
+    quick: Callable[[Connection, int, D, bytes, Remembered, Mint], Written | None],
+    careful: Callable[[Connection, Mint], Written],
+) -> Written:
+    """Store drafts the ``quick`` way if this store remembers the ``name``; else, and where the space has changed since,
+    the ``careful`` way. What was stored is remembered."""
     known = space._remembered or NOTHING
-    quick = None if name is None or name not in known.names else partial(_append_remembered, space, draft, name, known)
-    written = space._store(careful, quick)
+
+    def append_quickly(connection: Connection, mint: Mint) -> Written | None:
+        return quick(connection, space._number, drafts, cast(bytes, name), known, mint)
+
+    written = space._store(careful, append_quickly if name in known.names else None)
     # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
     space._remembered = remember(space._remembered or NOTHING, written)
-    return space._as_turn(written.built[0])
+    return written
 
 
 def _append_one(space: Space, draft: Draft, connection: Connection, mint: Mint) -> Written:
     return append_batch(connection, space._number, [draft], mint)
-
-
-def _append_remembered(
-    space: Space, draft: Draft, name: bytes, known: Remembered, connection: Connection, mint: Mint
-) -> Written | None:
-    return append_remembered(connection, space._number, draft, name, known, mint)
 
 
 def _add_once(space: Space, draft: Draft, puts: Sequence[Put] = ()) -> Turn:

@@ -11,17 +11,19 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.encoding import Content
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.writing.append import Appended, append
+from headish.history.writing.append import Appended, append_batch
 from headish.history.writing.batches import DraftBatch, StoredTurns, read_item
 from headish.history.writing.keys import append_once
 from headish.history.writing.messages import message_drafts
 from headish.history.writing.planning import BatchPlace, Earlier
 from headish.history.writing.record import record_list
+from headish.history.writing.tips import append_all_remembered, is_line
 from headish.rows.objects import Put, put_object
 from headish.rows.turns import StoredTurn
 from headish.store.keeping.objects import read_puts
 from headish.store.reading.lists import read_range
 from headish.store.space import Space
+from headish.store.writing.add import store_remembered
 from headish.values.checks.doors import FLAG, LIST, LIST_OR_BODY, check, door
 from headish.values.grammar import parse_headish
 from headish.values.ids import Mint
@@ -124,13 +126,18 @@ def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earli
 def _append(
     space: Space, drafts: list[Draft], stream: BatchPlace, carries_names: bool
 ) -> Sequence[Appended | StoredTurn]:
+    given: dict[str, Any] = {"stream": stream, "carries_names": carries_names}
     # Most drafts have no key and name no other turn: they are not looked up.
-    verb = append_once if any(draft.facts.is_looked_up for draft in drafts) else append
-    return space._store(
-        lambda connection, mint: verb(
-            connection, space._number, drafts, mint, stream=stream, carries_names=carries_names
-        )
-    )
+    if any(draft.facts.is_looked_up for draft in drafts):
+        return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **given))
+    name = is_line(drafts, stream.first_index) if carries_names else None
+    return store_remembered(
+        space,
+        name,
+        drafts,
+        append_all_remembered,
+        lambda connection, mint: append_batch(connection, space._number, drafts, mint, **given),
+    ).built
 
 
 @door(messages=LIST_OR_BODY)

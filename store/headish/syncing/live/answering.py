@@ -76,12 +76,15 @@ BATCH_BYTES = 16 * 1024 * 1024
 
 class Doorkeeper(NamedTuple):
     """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
-    device of this store's owner, so that its options act here and its erasures erase."""
+    device of this store's owner, so that its options act here and its erasures erase; ``erases``: its erasures do.
+    ``caller`` is what it is known as, else it is called what it calls itself."""
 
     space: str
     read_only: bool = False
     names: str = "*"
     trusts: bool = False
+    erases: bool = False
+    caller: str | None = None
 
 
 class Answering:
@@ -96,6 +99,10 @@ class Answering:
     @property
     def erased(self) -> int:
         return 0 if self._erasures is None else self._erasures.count
+
+    @property
+    def _erases(self) -> bool:
+        return self._door.trusts or self._door.erases
 
     def run(self) -> None:
         """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
@@ -114,7 +121,7 @@ class Answering:
             raise InvalidArgument(f"the space there is {hello.space!r}, and here it is {self._door.space!r}")
         if new_refusal(hello.label) is not None:
             raise InvalidArgument("the name of the device that calls is none")
-        self._caller = hello.label.encode()
+        self._caller = (self._door.caller or hello.label).encode()
         end, holds, signed = self._target.backend.read(
             partial(_find_holds, space=self._target.space, cursor=hello.cursor)
         )
@@ -149,6 +156,7 @@ class Answering:
         turns = self._target.backend.read(
             lambda connection: sealed_behind(connection, space, asked.after, asked.until, LISTED_AT_ONCE)
         )
+        # A full list ends at its last turn, and the caller asks on from there.
         reached = turns[-1].seq if len(turns) == LISTED_AT_ONCE else asked.until
         self._wire.send(TurnMarks(tuple(map(list_turn, turns)), reached))
 
@@ -158,6 +166,7 @@ class Answering:
         self._wire.send(RangeAnswers(tuple(answers)))
 
     def _send_pages(self, asked: AskPages) -> None:
+        # Pages are made in commit order, so that each turn comes after those that it continues.
         if any(low >= high for low, high in zip(asked.seqs, asked.seqs[1:], strict=False)):
             raise InvalidBundle(self._wire.name, "it asks for turns in no order")
         self._wire.send_bundle(
@@ -182,12 +191,12 @@ class Answering:
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:
         self._check_writes()
         if self._erasures is None:
-            self._erasures = ErasuresThere(self._target, "apply" if self._door.trusts else "ask")
+            self._erasures = ErasuresThere(self._target, "apply" if self._erases else "ask")
         self._erasures.come_from(self._origin)
         before = self._end()
         applied = apply_bundle(self._target, self._wire.bundle(first), self._origin, erasures=self._erasures)
         self.stored += applied.stored
-        self._wire.send(Stored(applied.stored, before, self._end(), self._door.trusts))
+        self._wire.send(Stored(applied.stored, before, self._end(), self._erases))
 
     @property
     def _origin(self) -> ArrivalOrigin:
@@ -299,6 +308,7 @@ def _say(connection: Connection, space: int, say: Say, pattern: str) -> bool:
     if not fnmatchcase(stored_name(subject), pattern) or not record_is_here(connection, space, subject):
         return False
     found = find_dated_record(connection, space, subject)
+    # Somebody here has said something else meanwhile. The caller reads that first.
     if hash_said(None if found is None else found[2]) != say.seen:
         return False
     revision = say.record.revision if found is None else found[0] + 1

@@ -8,14 +8,14 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from headish.bundles.live import AskHead, AskRanges, Hello, IdRange, LiveHead, RangeAnswer, RangeAnswers, Welcome
+from headish.bundles.live import AskHead, AskRanges, Hello, IdRange, LiveHead, RangeAnswer, RangeAnswers
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBundle
 from headish.history.feeds.cursors import Cursor, find_end, parse_cursor
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.live.ranges import Different, find_different
-from headish.syncing.live.wire import Wire
+from headish.syncing.live.wire import Talk
 from headish.syncing.remotes import OpenRemote, RemoteState, SeenLog, save_remote
 from headish.values.names import stored_name
 
@@ -27,10 +27,10 @@ class LiveSync:
     ``compared_at``: how far this one was when both were compared.
     """
 
-    def __init__(self, target: SyncTarget, wire: Wire, remote: OpenRemote, space: str) -> None:
+    def __init__(self, target: SyncTarget, wire: Talk, remote: OpenRemote, space: str) -> None:
         self.target, self.wire, self.remote = target, wire, remote
         cursor = remote.state.met or remote.state.pulled
-        self.welcome = wire.ask(Hello(space, remote.settings.label, cursor), Welcome)
+        self.welcome = wire.greet(Hello(space, remote.settings.label, cursor))
         self.there = self.cursor(self.welcome.cursor)
         if not self.welcome.holds:
             self._begin_anew()

@@ -19,7 +19,7 @@ from headish.rows.elsewhere.sealed import sealed_with
 from headish.rows.moves import has_log, was_at
 from headish.rows.turns import turn_by_id
 from headish.syncing.departing import all_names, all_records
-from headish.syncing.live.wire import Wire
+from headish.syncing.live.wire import Talk
 from headish.syncing.meeting import hashes_of
 from headish.syncing.naming import compare, count_apart, hash_said
 from headish.syncing.remotes import OpenRemote
@@ -109,7 +109,7 @@ def only_sent(connection: Connection, space: int, chosen: ChosenMoves, end: int)
     return chosen._replace(moves=[each for each in chosen.moves if each.turn not in newer])
 
 
-def send_moves(wire: Wire, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:
+def send_moves(wire: Talk, chosen: ChosenMoves) -> Iterator[tuple[NameLeases, LeaseAnswers]]:
     """Say it, and what became of each part of it. A round trip for each ``MOVES_AT_ONCE`` names.
 
     Raises: InvalidBundle.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
 
 from msgspec import Struct
 
-from headish.bundles.live import BODIES, KINDS, LIVE, LiveKind, LiveRefusal, Nothing
+from headish.bundles.live import BODIES, KINDS, LIVE, Hello, LiveKind, LiveRefusal, Nothing, Welcome
 from headish.bundles.records import BundleHeader, BundleKind, TurnRecord
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
@@ -28,40 +29,25 @@ _IN_BUNDLE = frozenset((LiveKind.HEADER, LiveKind.RECEIPT, LiveKind.PAGE, LiveKi
 """What a bundle on its way holds. Names are moved by messages of their own, which somebody may forbid."""
 
 
-class Wire:
-    """Both directions of a conversation, while it is entered. ``name`` is the other store in errors."""
+class Talk(ABC):
+    """What one side of a conversation says and hears. ``name`` is the other store in errors."""
 
-    def __init__(self, pipes: Pipes, name: str) -> None:
-        self.name, self._pipes = name, pipes
-        self._frames = read_frames(pipes, name, LIVE)  # type: ignore[arg-type]
-        try:
-            self._writer = FrameWriter(pipes, LIVE)  # type: ignore[arg-type]
-        except RemoteUnavailable as error:
-            self._explain(error)
-        self._writing, self._ended = threading.Lock(), threading.Event()
-        threading.Thread(target=self._beat, daemon=True).start()
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._frames: Iterator[tuple[IntEnum, Any]] = iter(())
 
-    def __enter__(self) -> Wire:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        with self._writing:  # whoever closes the pipes now writes to nothing else
-            pass
+    def greet(self, hello: Hello) -> Welcome:
+        """Say who calls, once, before all else. One round trip."""
+        return self.ask(hello, Welcome)
 
     def send(self, message: Struct) -> None:
         """Say something. Raises: RemoteUnavailable; RemoteRefused where the other store has said why it went."""
-        self._write(KINDS[type(message)], message)
+        with self._saying() as writer:
+            writer.write(KINDS[type(message)], message)
 
+    @abstractmethod
     def bye(self) -> None:
         """Say that nothing else comes."""
-        self._write(LiveKind.BYE, Nothing())
-
-    def refuse(self, error: Exception) -> None:
-        """Say why nothing else comes. What an error says that is not headish's own may be of this machine alone."""
-        reason = str(error) if isinstance(error, HeadishError) else "it failed; see its log"
-        if not self._ended.is_set():
-            self.send(LiveRefusal(type(error).__name__, reason[:_REASON_LENGTH]))
 
     def next(self) -> tuple[LiveKind, Any]:
         """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
@@ -83,8 +69,8 @@ class Wire:
 
     def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[Sequence[TurnRecord]]) -> int:
         """Send turns, with receipts; how many turns that were."""
-        with self._saying():
-            writer = BundleWriter(self._writer, BundleHeader())
+        with self._saying() as frames:
+            writer = BundleWriter(frames, BundleHeader())
             for receipt in receipts:
                 writer.receipt(receipt)
             for page in pages:
@@ -105,22 +91,76 @@ class Wire:
             kind, value = self.next()
         raise InvalidBundle(self.name, f"it says {kind.name} where turns are to come")
 
-    def _write(self, kind: LiveKind, message: Struct) -> None:
-        with self._saying():
-            self._writer.write(kind, message)
+    @abstractmethod
+    def _saying(self) -> AbstractContextManager[FrameWriter]:
+        """While this thread alone says something."""
+
+    @abstractmethod
+    def _has_ended(self) -> bool:
+        """Whether nothing else comes from the other store."""
+
+    def _read(self) -> tuple[LiveKind, Any]:
+        try:
+            kind, value = next(self._frames)
+        except InvalidBundle:
+            if self._has_ended():
+                raise RemoteUnavailable(self.name, "it stopped in the middle of the conversation") from None
+            raise
+        except StopIteration:
+            raise RemoteUnavailable(self.name, "it has said goodbye") from None
+        if kind is LiveKind.REFUSED:
+            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
+        return LiveKind(kind), value
+
+
+class Wire(Talk):
+    """Both directions of a conversation over pipes, while it is entered."""
+
+    def __init__(self, pipes: Pipes, name: str) -> None:
+        super().__init__(name)
+        self._pipes = pipes
+        self._frames = read_frames(pipes, name, LIVE)  # type: ignore[arg-type]
+        try:
+            self._writer = FrameWriter(pipes, LIVE)  # type: ignore[arg-type]
+        except RemoteUnavailable as error:
+            self._explain(error)
+        self._writing, self._ended = threading.Lock(), threading.Event()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        with self._writing:  # whoever closes the pipes now writes to nothing else
+            pass
+
+    def bye(self) -> None:
+        """Say that nothing else comes."""
+        with self._saying() as writer:
+            writer.write(LiveKind.BYE, Nothing())
+
+    def refuse(self, error: Exception) -> None:
+        """Say why nothing else comes. What an error says that is not headish's own may be of this machine alone."""
+        reason = str(error) if isinstance(error, HeadishError) else "it failed; see its log"
+        if not self._ended.is_set():
+            self.send(LiveRefusal(type(error).__name__, reason[:_REASON_LENGTH]))
 
     @contextmanager
-    def _saying(self) -> Iterator[None]:
-        """While this thread alone writes. What could not be written may end within a frame: nothing follows it."""
+    def _saying(self) -> Iterator[FrameWriter]:
+        """What could not be written may end within a frame: nothing follows it."""
         try:
             with self._writing:
                 try:
-                    yield
+                    yield self._writer
                 except RemoteUnavailable:
                     self._ended.set()
                     raise
         except RemoteUnavailable as error:
             self._explain(error)
+
+    def _has_ended(self) -> bool:
+        return self._pipes.ended
 
     def _beat(self) -> None:
         """Say from time to time that somebody is there. It never waits: where bytes of ours are still to be taken, they
@@ -137,16 +177,3 @@ class Wire:
             while time.monotonic() < until:
                 self._read()
         raise error from None
-
-    def _read(self) -> tuple[LiveKind, Any]:
-        try:
-            kind, value = next(self._frames)
-        except InvalidBundle:
-            if self._pipes.ended:
-                raise RemoteUnavailable(self.name, "it stopped in the middle of the conversation") from None
-            raise
-        except StopIteration:
-            raise RemoteUnavailable(self.name, "it has said goodbye") from None
-        if kind is LiveKind.REFUSED:
-            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
-        return LiveKind(kind), value

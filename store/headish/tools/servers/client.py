@@ -109,6 +109,7 @@ class ToolServers:
             waited.extend(running.portal.start_task_soon(_answer, running.sessions, call) for call in calls)
             return [future.result() for future in waited]
         except BaseException:
+            # Nobody waits for the others any more.
             for future in waited:
                 future.cancel()
             raise

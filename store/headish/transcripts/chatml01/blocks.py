@@ -104,6 +104,7 @@ def _read_call(segment: str) -> _Payload | None:
         return None
     raw = members["arguments"][1]
     call = make_call(name, raw, id=call_id if isinstance(call_id, str) else None)
+    # The exact JSON is kept only where the writer would write another one.
     source = segment[begin:end]
     return _Payload(call if _write_call_json(call) == source else replace(call, envelope=source), end)
 
@@ -163,6 +164,7 @@ def _without_breaks(blocks: list[ContentBlock], line_break: str) -> list[Content
 
 
 def _without(text: str, line_break: str, *, at_start: bool) -> str:
+    # Also in a text with CRLF, single breaks may be bare line feeds.
     for each in dict.fromkeys((line_break, "\n")):
         if at_start and text.startswith(each):
             return text.removeprefix(each)

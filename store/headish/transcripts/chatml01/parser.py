@@ -50,6 +50,7 @@ class ChatMLParser(Parser):
         # Nothing is taken yet: without a message token, the blanks and the base model's token are the text's own.
         found = text.find("<|im_", self._scanned)
         while found >= 0 and not text.startswith((IM_START, IM_END), found):
+            # The next chunk may still make a message token of it.
             if len(text) - found < len(IM_START):
                 break
             found = text.find("<|im_", found + 1)
@@ -122,6 +123,7 @@ class ChatMLParser(Parser):
                 return self._go(self._read_between)
             if text.startswith(IM_START, found):
                 raise source.error("E-STREAM-TRUNCATED", "a message begins before the one before it has ended", found)
+            # The next chunk may still make a message token of it.
             if len(text) - found < len(IM_START):
                 break
             place = found + 1
@@ -152,8 +154,10 @@ class ChatMLParser(Parser):
             return None
         if self._state == self._read_header:
             line = source.text[source.at :]
+            # A token in a header is an error of the header, not a text that ended early. Reading the line raises it.
             if ANY_TOKEN.search(line):
                 self._read_line(line)
+            # A `<` may be the beginning of a token that was cut off.
             if "<" not in line and self._is_line(line):
                 role, name = self._read_line(line)
                 return make_message(role, (), speaker=name)
@@ -181,6 +185,7 @@ class ChatMLParser(Parser):
         source.skip_blanks()
         if source.at == len(text):
             return
+        # There is text, which is kept exactly, so the base model's tokens are part of it.
         self._bos = self._eos = False
         if is_framed(text):
             raise source.error("E-PARSE-FRAME", "this is OpenChatML 2.x, which a reader of 0.1 cannot read")

@@ -95,6 +95,7 @@ def _write_sharegpt(entries: Sequence[Entry], tools: Sequence[Row], drop: Collec
     said = [turn for entry in entries for turn in _sharegpt_turns(entry, media, drop)]
     for mark, key in _MEDIA.values():
         marks = sum(turn["value"].count(mark) for turn in said)
+        # A trainer takes each mark for the next medium of the list, also one that the text itself holds.
         if media.get(key) and marks != len(media[key]):
             raise Unmappable("sharegpt", f"a text that holds {mark} beside media")
     functions = [tool["function"] for tool in tools]

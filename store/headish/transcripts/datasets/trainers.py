@@ -139,6 +139,7 @@ class _Cleaning:
         except NotDecodable:
             return data
         cleaned = self._without_keys(text)
+        # Without a change the bytes stay as they were: encoding them anew could spell them differently.
         return data if cleaned is text else b64encode(cleaned.encode()).decode()
 
     def _call(self, block: ToolUse) -> ToolUse | None:

@@ -58,6 +58,7 @@ def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
         content = [make_call(header.to, plain_text(tuple(pieces)), id=header.call_id)]
     elif header.role == "tool":
         said |= {"speaker": None, "call_id": None}
+        # A frame has no flag for errors: only the envelope in its text says so.
         failed = True if says_error(plain_text(tuple(pieces))) else None
         content = [ToolResult(header.call_id, header.name, tuple(pieces), failed)]
     elif header.role == "assistant" and header.channel == "analysis":
@@ -90,6 +91,7 @@ def read_thinking(body: str) -> Thinking:
         marker = f"<|start_{kind}|>"
         if body.startswith(marker):
             text = body[len(marker) :]
+            # With a second marker in it the text could not be written back as it was, so all of it stays text.
             return Thinking(body) if any(other in text for other in MARKERS) else Thinking(text, kind)
     return Thinking(body)
 

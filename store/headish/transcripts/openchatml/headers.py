@@ -61,6 +61,7 @@ def _read(text: str, form: FrameForm) -> Header:
         channel_name, behind = _read_channel(*channel)
     attributes = _Attributes(form)
     bare = [word for word in [*words[1:], *behind] if not attributes.read(word)]
+    # Last, because what a bare word means depends on whether `to=` was written.
     attributes.read_bare(bare)
     role = _read_role(words[0], attributes)
     kind = None if constrain is None else _read_constrain(*constrain)
@@ -116,6 +117,7 @@ def _read_role(word: HeaderWord, attributes: _Attributes) -> str:
     if colon and role in ROLES and role != "tool":
         attributes.set("name", HeaderWord(name, word.at))
         return role
+    # Harmony writes a tool's name in the place of the role. By a recipient, any other word is known to be one, too.
     if is_tool_role(word.text) or attributes.to_was_written:
         attributes.set("name", word)
         return "tool"

@@ -78,11 +78,13 @@ class FrameParser(Parser):
     def _read_header(self) -> bool:
         source, text = self._source, self._source.text
         token = self._form.token.search(text, source.at + self._scanned)
+        # These two are part of the header. The next one must end it.
         while token is not None and token.group(1) in ("channel", "constrain"):
             token = self._form.token.search(text, token.end())
         if (token.start() if token else len(text)) - source.at > MESSAGE_HEADER_LIMIT:
             raise source.error("E-PARSE-HEADER", f"a message header of more than {MESSAGE_HEADER_LIMIT} characters")
         if token is None:
+            # What was searched is not searched again, except for its end, where a token may have begun.
             self._scanned = max(0, len(text) - source.at - _LONGEST)
             return False
         if token.group(1) != "message":
@@ -117,6 +119,7 @@ class FrameParser(Parser):
                 if len(text) - found < _LONGEST and _is_beginning(text[found:], form.tokens):
                     break
                 place = found + 2
+            # Harmony has no escapes, and takes a token that ends nothing for text.
             elif form.opaque and token.group(1) not in _STOPS:
                 place = token.end()
             elif form.escapes and (text[found - 1] == "<" if found > begin else self._after_angle):
@@ -130,6 +133,7 @@ class FrameParser(Parser):
                 return self._take_token(token.group(1), found)
         held = found if found >= 0 else len(text) - (text.endswith("<") and len(text) > begin)
         if held > begin:
+            # An angle at the end of this chunk escapes a token at the beginning of the next one.
             self._after_angle = text[held - 1] == "<"
             self._add(text[begin:held])
         source.at = held

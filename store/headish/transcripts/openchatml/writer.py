@@ -164,6 +164,7 @@ def _write_yaml(transcript: Transcript, form: FrameForm) -> str:
         return write_header(header)
     text = write_header(header) if raw is None else raw
     follows = bool(transcript.messages) or transcript.pending is not None
+    # Where a header ends depends on what follows it.
     if _reads_as(text + "<|start|>user" if follows else text) != header:
         raise Unrepresentable(form.title, "a header that a reader would not read as it is", drop="header")
     return text

@@ -94,6 +94,7 @@ def requires_channels(header: Mapping[str, Any]) -> bool:
 
 def _hide_breaks(text: str) -> tuple[str, dict[int, str]]:
     """The text without the characters that YAML 1.1 takes for line ends and 1.2 does not, and how they come back."""
+    # Characters for private use: YAML takes them for text, and this header holds none of those that are chosen.
     free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
     stand_ins = {mark: next(free) for mark in "\x85\u2028\u2029" if mark in text}
     hidden = text.translate({ord(mark): stand_in for mark, stand_in in stand_ins.items()})
@@ -105,6 +106,7 @@ def _events(events: Iterator[Any], breaks: Mapping[int, str]) -> Iterator[Any]:
     for event in events:
         if type(event).__name__ == "ScalarEvent":
             event.value = event.value.translate(breaks)
+            # An escape in a quoted scalar can make one.
             if any("\ud800" <= character <= "\udfff" for character in event.value):
                 raise BadHeader("the YAML header holds a lone surrogate")
         if getattr(event, "anchor", None) is not None:

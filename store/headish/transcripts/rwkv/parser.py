@@ -46,6 +46,7 @@ class RWKVParser(Parser):
         self._parts: list[str] = []
         self._state: Callable[[], bool] = self._read_between
         if start_role is not None:
+            # Two tags have the role `assistant`. An answer is meant, not a call.
             tag = next((tag for tag, role in ROLES.items() if role == start_role and tag[:4] != "TOOL"), start_role)
             self._source.add(f"<<{tag}>>\n")
 
@@ -103,6 +104,7 @@ class RWKVParser(Parser):
     def _read_break(self) -> bool:
         """The line break behind the opening tag, where there is one."""
         source = self._source
+        # The line feed may come in the next chunk.
         if source.may_become("\r\n"):
             return False
         self._has_crlf = source.begins_with("\r\n")
@@ -163,6 +165,7 @@ class RWKVParser(Parser):
     def _finish(self) -> Message | None:
         source = self._source
         if self._is_in_body():
+            # An answer without any text yet is a generation prompt. With text it was cut off.
             if self._tag == "ASSISTANT" and not self._parts and source.at == len(source.text):
                 return make_message("assistant", ())
         elif source.at == len(source.text):

@@ -41,6 +41,7 @@ def is_object(text: str) -> bool:
 
 def says_error(body: str) -> bool:
     """Whether the body of a reply is the envelope of 2.2 §8.2 with ``ok`` false."""
+    # Most replies are no envelope, and need not be parsed to see that.
     if '"ok"' not in body or not is_object(body):
         return False
     value = read_json(body)
@@ -82,6 +83,7 @@ def read_members(text: str) -> tuple[dict[str, tuple[Any, str]], int, int] | Non
         return None
     members: dict[str, tuple[Any, str]] = {}
     place = skip_blanks(text, begin + 1)
+    # The whole object was found valid above, so nothing is checked again here.
     while text[place] != "}":
         key, place = scanstring(text, place + 1, True)
         place = skip_blanks(text, skip_blanks(text, place) + 1)
@@ -99,6 +101,7 @@ def scan_value(text: str, place: int) -> tuple[Any, int] | None:
         value, end = _scan(text, place)
     except (ValueError, RecursionError):
         return None
+    # The scanner knows no limit of depth; the reader does.
     return None if read_json(text[place:end]) is UNSET else (value, end)
 
 
@@ -124,6 +127,7 @@ _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_
 def refuse_keys(record: Mapping[str, Any], known: Iterable[str], target: str, path: str) -> None:
     """Refuse what a transcript does not carry. Raises: InvalidInterchange."""
     for key, value in record.items():
+        # OpenAI's answers always have a list of annotations, mostly an empty one.
         if key not in known and value is not None and not (key == "annotations" and value == []):
             raise InvalidInterchange(target, f"the key {key!r}, which a transcript does not carry", path)
 

@@ -96,6 +96,7 @@ def _runs(blocks: Sequence[ContentBlock]) -> list[Run]:
 
 def _check_opaque(run: Run, step: BlockStep) -> None:
     """What only a provider understands stands in no transcript; it would be lost in silence."""
+    # Reasoning that is dropped, or refused for its kind, needs no word about its signature.
     if "signature" in step.drop or (isinstance(run[0], Thinking) and not _takes_thought(run[0], step)):
         return
     if any(getattr(block, "opaque", None) for block in run):

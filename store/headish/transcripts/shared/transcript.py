@@ -80,6 +80,7 @@ def check_whole(transcript: Transcript, title: str, *, has_header: bool) -> None
         raise Unrepresentable(title, UNREAD, drop="tail")
     if not has_header and (transcript.header is not None or transcript.header_raw is not None):
         raise Unrepresentable(title, "a YAML header", drop="header")
+    # The last message may be unfinished, unless an open header follows it.
     before = transcript.messages if transcript.pending is not None else transcript.messages[:-1]
     for message in before:
         if stop_of(message) == "none":

@@ -117,14 +117,30 @@ class RemoteDevice(PlainResult, frozen=True):
     erased: bool = True
 
 
+class SyncRun(PlainResult, frozen=True):
+    """How ``headish serve`` syncs a space with a remote: every so many seconds, ``last`` when it has, ``next`` when it
+    will, ``begun`` when what goes on began. ``failed`` times in a row it could not, the last time because of
+    ``error``."""
+
+    space: str
+    remote: str
+    every_seconds: float
+    last: datetime | None = None
+    next: datetime | None = None
+    begun: datetime | None = None
+    failed: int = 0
+    error: str = ""
+
+
 class RemoteStatus(PlainResult, frozen=True):
     """The state of a remote: the turns that it does not have yet, its devices, and the bookmarks that diverged
-    there."""
+    there. ``run``: a server of this machine syncs with it at intervals."""
 
     remote: RemotePlace
     unsent: int
     devices: tuple[RemoteDevice, ...]
     diverged: tuple[str, ...]
+    run: SyncRun | None = None
 
 
 class Pushed(PlainResult, frozen=True):

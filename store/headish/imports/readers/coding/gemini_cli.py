@@ -41,6 +41,7 @@ def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
     """The conversation of a session, or of a saved chat; nothing where nobody says anything."""
     whole = _read_whole(given)
     contents = whole.get("history") if isinstance(whole, dict) else whole
+    # An object with `messages` is a session, whatever else it holds.
     if isinstance(contents, list) and not (isinstance(whole, dict) and "messages" in whole):
         yield _saved_chat(given, contents)
     else:
@@ -204,6 +205,7 @@ class _GeminiSession:
             role = "system"
         said = self._read(message.get("content"), where)
         calls = _calls(message) if role == "assistant" else []
+        # The file does not say in which order these stood, so all answers have the same one.
         blocks = [*_thoughts(message), *said, *(_call(call) for call in calls)] if role == "assistant" else [*said]
         shown = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
         if not blocks:
@@ -235,6 +237,8 @@ class _GeminiSession:
     def _result(self, call: Mapping[str, Any], where: str) -> ContentBlock:
         id, name = call.get("id"), call.get("name")
         content = self._read(call["result"], where)
+        # The program keeps a result as the part that it sent to the API. Without unpacking it, a result would stand in
+        # a result.
         if len(content) == 1 and isinstance(content[0], ToolResult):
             return replace(content[0], is_error=True) if call.get("status") in _FAILED else content[0]
         inner = [each for block in content for each in (block.content if isinstance(block, ToolResult) else (block,))]

@@ -19,6 +19,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.services.open_webui_content import read_blocks
+from headish.imports.readers.shared.blocks import make_reply
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
 from headish.imports.readers.shared.json_records import milliseconds, read_values
@@ -51,6 +52,7 @@ def _of_database(given: ImportSource) -> Iterator[tuple[str, Any]]:
         table = foreign.find(*TABLE)
         if table is None:
             raise InvalidImport(given.name, None, "it is a SQLite database, but holds no chats of Open WebUI")
+        # The ids first, then one row at a time: a chat may be large.
         for (id,) in foreign.keys(table, "id"):
             where = f"chat {id!s:.80}"
             try:
@@ -89,6 +91,7 @@ class _Chat:
         """The chat with its messages."""
         history = shapes.record(self._chat.get("history"))
         mapped = history.get("messages")
+        # A newer chat has both. Its list is only the branch that the page shows.
         nodes = self._mapped(mapped) if isinstance(mapped, Mapping) and mapped else self._listed()
         title = self._record.get("title") or self._chat.get("title")
         tip = history.get("currentId")
@@ -151,6 +154,7 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {}, "", False)}
     if message.get("done") is False:
         rest["done"] = False
+    # The reply says it.
     if isinstance(message.get("model"), str) and message["role"] == "assistant":
         rest.pop("model", None)
     if all(isinstance(file, Mapping) for file in shapes.listed(rest.get("files"))):
@@ -165,9 +169,7 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
         "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens", usage.get("prompt_eval_count"))),
         "output_tokens": usage.get("completion_tokens", usage.get("output_tokens", usage.get("eval_count"))),
     }
-    counts = {key: value for key, value in found.items() if type(value) is int and value >= 0}
-    reply: dict[str, Any] = {"provider": FORMAT, **({"model": model} if isinstance(model, str) else {})}
-    return reply | ({"usage": counts} if counts else {})
+    return make_reply(FORMAT, shapes.token_counts(found, cached_inside=False), model=model)
 
 
 def _is(value: Any) -> bool:

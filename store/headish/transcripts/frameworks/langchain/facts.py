@@ -83,6 +83,4 @@ def _usage(counts: Fields) -> dict[str, int]:
         "cache_creation_input_tokens": inside.get("cache_creation"),
         "cache_read_input_tokens": inside.get("cache_read"), "reasoning_tokens": outside.get("reasoning"),
     }  # fmt: skip
-    usage = {key: value for key, value in found.items() if type(value) is int and value >= 0}
-    cached = usage.get("cache_creation_input_tokens", 0) + usage.get("cache_read_input_tokens", 0)
-    return usage | ({"input_tokens": max(0, usage["input_tokens"] - cached)} if "input_tokens" in usage else {})
+    return shapes.token_counts(found)

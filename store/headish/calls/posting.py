@@ -1,0 +1,205 @@
+"""A server of headish that is asked over HTTP: each question is a POST, and the body that comes back its answer.
+
+The token goes to the address that a person of this machine has named, over TLS or to this machine itself, and nowhere
+else. No redirect is followed. What is sent may be sent again, since the same question changes nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO
+
+from headish.calls.keys import ApiKey, first_key, named_place
+from headish.calls.redaction import Redactor
+from headish.calls.refusals import check_answer
+from headish.errors import (
+    CallError,
+    CallRefused,
+    InvalidAddress,
+    InvalidArgument,
+    InvalidKey,
+    RemoteRefused,
+    RemoteUnavailable,
+)
+from headish.values.access.tokens import is_token
+from headish.values.checks.addresses import Address, parse_address
+from headish.version import __version__
+
+if TYPE_CHECKING:
+    import httpx2
+
+PATH = "/sync"
+"""What is asked where a URL has no path."""
+MEDIA_TYPE = "application/x-headish-live"
+CONNECT_SECONDS, SILENCE_SECONDS = 10.0, 60.0
+"""A server that does not answer, takes nothing, or says nothing for so long, is given up."""
+_CHUNK_BYTES = 64 * 1024
+
+
+def check_server(url: str, key_env: str | None) -> None:
+    """Check the URL of a server, and the place of its token. Raises: InvalidAddress, InvalidArgument."""
+    _read_address(url)
+    if key_env is None:
+        raise InvalidArgument(
+            "a server is asked with a token: --key-env (key_env=…) names the environment variable that holds it, or "
+            "keyring:NAME"
+        )
+    named_place(key_env)
+
+
+def _read_address(url: str) -> Address:
+    address = parse_address(url)
+    if not address.is_private:
+        raise InvalidAddress(address.origin, "history and token would travel unencrypted: use https")
+    return address
+
+
+def _find_token(url: str, key_env: str) -> ApiKey:
+    """The token that lies at a place. Nothing else that lies there goes to a server. Raises: MissingKey, InvalidKey."""
+    token, place = first_key(url, (key_env,))
+    if not is_token(token):
+        raise InvalidKey(url, place, "it is no token of headish, as 'headish token add' prints it")
+    return token
+
+
+class SyncServer:
+    """A server while both talk. Raises: InvalidAddress, MissingKey, InvalidKey; InvalidArgument without the extra."""
+
+    def __init__(self, url: str, key_env: str) -> None:
+        self.url = url
+        address = _read_address(url)
+        self._target = f"{address.origin}{address.path or PATH}"
+        token = _find_token(url, key_env)
+        self._redactor = Redactor([token])
+        self._headers = {
+            "authorization": ApiKey(f"Bearer {token}"),
+            "accept": MEDIA_TYPE,
+            "accept-encoding": "identity",  # its frames are compressed
+            "content-type": MEDIA_TYPE,
+            "user-agent": f"headish/{__version__}",
+        }
+        self._client = _make_client(address)
+        self._answer: PostedAnswer | None = None
+        self._was_asked = False
+
+    def __enter__(self) -> SyncServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._answer is not None:
+            self._answer.close()
+        self._client.close()
+
+    def post(self, question: BinaryIO, size_bytes: int) -> PostedAnswer:
+        """Ask, with what a file holds from its beginning on. The answer before ends.
+
+        Raises: RemoteUnavailable, RemoteRefused.
+        """
+        if self._answer is not None:
+            self._answer.end()
+            self._answer = None
+        response = self._send(question, size_bytes, may_repeat=self._was_asked)
+        self._was_asked = True
+        self._answer = answer = PostedAnswer(self.url, response, self._redactor)
+        self._check(response)
+        return answer
+
+    def _send(self, question: BinaryIO, size_bytes: int, *, may_repeat: bool) -> httpx2.Response:
+        import httpx2
+
+        question.seek(0)
+        headers = {**self._headers, "content-length": str(size_bytes)}  # proxies then need not guess
+        request = self._client.build_request("POST", self._target, headers=headers, content=_chunks_of(question))
+        try:
+            return self._client.send(request, stream=True)
+        except httpx2.TimeoutException as error:
+            waited = CONNECT_SECONDS if isinstance(error, httpx2.ConnectTimeout) else SILENCE_SECONDS
+            raise RemoteUnavailable(self.url, f"it said nothing for {waited:g} seconds") from None
+        except httpx2.RequestError as error:
+            if may_repeat and not isinstance(error, httpx2.ConnectError):
+                return self._send(question, size_bytes, may_repeat=False)  # it had closed the connection that was kept
+            raise RemoteUnavailable(self.url, _reason(self._redactor, error)) from None
+
+    def _check(self, response: httpx2.Response) -> None:
+        """Whether it is a store that answers. Raises: RemoteUnavailable, RemoteRefused."""
+        if response.status_code >= 300:
+            try:
+                check_answer(self.url, response, self._redactor)
+            except CallRefused as error:
+                if error.status >= 500 or error.status in (408, 429):
+                    raise RemoteUnavailable(self.url, error.reason) from None
+                raise RemoteRefused(self.url, f"status {error.status}", error.message) from None
+            except CallError as error:
+                raise RemoteUnavailable(self.url, error.reason) from None
+        headers = response.headers
+        if headers.get("content-type") != MEDIA_TYPE or headers.get("content-encoding", "identity") != "identity":
+            shown = self._redactor.show(headers.get("content-type", "nothing"), 80)
+            raise RemoteUnavailable(self.url, f"no store of headish answers there, but {shown}")
+
+
+class PostedAnswer:
+    """The body of an answer while it arrives, as a file that is read once. ``ended``: all of it was read.
+
+    Raises: RemoteUnavailable where it breaks off.
+    """
+
+    def __init__(self, url: str, response: httpx2.Response, redactor: Redactor) -> None:
+        self.ended = False
+        self._url, self._response, self._redactor = url, response, redactor
+        self._chunks: Iterator[bytes] = response.iter_raw()
+        self._buffer = bytearray()
+
+    def read(self, length: int) -> bytes:
+        """So many bytes, or fewer where no more come."""
+        while len(self._buffer) < length and (chunk := self._next()):
+            self._buffer += chunk
+        self.ended = self.ended or len(self._buffer) < length
+        taken = bytes(self._buffer[:length])
+        del self._buffer[:length]
+        return taken
+
+    def end(self) -> None:
+        """Read what is left where that is nothing, so that the next question takes the same connection; and close."""
+        with suppress(RemoteUnavailable):
+            self.read(_CHUNK_BYTES)
+        self.close()
+
+    def close(self) -> None:
+        """Read nothing more."""
+        self._response.close()
+
+    def _next(self) -> bytes:
+        import httpx2
+
+        try:
+            return next(self._chunks, b"")
+        except httpx2.TimeoutException:
+            raise RemoteUnavailable(self._url, f"it said nothing for {SILENCE_SECONDS:g} seconds") from None
+        except (httpx2.TransportError, httpx2.StreamError) as error:
+            self.ended = True
+            raise RemoteUnavailable(self._url, f"it broke off: {_reason(self._redactor, error)}") from None
+
+
+def _chunks_of(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK_BYTES):
+        yield chunk
+
+
+def _reason(redactor: Redactor, error: Exception) -> str:
+    return redactor.show(str(error)) or type(error).__name__
+
+
+def _make_client(address: Address) -> httpx2.Client:
+    try:
+        import httpx2
+    except ImportError:
+        raise InvalidArgument("a remote over HTTP needs the extra: pip install 'headish[call]'") from None
+    in_the_clear = address.is_in_the_clear
+    timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
+    # A request in the clear to this machine must not pass through a proxy on another one.
+    return httpx2.Client(timeout=timeout, limits=limits, trust_env=not in_the_clear, verify=not in_the_clear)

@@ -1,0 +1,1 @@
+"""``/sync``: a store answers another one that has this server as a remote."""

@@ -1,0 +1,166 @@
+"""``POST /sync``: a question of another store, and its answer, as two bodies of the live protocol.
+
+A body is a whole conversation: hello, a question, goodbye. It is read into a file before anything looks at it, and the
+answer is written to one: so a slow client holds a file, and no thread, transaction or memory. Nothing is kept between
+two requests. A session of a browser opens nothing here, since a page of another site could use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from headish.aio import AsyncStore
+from headish.calls.posting import MEDIA_TYPE, PATH
+from headish.errors import HeadishError
+from headish.serve.access.callers import Caller
+from headish.serve.access.problems import problem
+from headish.serve.access.settings import WebSettings
+from headish.serve.access.state import caller_of, enter, state_of
+from headish.values.limits import SYNC_LIMIT_BYTES
+
+LOG = logging.getLogger("headish.serve")
+LIMITS = {PATH: SYNC_LIMIT_BYTES}
+"""The largest body of a path of here."""
+AT_ONCE, WAIT_SECONDS = 4, 30.0
+"""So many questions are answered at once; another one waits for so long."""
+PER_TOKEN = 4
+"""So many requests may one token have under way: each takes room on the disk."""
+PORTION_BYTES, PORTION_SECONDS = 1024 * 1024, 60.0
+"""A body that takes longer for its next portion is given up."""
+TOLD_SECONDS = 5.0
+"""How often what was answered so far is sent, while the rest is made."""
+_CHUNK_BYTES = 256 * 1024
+
+
+class SyncEndpoint:
+    """The route, with what is under way."""
+
+    def __init__(self) -> None:
+        self._working = asyncio.Semaphore(AT_ONCE)
+        self._under_way: Counter[tuple[str | None, str]] = Counter()
+
+    def routes(self) -> list[BaseRoute]:
+        """Its route."""
+        return [Route(PATH, self.answer, methods=["POST"])]
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request. Raises: UnknownSpace, RightMissing, TooLarge, DatabaseError."""
+        caller = caller_of(request)
+        if caller.how != "token":
+            told = "a store syncs with a token that has the right sync: 'headish token add NAME --right sync'"
+            return problem(request.scope, 403, "TokenNeeded", told)
+        store = await enter(request, "sync")
+        if request.headers.get("content-type") != MEDIA_TYPE or "content-encoding" in request.headers:
+            return problem(request.scope, 415, "UnknownMediaType", f"a question is {MEDIA_TYPE}, without an encoding")
+        who = caller.space, caller.name
+        if self._under_way[who] >= PER_TOKEN:
+            told = f"{PER_TOKEN} requests with this token are under way"
+            return problem(request.scope, 429, "TooManyAtOnce", told, headers={"Retry-After": "5"})
+        with ExitStack() as opened:
+            self._under_way[who] += 1
+            opened.callback(self._forget, who)
+            return await self._answer(request, store, caller, opened)
+
+    def _forget(self, who: tuple[str | None, str]) -> None:
+        self._under_way[who] -= 1
+        if not self._under_way[who]:
+            del self._under_way[who]
+
+    async def _answer(self, request: Request, store: AsyncStore, caller: Caller, opened: ExitStack) -> Response:
+        question, answer = (opened.enter_context(_unnamed(state_of(request).settings.folder)) for _ in range(2))
+        try:
+            await _take(request, question)
+        except TimeoutError:
+            told = f"no further portion of the body came for {PORTION_SECONDS:g} seconds"
+            return problem(request.scope, 408, "TooSlow", told)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        try:
+            await asyncio.wait_for(self._working.acquire(), WAIT_SECONDS)
+        except TimeoutError:
+            told = "other stores are being answered: try again later"
+            return problem(request.scope, 503, "Busy", told, headers={"Retry-After": "30"})
+        work = asyncio.ensure_future(self._work(store, caller, question.fileno(), answer.fileno()))
+        return GrowingAnswer(work, answer.fileno(), opened.pop_all())
+
+    async def _work(self, store: AsyncStore, caller: Caller, question: int, answer: int) -> None:
+        """Answer what lies in a file into another one."""
+        try:
+            os.lseek(question, 0, os.SEEK_SET)
+            await store.remotes.answer(question, answer, erases=caller.may("erase"), caller=caller.name)
+        except HeadishError as error:  # the caller was told
+            LOG.info("sync of %s: %s", caller.name, error)
+        except Exception:
+            LOG.exception("sync of %s", caller.name)
+        finally:
+            self._working.release()
+
+
+class GrowingAnswer(Response):
+    """What lies in a file, as far as it is there, until the work that writes it is done. ``opened`` is closed then."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, work: asyncio.Future[None], file: int, opened: ExitStack) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers({"cache-control": "no-store", "x-accel-buffering": "no"})
+        self._work, self._file, self._opened = work, file, opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it. A client that takes nothing for a minute is left."""
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async for piece in self._pieces():
+                async with asyncio.timeout(PORTION_SECONDS):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            LOG.info("a store that syncs took nothing for %g seconds", PORTION_SECONDS)
+        finally:
+            await asyncio.wait([self._work])
+            self._opened.close()
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        sent, is_done = 0, False
+        while not is_done:
+            done, _ = await asyncio.wait([self._work], timeout=TOLD_SECONDS)
+            is_done = bool(done)
+            while piece := os.pread(self._file, _CHUNK_BYTES, sent):
+                sent += len(piece)
+                yield piece
+
+
+def _unnamed(folder: str) -> BinaryIO:
+    """A file without a name, beside the database: what stands in a store goes to no other disk."""
+    return TemporaryFile(dir=folder, buffering=0)
+
+
+async def _take(request: Request, file: BinaryIO) -> None:
+    """Read a body into a file. Raises: TimeoutError, TooLarge, ClientDisconnect."""
+    stream = request.stream()
+    while True:
+        async with asyncio.timeout(PORTION_SECONDS):
+            wanted = PORTION_BYTES
+            while wanted > 0:
+                piece = await anext(stream, None)
+                if piece is None:
+                    return
+                wanted -= file.write(piece)
+
+
+def sync_routes(settings: WebSettings) -> list[BaseRoute]:
+    """``POST /sync``."""
+    return SyncEndpoint().routes()

@@ -1,0 +1,119 @@
+"""On a server an append to a name that this store moved last is one message, and a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.database.query import Query
+from headish.database.server.connection import ServerConnection
+from headish.history.writing import append
+from support.growing import texts
+from support.insides import database_of
+
+pytest.importorskip("psycopg")
+SHOW = Query("a setting", "SELECT current_setting('synchronous_commit'), current_setting('enable_seqscan')")
+FORGET = Query("forget every name", "DELETE FROM bookmark")
+
+
+@pytest.fixture
+def store(new_postgresql: str) -> Iterator[Store]:
+    with Store.open(new_postgresql, durability="normal") as store:
+        store.add_turn("first", bookmark="main")
+        yield store
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was sent of each append: ``whole`` is a message that is a transaction, ``part`` any other."""
+    listed: list[str] = []
+    for name, kind in (("_send_whole", "whole"), ("_piped", "part")):
+        original = getattr(ServerConnection, name)
+
+        def watched(self: Any, *given: Any, original: Any = original, kind: str = kind) -> Any:
+            listed.append(kind)
+            return original(self, *given)
+
+        monkeypatch.setattr(ServerConnection, name, watched)
+    return listed
+
+
+def test_an_append_to_a_known_name_is_one_message(store: Store, sent: list[str]) -> None:
+    for number in range(20):  # also once the server has prepared it
+        sent.clear()
+        store.add_turn(f"turn {number}", continues="main")
+        assert sent == ["whole", "part"], "the pipeline is entered once, inside"
+    assert store.verify().problems == ()
+
+
+def test_where_another_store_wrote_nothing_of_it_is_stored(store: Store, new_postgresql: str, sent: list[str]) -> None:
+    with Store.open(new_postgresql) as other:
+        other.add_turn("by another", continues="main")
+    store.add_turn("behind it", continues="main")
+    assert "whole" in sent
+    assert texts(store, "main") == ["first", "by another", "behind it"]
+    assert store.stats().turns == 3
+    assert store.verify().problems == ()
+
+
+def test_what_follows_it_is_a_transaction_again_with_its_settings(store: Store) -> None:
+    backend: Any = database_of(store)
+    store.add_turn("second", continues="main")
+
+    def fail(connection: Any) -> None:
+        assert connection.row(SHOW) == ("off", "off")
+        connection.run(FORGET)
+        raise RuntimeError
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            backend.write(fail)
+    assert "main" in store.bookmarks
+
+
+def test_the_careful_way_behind_one_that_proved_nothing_has_the_settings(
+    store: Store, new_postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(new_postgresql) as other:
+        other.add_turn("by another", continues="main")
+    seen: list[Any] = []
+    original = append.take_seq
+
+    def watched(connection: Any, *given: Any, **named: Any) -> Any:
+        seen.append(connection.row(SHOW))
+        return original(connection, *given, **named)
+
+    monkeypatch.setattr(append, "take_seq", watched)
+    store.add_turn("behind it", continues="main")
+    assert seen == [("off", "off")]
+
+
+def test_a_server_that_spreads_rows_gets_plain_statements(
+    store: Store, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_of(store), "_is_spread", True)
+    for number in range(10):
+        store.add_turn(f"turn {number}", continues="main")
+    assert "whole" not in sent
+    assert len(texts(store, "main")) == 11
+    assert store.verify().problems == ()
+
+
+def test_two_stores_that_append_at_once_lose_nothing(new_postgresql: str, store: Store) -> None:
+    def work(number: int) -> None:
+        with Store.open(new_postgresql) as mine:
+            mine.add_turn(f"{number} begins", continues="main")
+            for index in range(25):
+                mine.add_turn(f"{number}-{index}", continues="main")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    said = texts(store, "main")
+    assert len(said) == len(set(said)) == 1 + 4 * 26
+    for number in range(4):
+        assert [each for each in said if each.startswith(f"{number}-")] == [f"{number}-{i}" for i in range(25)]
+    assert store.verify().problems == ()

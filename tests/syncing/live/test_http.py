@@ -1,0 +1,510 @@
+"""A live remote over HTTP: ``headish serve`` answers, each question is a request, and no token goes astray."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import httpx2 as httpx
+import pytest
+
+from headish import Database, Store
+from headish.calls import posting
+from headish.calls.posting import MEDIA_TYPE
+from headish.errors import (
+    HeadishError,
+    InvalidAddress,
+    InvalidArgument,
+    InvalidBundle,
+    InvalidKey,
+    MissingKey,
+    RemoteRefused,
+    RemoteUnavailable,
+)
+from headish.rows.elsewhere.arrivals import arrivals_among
+from headish.serve.sync import endpoint
+from headish.syncing.live import answering
+from support.loopback import Loopback
+from support.machines import Machine, state
+from support.relays import make_certificate, relayed
+from support.served import served
+from support.serving import Served, serving
+from support.upstream import Upstream
+
+VARIABLE = "TOKEN_OF_THE_OFFICE"
+KIND = {"content-type": MEDIA_TYPE}
+
+
+class Office:
+    """A store that is served, and the token of its caller."""
+
+    def __init__(self, store: Store, served: Served, token: str) -> None:
+        self.store, self.served, self.token = store, served, token
+
+    @property
+    def url(self) -> str:
+        return self.served.url
+
+    def post(self, token: str | None = None, **given: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {token or self.token}", **KIND, **given.pop("headers", {})}
+        return httpx.post(f"{self.url}/sync", headers=headers, timeout=60, **given)
+
+
+@contextmanager
+def office_at(target: str, space: str, folder: Path, *rights: Any, **settings: Any) -> Iterator[Office]:
+    with Store.open(target, space=space) as store, Database.open(target) as database:
+        token = database.access_tokens.add("desk-of-ann", space=space, rights=["sync", *rights])
+        with serving(target, folder, space=space, **settings) as made, pytest.MonkeyPatch.context() as patch:
+            patch.setenv(VARIABLE, token)
+            yield Office(store, made, token)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    with office_at(str(tmp_path / "office.db"), "default", tmp_path / "state") as made:
+        yield made
+
+
+@pytest.fixture
+def desk(machine: Callable[..., Machine], office: Office) -> Machine:
+    """A machine whose remote is the office."""
+    made = machine("desk")
+    made.add(office.url, key_env=VARIABLE)
+    return made
+
+
+def both_ways(desk: Machine, office: Store) -> None:
+    """All that travels, in both directions."""
+    desk.store.add_turn("asked at the desk", bookmark="main")
+    office.add_turn("asked at the office", bookmark="other")
+    office.conversations.set("other", title="theirs")
+    done = desk.sync()
+    assert (done.pulled.stored, done.pushed.turns) == (1, 1)
+    answer = office.add_turn("answered", continues="main", role="assistant")
+    assert [each.outcome for each in desk.sync().pulled.names] == ["moved"]
+    desk.store.erase(answer.id, reason="asked to")
+    desk.store.add_turn("on", continues="main")
+    desk.sync()
+    assert len(office.remotes.pending_erasures()) == 1
+    assert state(desk.store) == state(office)
+    assert desk.store.conversations.get("other").record.title == "theirs"
+    assert office.verify().problems == desk.store.verify().problems == ()
+    last = desk.sync()
+    assert (last.pulled.stored, last.pushed.turns) == (0, 0)
+
+
+class TestBothWays:
+    def test_two_stores_have_the_same_in_the_end(self, desk: Machine, office: Office) -> None:
+        both_ways(desk, office.store)
+
+    @pytest.mark.slow
+    @pytest.mark.postgresql
+    def test_a_store_on_a_server_does(
+        self, machine: Callable[..., Machine], postgresql_url: str, tmp_path: Path
+    ) -> None:
+        space = f"office-{uuid4().hex}"
+        with office_at(postgresql_url, space, tmp_path / "state") as office:
+            desk = machine("desk", space=space)
+            desk.add(office.url, key_env=VARIABLE)
+            both_ways(desk, office.store)
+
+    def test_turns_come_from_the_token_whatever_the_caller_calls_itself(self, desk: Machine, office: Office) -> None:
+        desk.store.add_turn("asked", bookmark="main")
+        desk.sync()
+        arrived = office.store._read(lambda connection: arrivals_among(connection, office.store._number, 0, 9))
+        assert [each.by for each in arrived] == [b"desk-of-ann"]
+
+    def test_a_token_that_may_erase_erases(self, machine: Callable[..., Machine], tmp_path: Path) -> None:
+        with office_at(str(tmp_path / "office.db"), "default", tmp_path / "state", "erase") as office:
+            desk = machine("desk")
+            desk.add(office.url, key_env=VARIABLE)
+            turn = desk.store.add_turn("to be forgotten", bookmark="main")
+            desk.sync()
+            desk.store.erase(turn.id, reason="asked to")
+            desk.sync()
+            assert office.store.get(turn.id).erased is not None
+            assert desk.store.remotes.not_reached() == {}
+
+    def test_large_turns_take_several_requests(
+        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(answering, "BATCH_BYTES", 1_000_000)
+        for store, name in ((desk.store, "here"), (office.store, "there")):
+            store.add_turns({"content": f"{name} {number} " + os.urandom(1_300_000).hex()} for number in range(3))
+        sent: list[int] = []
+        post = posting.SyncServer.post
+
+        def noted(server: Any, question: Any, size_bytes: int) -> Any:
+            sent.append(size_bytes)
+            return post(server, question, size_bytes)
+
+        monkeypatch.setattr(posting.SyncServer, "post", noted)
+        done = desk.sync()
+        assert (done.pulled.stored, done.pushed.turns) == (3, 3)
+        assert sum(each > 100_000 for each in sent) == 3
+        assert state(desk.store) == state(office.store)
+
+    def test_a_reader_is_only_pulled(self, machine: Callable[..., Machine], tmp_path: Path) -> None:
+        with office_at(str(tmp_path / "office.db"), "default", tmp_path / "state", read_only=True) as office:
+            office.store.add_turn("there", bookmark="main")
+            desk = machine("desk")
+            desk.add(office.url, key_env=VARIABLE)
+            desk.store.add_turn("here", bookmark="own")
+            assert desk.sync().pulled.stored == 1
+            with desk as store, pytest.raises(RemoteRefused, match="readers alone"):
+                store.remotes.push("box")
+            assert len(list(office.store.turns())) == 1
+
+    def test_a_clone(self, machine: Callable[..., Machine], office: Office) -> None:
+        last = office.store.add_turn("there", bookmark="main")
+        with machine("laptop") as store:
+            store.remotes.clone("origin", office.url, key_env=VARIABLE)
+            assert store.get("@").id == last.id
+
+    def test_two_callers_at_once(self, machine: Callable[..., Machine], office: Office) -> None:
+        desks = [machine(name) for name in ("desk", "laptop")]
+        failed: list[BaseException] = []
+        with desks[0]:  # the keys of both
+            for each in desks:
+                each.store.remotes.add("box", office.url, device=each.name, key_env=VARIABLE)
+                each.store.add_turns({"content": f"{each.name} {number}"} for number in range(200))
+
+            def sync(store: Store) -> None:
+                try:
+                    for _ in range(3):
+                        store.remotes.exchange("box")
+                except BaseException as error:
+                    failed.append(error)
+
+            threads = [threading.Thread(target=sync, args=(each.store,)) for each in desks]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert failed == []
+            for each in desks:
+                each.store.remotes.exchange("box")
+        assert state(desks[0].store)[0] == state(desks[1].store)[0] == state(office.store)[0]
+
+    def test_a_store_that_is_put_back_between_two_questions(
+        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.store.add_turn("here", bookmark="main")
+        post, posts = posting.SyncServer.post, count()
+
+        def post_late(server: Any, *given: Any) -> Any:
+            if next(posts) == 1:
+                with sqlite3.connect(office.served.settings.target) as connection:
+                    connection.execute("UPDATE counter SET epoch = randomblob(16)")  # as restoring a backup does
+            return post(server, *given)
+
+        office.store.add_turn("there", bookmark="other")
+        monkeypatch.setattr(posting.SyncServer, "post", post_late)
+        with pytest.raises(RemoteUnavailable, match="was put back in the middle"):
+            desk.sync()
+        monkeypatch.undo()
+        assert desk.store.verify().problems == ()
+
+
+class TestWhoIsLetIn:
+    def test_nobody_without_the_right(self, office: Office, tmp_path: Path) -> None:
+        office.store.add_turn("there")
+        with Database.open(office.served.settings.target) as database:
+            other = database.access_tokens.add("other", rights=["read", "write", "gateway", "erase"])
+            database.spaces.add("theirs")
+            foreign = database.access_tokens.add("foreign", space="theirs", rights=["sync"])
+        assert office.post(other).status_code == 403
+        assert office.post(foreign, params={"space": "default"}).status_code == 404
+        assert httpx.post(f"{office.url}/sync", headers=KIND).status_code == 401
+        assert office.post("hdsh_" + "x" * 49).status_code == 401
+        assert office.post(headers={"host": "evil.example"}).status_code == 421
+        with office.served.client() as browser:
+            refused = browser.post("/sync", headers={**KIND, "origin": office.url})
+            assert (refused.status_code, refused.json()["code"]) == (403, "TokenNeeded")
+            assert browser.get("/sync").status_code == 405
+
+    def test_what_is_no_question(self, office: Office) -> None:
+        assert office.post(headers={"content-type": "text/plain"}).status_code == 415
+        assert office.post(headers={"content-encoding": "gzip"}).status_code == 415
+        answer = office.post(content=b"hello")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, MEDIA_TYPE)
+        assert b"headish-live-1\n" in answer.content
+        with slow_bodies(office, 1, 2**40) as [large]:
+            assert b" 413 " in large.recv(65536)
+
+    def test_another_space_is_refused(self, machine: Callable[..., Machine], office: Office) -> None:
+        desk = machine("desk", space="work")
+        desk.add(office.url, key_env=VARIABLE)
+        with pytest.raises(RemoteRefused, match=r"'work'.*'default'"):
+            desk.sync()
+
+    def test_a_token_that_is_removed_ends_a_sync(self, desk: Machine, office: Office) -> None:
+        desk.sync()
+        with Database.open(office.served.settings.target) as database:
+            database.access_tokens.remove("desk-of-ann")
+        time.sleep(1.1)
+        with pytest.raises(RemoteRefused, match="status 401"):
+            desk.sync()
+
+    def test_a_slow_body_is_given_up(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(endpoint, "PORTION_SECONDS", 0.3)
+        with slow_bodies(office, 1) as [slow]:
+            assert b" 408 " in slow.recv(65536)
+
+    def test_so_many_requests_of_a_token_and_no_more(self, desk: Machine, office: Office) -> None:
+        with slow_bodies(office, endpoint.PER_TOKEN):
+            until = time.monotonic() + 20
+            while (answer := office.post(content=b"x")).status_code != 429:
+                assert time.monotonic() < until
+            assert int(answer.headers["retry-after"]) > 0
+            with pytest.raises(RemoteUnavailable, match="status 429"):
+                desk.sync()
+        until = time.monotonic() + 20
+        while office.post(content=b"x").status_code == 429:  # those that went take no room
+            assert time.monotonic() < until
+        desk.sync()
+
+
+@contextmanager
+def slow_bodies(office: Office, number: int, size: int = 1000) -> Iterator[list[socket.socket]]:
+    """Callers that begin to ask, and go no further."""
+    head = f"POST /sync HTTP/1.1\r\nHost: {urlsplit(office.url).netloc}\r\nAuthorization: Bearer {office.token}\r\n"
+    opened = []
+    try:
+        for _ in range(number):
+            each = socket.create_connection(("127.0.0.1", office.served.settings.port), timeout=60)
+            each.sendall(f"{head}Content-Type: {MEDIA_TYPE}\r\nContent-Length: {size}\r\n\r\nx".encode())
+            opened.append(each)
+        yield opened
+    finally:
+        for each in opened:
+            each.close()
+
+
+class TestWhatIsNamed:
+    """The URL and the token: where they come from, and where they go."""
+
+    def test_what_is_no_server_or_tells_others_is_refused(self, machine: Callable[..., Machine]) -> None:
+        with machine("desk") as store:
+            for url in (
+                "http://office.example",
+                "https://ann@office.example",
+                "https://office.example/?token=x",
+                "https:",
+            ):
+                with pytest.raises(InvalidAddress):
+                    store.remotes.add("box", url, key_env=VARIABLE)
+            for key_env in (None, "hdsh_" + "-" * 49, "keyring:"):
+                with pytest.raises(InvalidArgument) as caught:
+                    store.remotes.add("box", "https://office.example", key_env=key_env)
+                assert "hdsh_" not in str(caught.value)
+            for url in ("file:///x", "cmd:headish serve-stdio"):
+                with pytest.raises(InvalidArgument, match="leave out key_env"):
+                    store.remotes.add("box", url, key_env=VARIABLE)
+            assert store.remotes.list() == []
+
+    def test_only_a_token_of_headish_is_sent(
+        self, machine: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with Loopback() as server, machine("desk") as store:
+            store.remotes.add("box", server.url, key_env=VARIABLE)
+            for found, error in ((None, MissingKey), ("sk-ant-another-secret", InvalidKey), ("two words", InvalidKey)):
+                monkeypatch.delenv(VARIABLE, raising=False)
+                if found:
+                    monkeypatch.setenv(VARIABLE, found)
+                with pytest.raises(error) as caught:
+                    store.remotes.exchange("box")
+                assert found is None or found not in str(caught.value)
+            assert server.requests == []
+
+    def test_a_database_from_elsewhere_sends_no_token(self, desk: Machine, office: Office, tmp_path: Path) -> None:
+        stranger = Machine(desk.store, tmp_path / "keys of another machine", "stranger")
+        with pytest.raises(RemoteUnavailable, match="has not named"):
+            stranger.sync()
+        with desk as store:
+            assert office.token not in str(store.remotes.list())
+        assert office.token.encode() not in (tmp_path / "desk.db").read_bytes()
+
+    def test_certificates_are_checked(
+        self, machine: Callable[..., Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        certificate, context = make_certificate(tmp_path)
+        with relayed(context=context) as relay:
+            url = f"https://127.0.0.1:{relay.port}"
+            with office_at(str(tmp_path / "office.db"), "default", tmp_path / "state", public_urls=(url,)) as office:
+                relay.target = office.served.settings.port
+                desk = machine("desk")
+                desk.add(url, key_env=VARIABLE)
+                with pytest.raises(RemoteUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+                    desk.sync()
+                monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+                both_ways(desk, office.store)
+
+
+class TestAServer:
+    """Whatever answers: nothing of it is believed, and the token goes nowhere else."""
+
+    @pytest.fixture
+    def told(self, machine: Callable[..., Machine], office: Office) -> Callable[..., str]:
+        """What becomes of a sync with a server that answers as it was told."""
+        number = count()
+
+        def ask(server: Loopback, error: type[HeadishError]) -> str:
+            desk = machine(f"desk-{next(number)}")
+            desk.store.add_turn("here", bookmark="main")
+            desk.add(server.url, key_env=VARIABLE)
+            before = state(desk.store)
+            with pytest.raises(error) as caught:
+                desk.sync()
+            assert state(desk.store) == before
+            assert office.token not in str(caught.value)
+            return str(caught.value)
+
+        return ask
+
+    def test_that_leads_elsewhere(self, told: Callable[..., str]) -> None:
+        with Loopback() as server, Loopback() as other:
+            server.answer(307, {"location": f"{other.url}/sync"})
+            assert "redirects are not followed" in told(server, RemoteUnavailable)
+            assert (len(server.requests), other.requests) == (1, [])
+
+    def test_that_is_no_headish(self, told: Callable[..., str]) -> None:
+        page = [b"<html>hello</html>"]
+        with Loopback() as server:
+            server.answer(200, {"content-type": "text/html"}, page)
+            assert "no store of headish answers there, but text/html" in told(server, RemoteUnavailable)
+            server.answer(200, KIND, page)
+            assert "does not begin as" in told(server, InvalidBundle)
+            server.answer(200, {**KIND, "content-encoding": "gzip"}, page)
+            assert "no store of headish" in told(server, RemoteUnavailable)
+
+    def test_that_repeats_the_token_and_a_terminals_codes(self, told: Callable[..., str], office: Office) -> None:
+        with Loopback() as server:
+            server.answer_json({"detail": f"\x1b[2J{office.token}"}, 403)
+            assert told(server, RemoteRefused).endswith("refused (status 403): [2J***")
+            server.answer_json({"detail": "later"}, 503)
+            assert "status 503: later" in told(server, RemoteUnavailable)
+
+    def test_that_breaks_off_or_says_nothing(self, told: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+        with Loopback() as server:
+            server.answer(200, KIND, [b"headish-live-1\n"], cut=True)
+            assert "it broke off" in told(server, RemoteUnavailable)
+            server.answer(200, KIND, [b"headish-live-1\n"])
+            assert "stopped in the middle" in told(server, RemoteUnavailable)
+            server.hang_up()
+            told(server, RemoteUnavailable)
+            monkeypatch.setattr(posting, "SILENCE_SECONDS", 0.2)
+            server.answer(200, KIND, [b"headish-live-1\n"] * 100, delay_seconds=1)
+            assert "said nothing for 0.2 seconds" in told(server, RemoteUnavailable)
+
+    def test_that_sends_without_end(self, told: Callable[..., str]) -> None:
+        with Loopback() as server:
+            server.answer(200, KIND, (b"\0" * 65536 for _ in count()))
+            assert "does not begin as" in told(server, InvalidBundle)
+            server.answer(200, KIND, (b"headish-live-1\n\x10\xff\xff\xff\xff" + b"\0" * 65536 for _ in count()))
+            assert "larger than any that is written" in told(server, InvalidBundle)
+
+    def test_that_has_closed_the_connection_is_asked_again(
+        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.store.add_turn("here", bookmark="main")
+        post, cut = posting.SyncServer.post, []
+
+        def post_on_a_closed_one(server: Any, *given: Any) -> Any:
+            if server._was_asked and not cut:
+                server._answer.end()
+                [connection] = server._client._transport._pool.connections
+                cut.append(connection._connection._network_stream.get_extra_info("socket"))
+                cut[0].shutdown(socket.SHUT_WR)
+            return post(server, *given)
+
+        monkeypatch.setattr(posting.SyncServer, "post", post_on_a_closed_one)
+        assert desk.sync().pushed.turns == 1
+        assert len(cut) == 1
+
+
+class TestCutOff:
+    @pytest.mark.slow
+    @pytest.mark.parametrize("way", ["cut_out", "cut_back"])
+    def test_at_many_bytes_of_a_direction(
+        self, machine: Callable[..., Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+    ) -> None:
+        """What is stored is whole, and the next sync goes on. Each cut has a space of its own."""
+        target = str(tmp_path / "office.db")
+        with relayed() as relay, Database.open(target, durability="normal") as database:
+            url = f"http://127.0.0.1:{relay.port}"
+            with serving(target, tmp_path / "state", public_urls=(url,)) as made:
+                relay.target = made.settings.port
+                for number in count():
+                    space = f"space-{number}"
+                    desk, office = machine(f"desk-{number}", space=space), database.store(space)
+                    monkeypatch.setenv(VARIABLE, database.access_tokens.add("desk", space=space, rights=["sync"]))
+                    desk.add(url, key_env=VARIABLE)
+                    for store, name in ((desk.store, "main"), (office, "other")):
+                        store.add_turn("first", bookmark=name)
+                        store.conversations.set(name, title=name)
+                        store.erase(store.add_turn("gone").id, reason="r")
+                    relay.cut_after(**{way: 40 + 397 * number})
+                    try:
+                        desk.sync()
+                        break
+                    except RemoteUnavailable:
+                        pass
+                    assert desk.store.verify().problems == office.verify().problems == ()
+                    relay.cut_after()
+                    desk.sync()
+                    assert state(desk.store) == state(office)
+                    titles = [each.conversations.get("main").record.title for each in (desk.store, office)]
+                    assert titles == ["main", "main"]
+        assert number > 5
+
+    @pytest.mark.slow
+    def test_either_process_is_killed_again_and_again(self, machine: Callable[..., Machine], tmp_path: Path) -> None:
+        target = tmp_path / "history.db"
+        desk = machine("desk")
+        with Store.open(target) as office, Database.open(target) as database:
+            token = database.access_tokens.add("desk", rights=["sync"])
+            with Upstream() as upstream, served(tmp_path, upstream, "--no-gateway") as server, desk:
+                os.environ[VARIABLE] = token
+                url = "http://" + urlsplit(server.login).netloc
+                desk.store.remotes.add("box", url, key_env=VARIABLE)
+                desk.store.remotes.exchange("box")
+                syncs = [sys.executable, "-c", _SYNCS, str(tmp_path / "desk.db")]
+                for turn in range(4):
+                    for store in (desk.store, office):
+                        store.add_turns({"content": f"{turn} {number} " + "y" * 100_000} for number in range(10))
+                    process = subprocess.Popen(syncs, stdout=subprocess.PIPE)
+                    time.sleep(0.4 + turn * 0.1)
+                    if turn % 2:
+                        server.kill("web")
+                    else:
+                        process.kill()
+                    process.communicate()
+                    assert desk.store.verify().problems == office.verify().problems == ()
+                desk.store.remotes.exchange("box")
+                assert state(desk.store) == state(office)
+                assert server.end() == 0
+
+
+_SYNCS = """
+import sys
+from headish import Store
+from headish.errors import HeadishError
+with Store.open(sys.argv[1]) as store:
+    try:
+        store.remotes.exchange("box")
+    except HeadishError as error:
+        print(type(error).__name__)
+"""
