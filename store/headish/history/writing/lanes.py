@@ -390,7 +390,7 @@ def place_behind(
 
 
 def _find_oldest(connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry]) -> Lane:
-    """The oldest thread that begins as the list does, up to where it differs; empty where there is none."""
+    """The oldest thread that begins as the list does, up to the first difference; empty if there is none."""
     drafts = [entry.draft(client.limit_bytes) for entry in entries]
     _, tip = match_recorded(connection, space, ListMatch(digests_of_list(drafts, None), None, None))
     return Lane() if tip is None else load_lane(connection, space, client, tip.place)
