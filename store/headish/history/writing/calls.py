@@ -326,8 +326,8 @@ def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins:
 
 
 def find_break(facts: CallFacts, memory: LaneMemory, placed: PlacedList) -> PrefixBreak | None:
-    """Where a list leaves what the request before it in the lane had sent; None where it goes on from there, or is the
-    beginning of that."""
+    """The place at which a list differs from what the request before it in the lane sent; None if one of them begins
+    with the other."""
     if facts.tools != memory.tools and memory.sent:
         return PrefixBreak("tools", tokens=memory.tokens or None)
     before = memory.lane.turns[: memory.sent]

@@ -191,7 +191,7 @@ class _Placing:
         return load_lane(self._connection, self._space, self._client, end)
 
     def load_oldest(self) -> Lane:
-        """The oldest thread that begins as the list does, up to where it differs; empty where there is none."""
+        """The oldest thread that begins as the list does, up to the first difference; empty if there is none."""
         drafts = [entry.draft(self._client.limit_bytes) for entry in self._entries]
         _, tip = match_recorded(self._connection, self._space, ListMatch(digests_of_list(drafts, None), None, None))
         return Lane() if tip is None else self.load(tip.place)
