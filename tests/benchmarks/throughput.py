@@ -15,7 +15,7 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     fork               continuing turns in the middle of a thread; also what the file grows by
     bytes_per_turn     what the file grows by, a turn a call
     pages_per_append   pages that an append writes to the log
-    load_N             a thread of N turns, contents read, opened anew; also beside opening, reading and decoding its rows
+    load_N             a thread of N turns, contents read, opened anew; also beside opening it and decoding its rows
     read_N             the same with an object that is open; also beside reading its rows and decoding the bytes
     page_50            50 turns in the middle of a thread of 10,000 as a page has them; the limit reads and parses them
     page_10000         the whole page of such a thread in pieces; the limit is its turns and their Markdown parsed

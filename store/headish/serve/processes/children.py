@@ -52,6 +52,7 @@ CHILDREN = {
     "recorder": ChildKind(
         "headish.serve.recorder.following:run_recorder", "headish.serve.processes.settings:RecorderSettings", True
     ),
+    "syncer": ChildKind("headish.serve.sync.timetable:run_syncer", "headish.serve.sync.timetable:SyncerSettings"),
     "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings", True),
 }
 
