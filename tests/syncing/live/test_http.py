@@ -22,7 +22,7 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database, Store
-from headish.bundles.live import LIVE, AskHead, AskPages, Hello, LiveKind, LiveRefusal, Nothing
+from headish.bundles.live import LIVE, AskHead, AskPages, Hello, LiveKind, LiveRefusal, Nothing, Welcome
 from headish.calls import posting
 from headish.calls.posting import MEDIA_TYPE
 from headish.content.frames import FrameWriter, read_frames
@@ -496,23 +496,18 @@ class TestAServer:
             server.answer(200, KIND, (b"headish-live-1\n\x10\xff\xff\xff\xff" + b"\0" * 65536 for _ in count()))
             assert "larger than any that is written" in told(server, InvalidBundle)
 
-    def test_that_has_closed_the_connection_is_asked_again(
-        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        desk.store.add_turn("here", bookmark="main")
-        post, cut = posting.SyncServer.post, []
-
-        def post_on_a_closed_one(server: Any, *given: Any) -> Any:
-            if server._was_asked and not cut:
-                server._answer.end()
-                [connection] = server._client._transport._pool.connections
-                cut.append(connection._connection._network_stream.get_extra_info("socket"))
-                cut[0].shutdown(socket.SHUT_WR)
-            return post(server, *given)
-
-        monkeypatch.setattr(posting.SyncServer, "post", post_on_a_closed_one)
-        assert desk.sync().pushed.turns == 1
-        assert len(cut) == 1
+    def test_that_closes_a_kept_connection_is_asked_once_more(self, told: Callable[..., str]) -> None:
+        said = BytesIO()
+        FrameWriter(said, LIVE).write(LiveKind.WELCOME, Welcome(f"{'0' * 32}.5.5.{'0' * 8}", False))
+        with Loopback() as server:
+            server.hang_up()  # a new one is not
+            told(server, RemoteUnavailable)
+            assert len(server.requests) == 1
+            server.answer(200, KIND, [said.getvalue()])
+            server.hang_up()
+            server.answer_json({"detail": "here again"}, 403)
+            assert "here again" in told(server, RemoteRefused)
+            assert [each.body for each in server.requests[2:3]] == [each.body for each in server.requests[3:]]
 
 
 class TestCutOff:
