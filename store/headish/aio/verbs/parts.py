@@ -380,8 +380,8 @@ class AsyncRemotes(Front["Remotes"]):
         return await self._finish(self.sync.devices, name=name)
 
     async def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
-        """Keep here what is pending, or the erasures with these ids; how many those were. They do not ask again, and
-        the machine that erased still sees that they have not reached this one."""
+        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
+        again, and the machine that erased still sees that they have not reached this one."""
         return await self._finish(self.sync.dismiss_pending, ids=ids)
 
     async def erase_pending(self, ids: Collection[str] | None = None) -> int:

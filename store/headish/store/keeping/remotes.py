@@ -454,8 +454,8 @@ class Remotes:
 
     @door()
     def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
-        """Keep here what is pending, or the erasures with these ids; how many those were. They do not ask again, and the
-        machine that erased still sees that they have not reached this one.
+        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
+        again, and the machine that erased still sees that they have not reached this one.
 
         Raises: UnknownErasure for an id of which nothing is pending.
         """
