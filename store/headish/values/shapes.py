@@ -38,7 +38,8 @@ def name(value: object) -> str | None:
 
 
 def number(value: object) -> int | None:
-    """A whole number; some clients write counts with a decimal point. One that no 64 bits hold is none."""
+    """A whole number; some clients write counts with a decimal point. A number that does not fit into 64 bits gives
+    None."""
     if type(value) is int and -_TOO_LARGE < value < _TOO_LARGE:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
@@ -74,3 +75,13 @@ def whole(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {whole(key): whole(each) for key, each in value.items()}
     return [whole(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def token_counts(found: Mapping[str, Any], *, cached_inside: bool = True) -> dict[str, int]:
+    """The counts of tokens that are whole numbers. ``cached_inside``: the input includes what was read from a cache and
+    written to one; headish counts each token once, so there it is taken away."""
+    counts = {name: count for name, count in found.items() if type(count) is int and count >= 0}
+    if cached_inside and "input_tokens" in counts:
+        cached = counts.get("cache_creation_input_tokens", 0) + counts.get("cache_read_input_tokens", 0)
+        counts["input_tokens"] = max(0, counts["input_tokens"] - cached)
+    return counts

@@ -14,14 +14,17 @@ from headish.errors import (
     RemoteRefused,
     RemoteUnavailable,
     SecretsFound,
+    UnknownErasure,
 )
+from headish.rows.elsewhere.notices import all_notices
 from headish.store.asking.origins import is_strangers
 from headish.store.keeping import live
 from headish.store.keeping import remotes as remotes_verbs
 from headish.syncing import erasures
-from headish.syncing.live import conversation
+from headish.syncing.live import answering, conversation, taking
 from headish.syncing.live.answering import Answering
 from headish.syncing.remotes import read_remotes, store_remote
+from headish.values.results.sharing import Pulled
 from support.lines import line_to
 from support.machines import Machine, state
 
@@ -150,6 +153,60 @@ class TestTurns:
             assert state(restored)[0] == state(desk.store)[0]
             assert restored.bookmarks["main"] == desk.store.bookmarks["main"]
 
+    @pytest.mark.parametrize("met", [True, False], ids=["by cursor", "by list"])
+    def test_a_pull_goes_on_where_the_one_before_broke_off(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch, met: bool
+    ) -> None:
+        for module in (taking, answering):
+            monkeypatch.setattr(module, "LISTED_AT_ONCE", 10)
+        if not met:
+            monkeypatch.setattr(conversation, "find_different", lambda *_: None)
+        desk, box = ends
+        box.add_turn("first")
+        if met:
+            sync(ends)
+        box.add_turns(f"{number} " + "x" * 500 for number in range(200))
+        with pytest.raises(RemoteUnavailable), line_to(box, cut_back=20_000):
+            desk.sync()
+        came = len(list(desk.store.turns()))
+        assert 50 < came < 200
+        listed: list[tuple[int, int]] = []
+        answers = Answering._list_turns
+
+        def noted(self: Answering, asked: Any) -> None:
+            listed.append((asked.after, asked.until))
+            answers(self, asked)
+
+        monkeypatch.setattr(Answering, "_list_turns", noted)
+        box.add_turn("said meanwhile")
+        with line_to(box), desk as store:
+            done = store.remotes.pull("box")
+        assert done.stored == 202 - came
+        assert done.known < 10  # what was listed and taken is not listed again
+        assert listed[0][0] >= came - 10
+        assert state(desk.store) == state(box)
+        assert desk.store.remotes._find("box").state.taken == 0
+        assert sync(ends).pulled == Pulled("box")
+
+    def test_what_a_pull_took_counts_only_in_that_history(
+        self, ends: Ends, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in (taking, answering):
+            monkeypatch.setattr(module, "LISTED_AT_ONCE", 10)
+        desk, box = ends
+        box.add_turn("first")
+        box.backup(tmp_path / "backup")
+        sync(ends)
+        box.add_turns(f"{number} " + "x" * 500 for number in range(300))
+        with pytest.raises(RemoteUnavailable), line_to(box, cut_back=20_000):
+            desk.sync()
+        assert desk.store.remotes._find("box").state.taken
+        restore(tmp_path / "backup", tmp_path / "restored.db")
+        with Store.open(tmp_path / "restored.db") as restored:
+            restored.add_turns(f"other {number}" for number in range(100))
+            sync((desk, restored))
+            assert state(restored)[0] == state(desk.store)[0]
+
     def test_documents_and_large_payloads_travel(self, ends: Ends) -> None:
         desk, box = ends
         document = desk.store.add_document(b"\0" * 300_000, name="zeros", content_type="application/octet-stream")
@@ -172,6 +229,52 @@ class TestTurns:
         sync(ends)
         assert box.get(turn.id).erased is not None
         assert desk.store.remotes.not_reached() == {}
+
+    def test_what_somebody_dismisses_stays_and_asks_no_more(self, ends: Ends) -> None:
+        desk, box = ends
+        turns = [desk.store.add_turn(f"{number}").id for number in range(4)]
+        sync(ends)
+        for each in turns:
+            desk.store.erase(each, reason="asked to")
+        sync(ends)
+        waiting = {each.turns[0].id: each.id for each in box.remotes.pending_erasures()}
+        for verb in (box.remotes.dismiss_pending, box.remotes.erase_pending):
+            with pytest.raises(UnknownErasure):
+                verb([waiting[turns[0]], "03hapqwkbfc5blg7smu5a74ph"])
+        assert len(box.remotes.pending_erasures()) == 4
+        assert box.remotes.dismiss_pending([waiting[turns[0]]]) == 1
+        assert box.remotes.erase_pending([waiting[turns[1]]]) == 1
+        assert box.remotes.dismiss_pending() == 2
+        assert box.remotes.erase_pending() == 0
+        with desk as store:  # both are compared anew
+            store.remotes.remove("box")
+        desk.add("cmd:headish serve-stdio")
+        sync(ends)
+        assert box.remotes.pending_erasures() == []
+        assert [box.get(each).erased is None for each in turns] == [True, False, True, True]
+        assert len(desk.store.remotes.not_reached()) == 3
+        assert box.verify().problems == ()
+
+    def test_so_many_erasures_of_who_is_ignored_are_kept_and_no_more(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = ends
+        monkeypatch.setattr(erasures, "PENDING_LIMIT", 2)
+        turns = [box.add_turn(f"{number}").id for number in range(5)]
+        with desk as store:
+            store.remotes.set("box", erasures="ignore")
+        sync(ends)
+        for each in turns:
+            box.erase(each, reason="r")
+        later = box.add_turn("never seen here while it said something").id
+        box.erase(later, reason="r")
+        for _ in range(2):
+            sync(ends)
+        kept = desk.store._read(lambda connection: all_notices(connection, desk.store._number))
+        assert [each.state for each in kept] == ["ignored"] * 2
+        assert [desk.store.get(each).erased is None for each in turns] == [True] * 5
+        assert desk.store.get(later).erased is not None
+        assert desk.store.verify().problems == ()
 
     def test_so_many_erasures_wait_and_no_more(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
         """Those that list nothing there have half of the room, and what they list arrives as erased all the same."""
