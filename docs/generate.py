@@ -334,14 +334,18 @@ def _folded(signature: str) -> str:
 def _fields(struct: Any) -> str:
     """A table of the fields: the type of each, its default, and what its own docstring says."""
     said, types = _field_docstrings(struct), _annotations(struct)
-    rows = [
-        f"| `{field.name}` | `{_escaped(types[field.name])}` | {_default(field)} | {said.get(field.name, '')} |"
-        for field in msgspec.structs.fields(struct)
-        if field.name != "resolve_options"  # of the store's own
-    ]
+    shown = [field for field in msgspec.structs.fields(struct) if field.name != "resolve_options"]  # of the store's own
+    columns = {
+        "field": [f"`{field.name}`" for field in shown],
+        "type": [f"`{_escaped(types[field.name])}`" for field in shown],
+        "default": [_default(field) for field in shown],
+        "": [said.get(field.name, "") for field in shown],
+    }
+    told = {name: cells for name, cells in columns.items() if any(cells)}
+    rows = [f"| {' | '.join(row)} |" for row in zip(*told.values(), strict=True)]
     tag = struct.__struct_config__.tag
-    told = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
-    return told + "| field | type | default | |\n|---|---|---|---|\n" + "\n".join(rows)
+    kind = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
+    return kind + f"| {' | '.join(told)} |\n|{'---|' * len(told)}\n" + "\n".join(rows)
 
 
 def _annotations(struct: Any) -> dict[str, str]:

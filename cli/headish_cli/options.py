@@ -183,6 +183,10 @@ twins_option = click.option("--twins", is_flag=True, help="Also show what came f
 force_option = click.option("--force", is_flag=True, help="Move the name of --bookmark, wherever it is.")
 
 
+key_option = click.option(
+    "--key", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNING_KEY",
+    help="The private key, or the public key of one that an agent holds.",
+)  # fmt: skip
 signers_options = together(
     click.option("--signers", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNERS",
                  help="Who signs with which key: the allowed signers of ssh-keygen and git."),

@@ -127,7 +127,7 @@ BEGIN_LATEST = Query(
 
 
 def begin_latest(connection: Connection, space: int) -> None:
-    """In a space in which nothing was said yet, what came last is the newest turn."""
+    """In a space in which nothing was said yet, make the turn that came last the newest one."""
     connection.run(BEGIN_LATEST, space=space)
 
 

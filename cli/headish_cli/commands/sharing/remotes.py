@@ -20,7 +20,7 @@ FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
-SETTINGS = ("key", "names", "erasures", "trust", "sign")
+SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
 THERE = {
@@ -135,17 +135,22 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     trust=on|off                whether options of a --plain remote act here
     sign=on|off                 whether what goes there is signed, with the key
                                 that HEADISH_SIGNING_KEY or 'config' names
+    require-signed=on|off       whether a pull takes only what somebody signed
+                                whom HEADISH_SIGNERS or 'config' lists
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
-        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust= and sign=")
-    switches = {each: given.pop(each, None) for each in ("trust", "sign")}
+        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust=, sign= and require-signed=")
+    switches = {each: given.pop(each, None) for each in ("trust", "sign", "require-signed")}
     for each, word in switches.items():
         if word not in SWITCH:
             raise click.UsageError(f"{each} is on or off, not {word!r}")
     with settings.open() as store:
-        changed = store.remotes.set(name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]])
+        changed = store.remotes.set(
+            name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]],
+            require_signed=SWITCH[switches["require-signed"]],
+        )  # fmt: skip
     if as_json:
         print_json(changed)
         return

@@ -90,6 +90,10 @@ class SpoolReader:
         self.unreadable: set[str] = set()
         """The calls that were met and cannot be read."""
 
+    def __contains__(self, call: object) -> bool:
+        """Whether a call was read and not forgotten."""
+        return call in self._calls
+
     @property
     def waiting(self) -> int:
         """How many calls were read and not forgotten."""

@@ -49,8 +49,8 @@ class Tokens(PlainResult, frozen=True):
 
 
 class Measured(NamedTuple):
-    """A window, what its messages weigh, and which of them every budget keeps; ``summaries`` are those that stand for
-    others, with how many these are. ``needs_fit``: only bytes are known."""
+    """A window, what its messages weigh, and which of them every budget keeps. ``summaries`` are the messages that
+    replace others, each with the number of those. ``needs_fit``: only bytes are known."""
 
     window: ContextWindow
     weights: Weights

@@ -43,7 +43,7 @@ _OURS_ALONE = 0o600
 
 
 class _Chosen(NamedTuple):
-    """What of a file is restored, under which name, and what was erased since."""
+    """Which spaces of a file are restored, under which names, and what was erased since."""
 
     source: str
     only: str | None

@@ -201,7 +201,7 @@ class Remotes:
     @door()
     def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None, sign: bool | None = None,
+        trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None,
     ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
@@ -221,9 +221,10 @@ class Remotes:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
             raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
-        if sign and remote.is_live:
+        if (sign or require_signed) and remote.is_live:
             raise InvalidArgument(f"remote {name!r} is live and keeps no bundles to sign: 'headish sign' signs turns")
-        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign}
+        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
+                   "require_signed": require_signed}  # fmt: skip
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
         return describe(self._save(remote, remote._replace(settings=settings)))
 

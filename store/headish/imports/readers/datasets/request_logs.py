@@ -25,7 +25,7 @@ class LoggedAnswer(NamedTuple):
 
 
 def asked_of(row: Row) -> list[Any] | None:
-    """The messages of a call; None for a row that is none."""
+    """The messages of a call; None for a row that is no call."""
     for key in ("body", "request"):
         held = _body_of(row.get(key))
         if held is not None and isinstance(held.get("messages"), list):

@@ -187,7 +187,7 @@ def _hidden(message: Mapping[str, Any]) -> str | None:
 
 
 def _milliseconds(seconds: Any) -> Any:
-    """Unix seconds as milliseconds; anything else as it is, to be left out and counted."""
+    """Unix seconds as milliseconds; anything else unchanged, to be left out and counted."""
     # Larger numbers are no times, and may not fit what a time is stored as.
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < 1e12
     return round(seconds * 1000) if is_number else seconds

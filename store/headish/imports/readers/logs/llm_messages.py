@@ -163,7 +163,7 @@ def utc(time: Any) -> Any:
 
 
 def load(text: Any) -> Any:
-    """JSON of a column; text that is none stays as it is."""
+    """The JSON of a column; text that is no JSON stays text."""
     try:
         return json.loads(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):

@@ -80,7 +80,7 @@ class _Chat:
 
     @classmethod
     def of(cls, record: Any, where: str, given: ImportSource) -> _Chat | None:
-        """The chat of a record; None, and noted as broken, where it is none."""
+        """The chat of a record; None, and a note of a broken one, if it is no chat."""
         chat = record.get("chat", record) if isinstance(record, Mapping) else None
         if not isinstance(chat, Mapping) or not ({"history", "messages"} & chat.keys()):
             given.notes.break_off(where, "a chat is an object with `chat`, and in it `history` or `messages`")

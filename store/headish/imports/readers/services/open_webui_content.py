@@ -38,7 +38,8 @@ _DATA_URL = re.compile(r"data:([^;,]{1,200})(?:;[^;,]{1,200})*;base64,(.*)", re.
 
 
 def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
-    """The blocks of a message, and what of it had to be kept as it is. One that says nothing may say why."""
+    """The blocks of a message, and a sentence on each part that had to be kept unread. A message without words may hold
+    an error."""
     blocks, unread = _read(message)
     if not blocks and message.get("error"):
         return [own_block(PROVIDER, {"type": "error", "error": message["error"]})], [

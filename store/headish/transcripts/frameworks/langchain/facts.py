@@ -19,7 +19,7 @@ OPENAI_ROLE = "__openai_role__"
 
 
 def kind_of_message(name: str, fields: Fields) -> str | None:
-    """The kind of a message by its fields, else by its class; None for what is none."""
+    """The kind of a message by its fields, else by its class; None for what is no message."""
     kind = fields.get("type")
     kind = kind if isinstance(kind, str) and kind else name.removesuffix("Chunk").removesuffix("Message").lower()
     kind = kind if kind in ROLES else plain_kind(kind)
@@ -53,7 +53,7 @@ def role_of(kind: str, fields: Fields) -> str:
 
 
 def speaker_of(role: str, fields: Fields) -> str | None:
-    """The name of whoever speaks; None where there is none, or no transcript can hold it."""
+    """The speaker's name; None if there is none, or if no transcript can hold it."""
     named = fields.get("name")
     is_name = isinstance(named, str) and named and is_header_value(named)
     return str(named) if is_name and role in ("user", "assistant") else None
