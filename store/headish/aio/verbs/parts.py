@@ -12,7 +12,7 @@ from headish.aio.streams import AsyncStream
 if TYPE_CHECKING:
     import builtins
     import os
-    from collections.abc import Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
     from headish.calls.deadline import Timeouts
     from headish.database.isolation.members import Member
@@ -379,9 +379,14 @@ class AsyncRemotes(Front["Remotes"]):
         live remote there is one."""
         return await self._finish(self.sync.devices, name=name)
 
-    async def erase_pending(self) -> int:
-        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
-        return await self._finish(self.sync.erase_pending)
+    async def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
+        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
+        again, and the machine that erased still sees that they have not reached this one."""
+        return await self._finish(self.sync.dismiss_pending, ids=ids)
+
+    async def erase_pending(self, ids: Collection[str] | None = None) -> int:
+        """Erase here what is pending, or the erasures with these ids; how many turns that were."""
+        return await self._finish(self.sync.erase_pending, ids=ids)
 
     async def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
