@@ -38,7 +38,8 @@ def name(value: object) -> str | None:
 
 
 def number(value: object) -> int | None:
-    """A whole number; some clients write counts with a decimal point. One that no 64 bits hold is none."""
+    """A whole number; some clients write counts with a decimal point. A number that does not fit into 64 bits gives
+    None."""
     if type(value) is int and -_TOO_LARGE < value < _TOO_LARGE:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:

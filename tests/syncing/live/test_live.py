@@ -14,7 +14,9 @@ from headish.errors import (
     RemoteRefused,
     RemoteUnavailable,
     SecretsFound,
+    UnknownErasure,
 )
+from headish.rows.elsewhere.notices import all_notices
 from headish.store.asking.origins import is_strangers
 from headish.store.keeping import live
 from headish.store.keeping import remotes as remotes_verbs
@@ -227,6 +229,52 @@ class TestTurns:
         sync(ends)
         assert box.get(turn.id).erased is not None
         assert desk.store.remotes.not_reached() == {}
+
+    def test_what_somebody_dismisses_stays_and_asks_no_more(self, ends: Ends) -> None:
+        desk, box = ends
+        turns = [desk.store.add_turn(f"{number}").id for number in range(4)]
+        sync(ends)
+        for each in turns:
+            desk.store.erase(each, reason="asked to")
+        sync(ends)
+        waiting = {each.turns[0].id: each.id for each in box.remotes.pending_erasures()}
+        for verb in (box.remotes.dismiss_pending, box.remotes.erase_pending):
+            with pytest.raises(UnknownErasure):
+                verb([waiting[turns[0]], "03hapqwkbfc5blg7smu5a74ph"])
+        assert len(box.remotes.pending_erasures()) == 4
+        assert box.remotes.dismiss_pending([waiting[turns[0]]]) == 1
+        assert box.remotes.erase_pending([waiting[turns[1]]]) == 1
+        assert box.remotes.dismiss_pending() == 2
+        assert box.remotes.erase_pending() == 0
+        with desk as store:  # both are compared anew
+            store.remotes.remove("box")
+        desk.add("cmd:headish serve-stdio")
+        sync(ends)
+        assert box.remotes.pending_erasures() == []
+        assert [box.get(each).erased is None for each in turns] == [True, False, True, True]
+        assert len(desk.store.remotes.not_reached()) == 3
+        assert box.verify().problems == ()
+
+    def test_so_many_erasures_of_who_is_ignored_are_kept_and_no_more(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = ends
+        monkeypatch.setattr(erasures, "PENDING_LIMIT", 2)
+        turns = [box.add_turn(f"{number}").id for number in range(5)]
+        with desk as store:
+            store.remotes.set("box", erasures="ignore")
+        sync(ends)
+        for each in turns:
+            box.erase(each, reason="r")
+        later = box.add_turn("never seen here while it said something").id
+        box.erase(later, reason="r")
+        for _ in range(2):
+            sync(ends)
+        kept = desk.store._read(lambda connection: all_notices(connection, desk.store._number))
+        assert [each.state for each in kept] == ["ignored"] * 2
+        assert [desk.store.get(each).erased is None for each in turns] == [True] * 5
+        assert desk.store.get(later).erased is not None
+        assert desk.store.verify().problems == ()
 
     def test_so_many_erasures_wait_and_no_more(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
         """Those that list nothing there have half of the room, and what they list arrives as erased all the same."""

@@ -202,7 +202,7 @@ class _Segment:
                 kept = kept[behind:]
 
     def remove(self) -> None:
-        """Remove the file, unless it is none of ours."""
+        """Remove the file, unless it is not headish's."""
         if self.position > 0 or self.path.stat().st_size == 0:
             self.path.unlink(missing_ok=True)
 

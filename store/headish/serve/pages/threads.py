@@ -33,7 +33,8 @@ TREE_TURNS, COUNTED_TURNS = 200, 2_000
 
 
 class Window(Struct, frozen=True):
-    """Which turns of a thread the page shows, and where the pages beside it begin; None where there is none."""
+    """Which turns of a thread the page shows, and the first turns of the pages before and after it; None if there is no
+    such page."""
 
     start: int
     end: int

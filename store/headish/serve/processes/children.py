@@ -37,7 +37,7 @@ class ChildTold(Struct, frozen=True):
 
 
 class ChildKind(NamedTuple):
-    """Where the function of a child is, and the class of its settings; each is imported by that child alone.
+    """The places of a child's function and of the class of its settings; only that child imports them.
 
     The parent holds back the signals that end a child. One that ``unblocks`` lets them in when it can answer them.
     """
