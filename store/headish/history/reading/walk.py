@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
-from headish.database.query import Connection
+from headish.database.query import Connection, Row
 from headish.errors import CorruptTurn
 from headish.history.reading.decode import (
     Resolver,
@@ -165,9 +165,13 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     """
     ends = list(dict.fromkeys(ends))
     rows = read_inherited(connection, space, ends)
-    if not rows:
-        return []
-    links = read_links_of(connection, space, ends)
+    return order_inherited(ends, read_links_of(connection, space, ends), rows) if rows else []
+
+
+def order_inherited(
+    ends: Sequence[Place], links: Mapping[int, Sequence[Place]], rows: Iterable[Row]
+) -> list[tuple[str, bytes]]:
+    """``walk_inherited`` of rows of ``read_inherited``, in no order, and of the links of the same ends."""
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
     for chain, pos, turn_id, inherited in rows:
         found.setdefault(chain, {})[pos] = (turn_id, inherited)
