@@ -139,6 +139,7 @@ class Thin:
 
     def __init__(self, store: Store, connection: Any) -> None:
         self.store, self._connection = store, connection
+        connection.execute("SET enable_seqscan = off")  # for the whole session: no message says it again
         store.add_turn("first", bookmark="thin")
         store.add_turn("second", continues="thin")
         self._known, self._mint, self._space = store._remembered, IdMint().mint, store._number
