@@ -67,16 +67,17 @@ def write_refusals() -> str:
     parts = ["# What is refused, and why\n\n", NOTE]
     parts += ["`Unsupported` names it before anything is sent, and nothing is lost: the thread is as it was. What ",
               "stands under the provider's own name (`params.openai.…`) is sent as it is, and never refused.\n\n",
-              "| whose request | what | why |\n|---|---|---|\n"]  # fmt: skip
+              "| what | why | in requests to |\n|---|---|---|\n"]  # fmt: skip
+    whose: dict[tuple[str, str], list[str]] = {}
     for provider in PROVIDERS:
-        parts += [f"| [`{provider}`]({provider}.md) | {what} | {_cell(why)} |\n" for what, why in _refused(provider)]
+        for what, why in _refused(provider):
+            whose.setdefault((what, _cell(why)), []).append(f"[`{provider}`]({provider}.md)")
     for name, dialect in DIALECTS.items():
-        parts += [
-            f"| [`openai`, dialect `{name}`](dialects/{name}.md) | `{feature}` | {_cell(why)} |\n"
-            for feature, why in dialect.refused.items()
-            if feature != "stream_options"
-        ]
-    return "".join(parts)
+        for feature, why in dialect.refused.items():
+            if feature != "stream_options":
+                place = f"[`openai`, dialect `{name}`](dialects/{name}.md)"
+                whose.setdefault((f"`{feature}`", _cell(why)), []).append(place)
+    return "".join([*parts, *(f"| {what} | {why} | {', '.join(listed)} |\n" for (what, why), listed in whose.items())])
 
 
 def _refused(provider: str) -> Iterator[tuple[str, str]]:

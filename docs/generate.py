@@ -10,7 +10,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -54,8 +54,6 @@ from headish.store.keeping.spaces import Spaces
 from headish.values import limits
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
-from headish.values.results.audits import Audited, Authored
-from headish.values.results.backups import Backup, Restored
 from headish.values.results.batches import Batch, BatchEntry, BatchStatus, CollectedBatch
 from headish.values.results.changes import (
     DefinitionChange,
@@ -68,10 +66,10 @@ from headish.values.results.changes import (
 )
 from headish.values.results.conversations import Conversation, Entry, Page, Record
 from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasure, Found, Kept, Receipt, Repeat
-from headish.values.results.exports import Exported, Folder
+from headish.values.results.exports import Backup, Exported, Folder, Restored
 from headish.values.results.objects import Object
 from headish.values.results.plain import PlainResult
-from headish.values.results.reports import Problem, Report, Stats
+from headish.values.results.reports import Audited, Authored, Problem, Report, Stats
 from headish.values.results.searches import Hit
 from headish.values.results.threads import Stretch
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
@@ -102,8 +100,8 @@ NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -
 
 
 def write_cli() -> str:
-    """Every command's help, as the command prints it."""
-    parts = ["# The command\n", NOTE, "```text\n", _help(["headish"], "--all"), "```\n"]
+    """Every command's help, as the command prints it, without what all commands have in common."""
+    parts = ["# The command\n", NOTE, "```text\n", _help(["headish"], "--all"), "```\n\n", _EVERY_COMMAND]
     for name in command.list_commands(click.Context(command)):
         found = command.get_command(click.Context(command), name)
         assert found is not None
@@ -112,10 +110,25 @@ def write_cli() -> str:
 
 
 def _command_help(found: click.Command, path: list[str]) -> Iterator[str]:
-    yield f"\n## {' '.join(path)}\n\n```text\n{_help(path)}```\n"
+    yield f"\n## {' '.join(path)}\n\n```text\n{_less_common(_help(path))}```\n"
     if isinstance(found, click.Group):
         for name in sorted(found.commands):
             yield from _command_help(found.commands[name], [*path, name])
+
+
+_EVERY_COMMAND = """\
+Every command also takes `-h` (`--help`), which prints its help. Where there is `--json`, it prints JSON: one object, or
+one per line for a list.
+"""
+
+
+def _less_common(text: str) -> str:
+    """The help of a command without the options that ``_EVERY_COMMAND`` tells of."""
+    text = re.sub(r"^  -h, --help +Show this message and exit\.\n", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(  --json) +Print JSON: one object, or one per line for a list\.$", r"\1", text, flags=re.MULTILINE
+    )
+    return re.sub(r"\nOptions:\n(?=\n|\Z)", "", text)
 
 
 def _help(path: list[str], *further: str) -> str:
@@ -321,14 +334,18 @@ def _folded(signature: str) -> str:
 def _fields(struct: Any) -> str:
     """A table of the fields: the type of each, its default, and what its own docstring says."""
     said, types = _field_docstrings(struct), _annotations(struct)
-    rows = [
-        f"| `{field.name}` | `{_escaped(types[field.name])}` | {_default(field)} | {said.get(field.name, '')} |"
-        for field in msgspec.structs.fields(struct)
-        if field.name != "resolve_options"  # of the store's own
-    ]
+    shown = [field for field in msgspec.structs.fields(struct) if field.name != "resolve_options"]  # of the store's own
+    columns = {
+        "field": [f"`{field.name}`" for field in shown],
+        "type": [f"`{_escaped(types[field.name])}`" for field in shown],
+        "default": [_default(field) for field in shown],
+        "": [said.get(field.name, "") for field in shown],
+    }
+    told = {name: cells for name, cells in columns.items() if any(cells)}
+    rows = [f"| {' | '.join(row)} |" for row in zip(*told.values(), strict=True)]
     tag = struct.__struct_config__.tag
-    told = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
-    return told + "| field | type | default | |\n|---|---|---|---|\n" + "\n".join(rows)
+    kind = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
+    return kind + f"| {' | '.join(told)} |\n|{'---|' * len(told)}\n" + "\n".join(rows)
 
 
 def _annotations(struct: Any) -> dict[str, str]:
@@ -369,19 +386,36 @@ def _text(documented: Any) -> str:
     return text.replace("\n::\n\n", "\n").replace("::\n\n", ":\n\n")
 
 
+_SAME = """\
+Each statement is SQLite's. PostgreSQL's is the same with `BIGINT` for `INTEGER`, `BYTEA` for `BLOB` and
+`VARCHAR(25) COLLATE "C"` for `VARCHAR(25)`, without `WITHOUT ROWID` and without quotation marks. Where more differs, it
+stands below SQLite's.
+"""
+
+
 def write_schema() -> str:
-    """The tables: what each is for, and the statements that make it on both databases."""
+    """The tables: what each is for, and the statements that make it, for PostgreSQL where they are not told."""
     said = _attribute_docstrings(schema)
-    parts = ["# The tables\n", NOTE, f"Revision `{REVISION}`. {_text(schema)}\n"]
+    parts = ["# The tables\n", NOTE, f"Revision `{REVISION}`. {_text(schema)}\n\n{_SAME}"]
     for table in schema.metadata.sorted_tables:
-        doc = said.get(table.name, "")
-        parts += [f"\n## {table.name}\n\n{doc}\n"]
-        for title, dialect in (("SQLite", sqlite.dialect()), ("PostgreSQL", postgresql.dialect())):
-            parts += [f"\n{title}:\n\n```sql\n" + ";\n".join(_statements(table, dialect)) + ";\n```\n"]
+        ours, theirs = _statements(table, sqlite.dialect()), _statements(table, postgresql.dialect())
+        parts += [f"\n## {table.name}\n\n{said.get(table.name, '')}\n\n{_sql(ours)}"]
+        parts += [] if [*map(_for_postgresql, ours)] == theirs else [f"\nPostgreSQL:\n\n{_sql(theirs)}"]
     parts += [f"\n## search_text\n\n{_text(fulltext)}\n"]
     for title, statements in (("SQLite", fulltext.CREATE["sqlite"]), ("PostgreSQL", fulltext.CREATE["postgresql"])):
-        parts += [f"\n{title}:\n\n```sql\n" + ";\n".join(statements) + ";\n```\n"]
+        parts += [f"\n{title}:\n\n{_sql(statements)}"]
     return "".join(parts)
+
+
+def _sql(statements: Sequence[str]) -> str:
+    return "```sql\n" + ";\n".join(statements) + ";\n```\n"
+
+
+def _for_postgresql(statement: str) -> str:
+    """SQLite's statement with the changes that ``_SAME`` tells."""
+    for ours, theirs in (("INTEGER", "BIGINT"), ("BLOB", "BYTEA"), ("\n WITHOUT ROWID", ""), ('"', "")):
+        statement = statement.replace(ours, theirs)
+    return statement.replace("VARCHAR(25)", 'VARCHAR(25) COLLATE "C"')
 
 
 def _statements(table: Table, dialect: Dialect) -> list[str]:
@@ -411,20 +445,31 @@ def write_erasing() -> str:
         NOTE,
         "Every column that takes bytes or text, and what `headish erase` does to it.",
     ]
-    parts += [" All of them go with their space (`spaces rm --erase`).\n\n| column | |\n|---|---|\n"]
-    return "".join([*parts, *(f"| `{column}` | {fate} |\n" for column, fate in places.COLUMNS.items())])
+    parts += [" All of them go with their space (`spaces rm --erase`).\n\n| | columns |\n|---|---|\n"]
+    columns: dict[str, list[str]] = {}
+    for column, fate in places.COLUMNS.items():
+        columns.setdefault(fate, []).append(f"`{column}`")
+    return "".join([*parts, *(f"| {fate} | {', '.join(listed)} |\n" for fate, listed in sorted(columns.items()))])
 
 
 def write_errors() -> str:
     """The tree of errors, what each says of itself, and the limits."""
-    parts = ["# Errors and limits\n", NOTE, _text(errors).replace("::\n", "\n", 1), "\n\n| error | |\n|---|---|\n"]
+    # The table tells what each is, so here the tree is one of names.
+    tree = re.sub(r"([├└]── \w+) .*", r"\1", _text(errors).replace("::\n", "\n", 1))
+    parts = ["# Errors and limits\n", NOTE, tree, "\n\n| error | |\n|---|---|\n"]
     for name, value in vars(errors).items():
         if inspect.isclass(value) and issubclass(value, errors.HeadishError):
-            parts.append(f"| `{name}` | {' '.join(_text(value).split())} |\n")
+            parts.append(f"| `{name}` | {' '.join(_text(value).split())}{_also(value)} |\n")
     parts += ["\n## Limits\n\n", _text(limits), "\n\n| limit | value | |\n|---|---|---|\n"]
     for name, doc in _attribute_docstrings(limits).items():
         parts.append(f"| `{name}` | {getattr(limits, name):,} | {doc.split(chr(10) * 2)[0]} |\n")
     return "".join(parts)
+
+
+def _also(error: type[Exception]) -> str:
+    """Which of Python's own errors it is, too."""
+    own = next((each for each in (KeyError, RuntimeError, ValueError) if issubclass(error, each)), None)
+    return "" if own is None else f" Also a `{own.__name__}`."
 
 
 def _attribute_docstrings(module: Any) -> dict[str, str]:
@@ -452,16 +497,22 @@ def write_damage() -> str:
             return f"– ({notes.setdefault(verdict.reason, len(notes) + 1)})"
         return verdict.by
 
-    rows = [
-        f"| `{table}.{column}` | {' | '.join(map(cell, verdicts))} |"
-        for table, columns in COLUMNS.items()
-        for column, verdicts in columns.items()
-    ]
+    seen: list[str] = []
+    others: dict[str, list[str]] = {}
+    for table, columns in COLUMNS.items():
+        cells = {column: [*map(cell, verdicts)] for column, verdicts in columns.items()}
+        whole = [f"`{column}`" for column, each in cells.items() if {*each} == {"verify"}]
+        seen += [f"- `{table}`: {', '.join(whole)}"] if whole else []
+        for column, each in cells.items():
+            if {*each} != {"verify"}:
+                others.setdefault(" | ".join(each), []).append(f"`{table}.{column}`")
+    rows = [f"| {', '.join(listed)} | {each} |" for each, listed in others.items()]
+    told = "\n`verify` sees each of these in the columns\n\n" + "\n".join(seen) + "\n\nand in the others:\n\n"
     head = f"| | {' | '.join(_DAMAGES[kind] for kind in Verdicts._fields)} |\n|---|{'---|' * len(Verdicts._fields)}\n"
     deleted = "\n".join(f"| `{table}` | {cell(verdict)} |" for table, verdict in ROWS.items())
     reasons = "\n".join(f"{number}. {reason[0].upper()}{reason[1:]}." for reason, number in notes.items())
     return (
-        f"# What verify catches\n\n{NOTE}{_DAMAGE_INTRODUCTION}\n## A value\n\n{head}" + "\n".join(rows) + "\n\n"
+        f"# What verify catches\n\n{NOTE}{_DAMAGE_INTRODUCTION}\n## A value\n{told}{head}" + "\n".join(rows) + "\n\n"
         f"## A deleted row\n\n| | |\n|---|---|\n{deleted}\n\n## What nothing sees, and why\n\n{reasons}\n"
     )
 

@@ -122,7 +122,10 @@ def make_postgresql_database(postgresql_server: str) -> Iterator[Callable[..., s
         name = f"headish_test_{uuid4().hex}"
         copied = f' TEMPLATE "{sqlalchemy.make_url(of).database}"' if of else ""
         with engine.connect() as connection:
-            connection.exec_driver_sql(f'CREATE DATABASE "{name}"{copied}')
+            # Its files copied, and not each of their pages through the log: half of the server's work.
+            is_new = connection.dialect.server_version_info >= (15,)  # type: ignore[operator]
+            how = " STRATEGY file_copy" if is_new else ""
+            connection.exec_driver_sql(f'CREATE DATABASE "{name}"{copied}{how}')
         made.append(name)
         return url.set(database=name).render_as_string(hide_password=False)
 

@@ -279,8 +279,11 @@ def main(
     said = _configure(ctx)
     ptr = os.environ.get("HEADISH_PTR") or said.get("ptr")
     prices = os.environ.get("HEADISH_PRICES") or said.get("prices")
+    sync = os.environ.get("HEADISH_SYNC") or said.get("sync")
     apart: Literal["required"] | None = "required" if isolation == "required" else None
-    ctx.obj = GlobalOptions(db, space, read_only, author or None, read_cursor(at_least), no_pager, ptr, prices, apart)
+    ctx.obj = GlobalOptions(
+        db, space, read_only, author or None, read_cursor(at_least), no_pager, ptr, prices, sync, apart
+    )
     if ctx.invoked_subcommand is None:
         _show_list_or_help(ctx)
 

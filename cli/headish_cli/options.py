@@ -44,6 +44,8 @@ class GlobalOptions(NamedTuple):
     """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
     prices: str | None = None
     """The table of prices: ``HEADISH_PRICES``, else the configuration's."""
+    sync: str | None = None
+    """Which remotes a server syncs with: ``HEADISH_SYNC``, else the configuration's."""
     isolation: Literal["required"] | None = None
 
     @property
@@ -101,17 +103,25 @@ class GlobalOptions(NamedTuple):
 pass_settings: Callable[[F], F] = click.make_pass_decorator(GlobalOptions)  # type: ignore[assignment]
 
 
-def selection_options(command: F) -> F:
-    """Which turns of a thread."""
-    for option in (
-        click.option("--grep", metavar="TEXT", help="Show only turns whose text holds this, in either case."),
-        click.option("--role", type=click.Choice(ROLES), help="Show only turns of this role."),
-        click.option("--until", metavar="TIME", help="Show only what was said before TIME; a day alone is included."),
-        click.option("--since", metavar="TIME",
-                     help="Show only what was said from TIME on: a date, yesterday, '2 hours ago', RFC 3339."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one decorator; help lists them in this order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+selection_options = together(
+    click.option("--since", metavar="TIME",
+                 help="Show only what was said from TIME on: a date, yesterday, '2 hours ago', RFC 3339."),
+    click.option("--until", metavar="TIME", help="Show only what was said before TIME; a day alone is included."),
+    click.option("--role", type=click.Choice(ROLES), help="Show only turns of this role."),
+    click.option("--grep", metavar="TEXT", help="Show only turns whose text holds this, in either case."),
+)  # fmt: skip
+"""Which turns of a thread."""
 
 
 headish_argument = click.argument("headish", default="@")
@@ -120,14 +130,11 @@ json_option = click.option(
 )
 
 
-def page_options(command: F) -> F:
-    """Which part of a list of names."""
-    for option in (
-        click.option("--after", metavar="NAME", help="Show what comes after NAME, the last of the page before."),
-        click.option("-n", "--limit", type=click.IntRange(min=1), help="Show at most this many."),
-    ):
-        command = option(command)
-    return command
+page_options = together(
+    click.option("-n", "--limit", type=click.IntRange(min=1), help="Show at most this many."),
+    click.option("--after", metavar="NAME", help="Show what comes after NAME, the last of the page before."),
+)
+"""Which part of a list of names."""
 
 
 class CachingCommand(click.Command):
@@ -164,14 +171,11 @@ expect_option = click.option("--expect", metavar="ID", callback=_check_expect,
                              help="Refuse unless the bookmark still names this turn.")  # fmt: skip
 
 
-def expect_options(command: F) -> F:
-    """Where a bookmark must be before it moves."""
-    for option in (
-        click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
-        expect_option,
-    ):
-        command = option(command)
-    return command
+expect_options = together(
+    expect_option,
+    click.option("--absent", is_flag=True, help="Refuse if there is such a bookmark already."),
+)
+"""Where a bookmark must be before it moves."""
 
 
 versions_option = click.option("--versions", is_flag=True, help="Also show answers that an import found half written.")
@@ -179,16 +183,17 @@ twins_option = click.option("--twins", is_flag=True, help="Also show what came f
 force_option = click.option("--force", is_flag=True, help="Move the name of --bookmark, wherever it is.")
 
 
-def signers_options(command: F) -> F:
-    """Whose signatures are trusted."""
-    for option in (
-        click.option("--revoked", metavar="FILE", type=PLACE, envvar="HEADISH_REVOKED_KEYS",
-                     help="Keys that are trusted no more: a KRL, or public keys."),
-        click.option("--signers", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNERS",
-                     help="Who signs with which key: the allowed signers of ssh-keygen and git."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+key_option = click.option(
+    "--key", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNING_KEY",
+    help="The private key, or the public key of one that an agent holds.",
+)  # fmt: skip
+signers_options = together(
+    click.option("--signers", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNERS",
+                 help="Who signs with which key: the allowed signers of ssh-keygen and git."),
+    click.option("--revoked", metavar="FILE", type=PLACE, envvar="HEADISH_REVOKED_KEYS",
+                 help="Keys that are trusted no more: a KRL, or public keys."),
+)  # fmt: skip
+"""Whose signatures are trusted."""
 
 
 class Budget(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone

@@ -53,6 +53,7 @@ _INDENTED = {
           HEADISH_SIGNERS          who signs with which key, for ssh-keygen
           HEADISH_REVOKED_KEYS     keys that are trusted no more
           NO_COLOR                 print without colours
+          HEADISH_SYNC             remotes that 'serve' syncs with
           HEADISH_DEVICE           what this machine is called at remotes
           HEADISH_KEYS             the folder with the keys of remotes
           HEADISH_PASSPHRASE       the passphrase of a remote's key, or in

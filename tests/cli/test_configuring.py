@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from platformdirs import user_config_path
 
-from headish_cli.commands.talking.configuration import KEYS, changed_config, config_path, read_config
+from headish_cli.commands.talking.configuration import KEYS, changed_config, config_path, read_config, read_timetable
 from headish_cli.printing.output import Told
 from support.command import Command, Done, at_terminal, start
 from support.loopback import Loopback, event_stream
@@ -101,6 +101,22 @@ class TestTheFile:
         assert headish("config", "path").out == f"{file}\n"
         assert headish("--help").err == ""
 
+    def test_a_timetable_is_read_whole_or_refused(
+        self, headish: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert read_timetable("box every 5m,my office every 2h") == {"box": 300.0, "my office": 7200.0}
+        for said in ("box", "box every", "box every 5", "every 5m", "box every 0m", "box every 5m,", "box each 5m",
+                     "box every 5m, box every 1h", "box every 100000d"):  # fmt: skip
+            assert read_timetable(said) == {}
+            assert "'box every 5m, office every 1h'" in headish.fails("config", "set", "sync", said)
+        headish("config", "set", "sync", "box every 5m")
+        assert headish("config", "get", "sync").out == "box every 5m\n"
+        file.write_text('sync = "box every 5"\n')
+        assert f"the value of 'sync' in {file} is NAME every TIME" in headish.fails("serve")
+        file.write_text("")
+        monkeypatch.setenv("HEADISH_SYNC", "box every 5")
+        assert "(HEADISH_SYNC, or 'sync' in the configuration) is not NAME" in headish.misused("serve")
+
     def test_the_device_that_keeps_nothing_is_not_replaced(
         self, headish: Command, file: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -116,7 +132,7 @@ class TestTheFile:
         assert "it is a folder" in headish.fails("list")
 
 
-WORDS = {"isolation": "required"}
+WORDS = {"isolation": "required", "sync": "box every 5m"}
 """Keys that take no ``auto``."""
 
 
@@ -129,7 +145,7 @@ class TestWhoWins:
             "db": (str(tmp_path / "file.db"), "file"), "space": ("file", "file"), "author": ("file", "file"),
             "ptr": ("file", "file"), "isolation": ("none", "default"), "prices": (None, "default"),
             "signing_key": (None, "default"), "signers": (None, "default"), "revoked_keys": (None, "default"),
-            "pager": (None, "default"),
+            "sync": (None, "default"), "pager": (None, "default"),
             "color": ("auto", "default"),
         }  # fmt: skip
         env = {"HEADISH_SPACE": "variable", "HEADISH_AUTHOR": "variable", "HEADISH_PTR": "variable", "NO_COLOR": "1"}

@@ -19,6 +19,7 @@ import sqlalchemy
 from headish import Database, Store
 from support.places import ServerPlace
 from support.reloading import load
+from support.servers import NO_CITUS
 
 NAMED = os.environ.get("HEADISH_TEST_CITUS")
 pytestmark = pytest.mark.slow
@@ -32,7 +33,7 @@ TAKE_A_STORE = {"store", "place", "durable_place"}
 def spread() -> Iterator[str]:
     """A database that is spread, in a schema of its own."""
     if NAMED is None:
-        pytest.skip("set HEADISH_TEST_CITUS to the URL of a Citus coordinator; its role creates a schema there")
+        pytest.skip(NO_CITUS)
     url, schema = sqlalchemy.make_url(NAMED).set(drivername="postgresql+psycopg"), f"headish_test_{uuid4().hex}"
     whole = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
     with whole.connect() as connection:

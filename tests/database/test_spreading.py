@@ -1,9 +1,10 @@
 """``distribute``: every table that is written is spread by space, once, and what is not is named.
 
 No Citus is needed here, and none is there: a test makes, in SQL and on a real PostgreSQL, the catalogue table and the
-functions of Citus that headish calls. They note what they were asked and refuse what Citus refuses (a table twice, one
-that refers to a table which is not spread); no row moves. With HEADISH_TEST_CITUS, the URL of a Citus coordinator where
-its role may create a schema, the last test runs on the real thing.
+functions of Citus that headish calls. They note what they were asked, and no row moves. They refuse what Citus refuses
+of a table (its source, ``commands/distribute`` and ``foreign_constraint.c``; ``REFUSED`` below has a table for each).
+With HEADISH_TEST_CITUS, the URL of a Citus coordinator where its role may create a schema, the last test runs on the
+real thing.
 """
 
 from __future__ import annotations
@@ -22,33 +23,83 @@ from headish.database.schema import metadata
 from headish.database.spreading import STATEMENTS, distribute, not_spread
 from headish.errors import DatabaseError, ReadOnly, UnknownDatabase
 from support.command import Command
+from support.servers import NO_CITUS
 
 LIKE_CITUS = """
 CREATE TABLE pg_dist_partition (
     logicalrelid regclass, partmethod "char", partkey text, colocationid int DEFAULT 0, repmodel "char" DEFAULT 's'
 );
 CREATE FUNCTION column_to_column_name(t regclass, k text) RETURNS text LANGUAGE sql AS 'SELECT k';
-CREATE FUNCTION create_distributed_table(t regclass, k text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION refuse_tables_of_others(t regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = t) THEN
         RAISE 'the table is already distributed';
     END IF;
-    IF EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = t
+    IF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = t OR inhparent = t) THEN
+        RAISE 'a table that inherits cannot be distributed';
+    END IF;
+    IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t AND NOT tgisinternal) THEN
+        RAISE 'triggers are not supported on distributed tables';
+    END IF;
+    IF EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = t AND confrelid <> t
                AND confrelid NOT IN (SELECT logicalrelid FROM pg_dist_partition)) THEN
         RAISE 'referenced table must be a distributed table or a reference table';
     END IF;
-    IF colocate_with <> 'default' AND NOT EXISTS (
-        SELECT FROM pg_dist_partition WHERE logicalrelid = colocate_with::regclass
-    ) THEN
-        RAISE 'the relation to colocate with is not distributed';
-    END IF;
-    INSERT INTO pg_dist_partition VALUES (t, 'h', k, 7);
 END $$;
-CREATE FUNCTION create_reference_table(t regclass) RETURNS void LANGUAGE sql AS
-    $$ INSERT INTO pg_dist_partition VALUES (t, 'n', NULL, 1, 't') $$;
+CREATE FUNCTION create_distributed_table(t regclass, k text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    own pg_attribute;
+    other regclass := CASE WHEN colocate_with <> 'default' THEN colocate_with::regclass END;
+    grouped int := 7;
+BEGIN
+    PERFORM refuse_tables_of_others(t);
+    SELECT * INTO own FROM pg_attribute WHERE attrelid = t AND attname = k AND attnum > 0 AND NOT attisdropped;
+    IF own.attnum IS NULL OR own.attgenerated <> '' THEN
+        RAISE 'the distribution column does not exist, or is generated';
+    END IF;
+    IF other IS NOT NULL THEN
+        SELECT colocationid INTO grouped FROM pg_dist_partition WHERE logicalrelid = other AND partmethod = 'h';
+        IF grouped IS NULL THEN
+            RAISE 'the relation to colocate with is not distributed';
+        END IF;
+        IF own.atttypid <> (SELECT a.atttypid FROM pg_dist_partition p JOIN pg_attribute a
+                            ON a.attrelid = p.logicalrelid AND a.attname = p.partkey WHERE p.logicalrelid = other) THEN
+            RAISE 'cannot colocate tables: the types of their distribution columns differ';
+        END IF;
+    END IF;
+    IF EXISTS (SELECT FROM pg_index WHERE indrelid = t AND (indisunique OR indisexclusion)
+               AND own.attnum <> ALL (indkey::int2[])) THEN
+        RAISE 'cannot create constraint: no UNIQUE, EXCLUDE or PRIMARY KEY leaves the partition column out';
+    END IF;
+    IF EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = t AND own.attnum = ANY (conkey)
+               AND (confdeltype IN ('n', 'd') OR confupdtype IN ('n', 'd', 'c'))) THEN
+        RAISE 'cannot create foreign key constraint: it would change the distribution key';
+    END IF;
+    IF EXISTS (SELECT FROM pg_constraint c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.confrelid
+               LEFT JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attname = coalesce(p.partkey, k)
+               WHERE c.contype = 'f' AND c.conrelid = t AND coalesce(p.partmethod, 'h') = 'h'
+               AND (coalesce(p.colocationid, grouped) <> grouped
+                    OR array_position(c.conkey, own.attnum) IS DISTINCT FROM array_position(c.confkey, a.attnum)
+                    OR array_position(c.conkey, own.attnum) IS NULL)) THEN
+        RAISE 'cannot create foreign key constraint: the tables are not colocated by a column of it';
+    END IF;
+    INSERT INTO pg_dist_partition VALUES (t, 'h', k, grouped);
+END $$;
+CREATE FUNCTION create_reference_table(t regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM refuse_tables_of_others(t);
+    IF EXISTS (SELECT FROM pg_constraint c JOIN pg_dist_partition p ON p.logicalrelid = c.confrelid
+               WHERE c.contype = 'f' AND c.conrelid = t AND p.partmethod <> 'n') THEN
+        RAISE 'foreign keys from reference tables to distributed tables are not supported';
+    END IF;
+    INSERT INTO pg_dist_partition VALUES (t, 'n', NULL, 1, 't');
+END $$;
 CREATE TABLE emptied (name text);
 CREATE FUNCTION truncate_local_data_after_distributing_table(t regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = t) THEN
+        RAISE 'supplied parameter is not a distributed relation';
+    END IF;
     IF EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND confrelid = t
                AND conrelid NOT IN (SELECT logicalrelid FROM pg_dist_partition)) THEN
         RAISE 'cannot truncate a table referenced in a foreign key constraint by a local table';
@@ -74,6 +125,57 @@ def like_citus(new_postgresql: str) -> str:
         store.add_turn("hello", bookmark="main")
     run(new_postgresql, LIKE_CITUS)
     return new_postgresql
+
+
+BESIDE = """
+CREATE TABLE base (space int PRIMARY KEY, id int, UNIQUE (space, id), UNIQUE (id, space));
+CREATE TABLE base2 (space int, id int UNIQUE, PRIMARY KEY (space, id));
+CREATE TABLE far (space int PRIMARY KEY);
+SELECT create_distributed_table('base', 'space', colocate_with => 'default');
+INSERT INTO pg_dist_partition VALUES ('far', 'h', 'space', 9);
+"""
+TO_BASE = "CREATE TABLE t (space int, id int, FOREIGN KEY (space, id) REFERENCES base (space, id)"
+REFUSED = {
+    "CREATE TABLE t (space int, id int PRIMARY KEY)": "leaves the partition column out",
+    "CREATE TABLE t (space int, id int); CREATE UNIQUE INDEX ON t (id)": "leaves the partition column out",
+    "CREATE TABLE t (space int, id int, EXCLUDE USING btree (id WITH =))": "leaves the partition column out",
+    "CREATE TABLE t (id int)": "does not exist, or is generated",
+    "CREATE TABLE t (id int, space int GENERATED ALWAYS AS (id + 1) STORED)": "does not exist, or is generated",
+    "CREATE TABLE t (space bigint)": "the types of their distribution columns differ",
+    "CREATE TABLE t (space int, id int REFERENCES base2 (id))": "must be a distributed table or a reference table",
+    "CREATE TABLE t (space int REFERENCES far)": "not colocated by a column of it",
+    "CREATE TABLE t (space int, id int, FOREIGN KEY (id, space) REFERENCES base (space, id))": "not colocated by a col",
+    "CREATE TABLE t (id int PRIMARY KEY, space int REFERENCES t)": "leaves the partition column out",
+    f"{TO_BASE} ON DELETE SET NULL)": "would change the distribution key",
+    f"{TO_BASE} ON DELETE SET DEFAULT)": "would change the distribution key",
+    f"{TO_BASE} ON UPDATE CASCADE)": "would change the distribution key",
+    "CREATE TABLE t () INHERITS (base2)": "inherits cannot be distributed",
+    "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TABLE t (space int); "
+    "CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()": "triggers are not supported",
+}
+
+
+class TestStandIn:
+    """What stands in for Citus takes what Citus takes, and nothing else."""
+
+    def test_it_refuses_what_citus_refuses(self, new_postgresql: str) -> None:
+        run(new_postgresql, LIKE_CITUS + BESIDE)
+        for table, reason in REFUSED.items():
+            with pytest.raises(sqlalchemy.exc.DBAPIError, match=reason):
+                run(new_postgresql, f"{table}; SELECT create_distributed_table('t', 'space', colocate_with => 'base')")
+        with pytest.raises(sqlalchemy.exc.DBAPIError, match="from reference tables to distributed tables"):
+            run(new_postgresql, f"{TO_BASE}); SELECT create_reference_table('t')")
+        with pytest.raises(sqlalchemy.exc.DBAPIError, match="not a distributed relation"):
+            run(new_postgresql, "SELECT truncate_local_data_after_distributing_table('base2')")
+
+    def test_it_takes_what_citus_takes(self, new_postgresql: str) -> None:
+        run(new_postgresql, LIKE_CITUS + BESIDE)
+        for number, rest in enumerate((")", " ON DELETE CASCADE)", ", UNIQUE (id, space))")):
+            named = TO_BASE.replace("TABLE t", f"TABLE t{number}")
+            run(
+                new_postgresql,
+                f"{named}{rest}; SELECT create_distributed_table('t{number}', 'space', colocate_with => 'base')",
+            )
 
 
 class TestDistribute:
@@ -219,7 +321,7 @@ def on_citus() -> Iterator[str]:
     """An empty database of a real coordinator, its workers known to it."""
     named = os.environ.get("HEADISH_TEST_CITUS")
     if named is None:
-        pytest.skip("set HEADISH_TEST_CITUS to the URL of a Citus coordinator; its role creates a schema there")
+        pytest.skip(NO_CITUS)
     url = sqlalchemy.make_url(named).set(drivername="postgresql+psycopg")
     whole, schema = url.render_as_string(hide_password=False), f"headish_test_{uuid4().hex}"
     run(whole, f"CREATE SCHEMA {schema}")

@@ -46,6 +46,12 @@ BROKEN = {
     "INSERT INTO link (chain, ordinal) VALUES (:chain, 0)": "link is written without :space",
     "INSERT INTO link (space, chain) VALUES (:chain, :space)": "link is written without :space",
     "INSERT INTO link (space, chain) VALUES (:space, (SELECT 1))": "a subquery in the VALUES",
+    "UPDATE turn SET space = 2 WHERE space = :space": "space is changed",
+    "INSERT INTO counter (space, seq) VALUES (:space, 1) ON CONFLICT (space) DO UPDATE SET space = 2": "is changed",
+    "UPDATE counter SET seq = random() WHERE space = :space": "differs from one call",
+    "DELETE FROM turn WHERE space = :space RETURNING clock_timestamp()": "differs from one call",
+    "INSERT INTO counter (space, seq) VALUES (:space, nextval('x'))": "differs from one call",
+    "INSERT INTO object (space, key) VALUES (:space, gen_random_uuid())": "differs from one call",
     "WITH ways(way) AS (SELECT 0 UNION ALL SELECT 1) SELECT way FROM ways": "the columns of ways",
 }
 

@@ -33,7 +33,7 @@ HOW_TO = (
     "use-any-compatible-server.md",
     "import-from-frameworks-and-services.md", "back-up-and-move.md",
     "cache-long-prompts.md", "sync-two-machines.md", "sync-through-a-bucket.md", "hand-over-a-conversation.md",
-    "take-out-a-lost-machine.md", "who-wrote-this.md",
+    "take-out-a-lost-machine.md", "who-wrote-this.md", "sync-over-ssh.md", "sync-two-databases.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

@@ -68,3 +68,14 @@ def test_an_archive_that_lost_some_of_its_beginning_is_refused(memory: Store, lo
     whole = archive(("conversations.json", export("a", "one"))).getvalue()
     with pytest.raises(InvalidImport):
         memory.import_file(io.BytesIO(whole[:4] + whole[4 + lost :]), "chatgpt")
+
+
+def test_a_member_whose_own_name_is_no_text_is_refused(memory: Store) -> None:
+    data = archive(("conversations.json", export("a", "one"))).getvalue()
+    with zipfile.ZipFile(io.BytesIO(data)) as made:
+        begin = made.infolist()[0].header_offset
+    flags, name = begin + 6, begin + 30
+    broken = data[:flags] + b"\x00\x08" + data[flags + 2 : name] + b"\x99" + data[name + 1 :]
+    with pytest.raises(InvalidImport, match="cannot be unpacked"):
+        memory.import_file(io.BytesIO(broken), "chatgpt")
+    assert memory.import_file(io.BytesIO(data), "chatgpt").added == 1

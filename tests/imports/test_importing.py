@@ -217,6 +217,7 @@ class TestBadFiles:
             ('{"prompt": {"text": "x", "role": "prompter"}}', "its message_tree_id cannot be a bookmark"),
             (json.dumps(tree("a b", message("x"))), "it holds whitespace"),
             (json.dumps(tree("a", message("x", role="king"))), "unknown role 'king'"),
+            (json.dumps(tree("a", message("x", role=["king"]))), r"unknown role ['king']"),
             (json.dumps(tree("a", {"role": "prompter"})), "a message is an object with a `text`"),
             (json.dumps(tree("a", {"role": "prompter", "text": "x", "replies": 1})), "`replies` must be a list"),
             (json.dumps(tree("a", message("x", message("y"), note=1))).replace('"note": 1', '"note": NaN'), "NaN"),

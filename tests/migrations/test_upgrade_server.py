@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,8 +20,10 @@ from alembic.config import Config
 
 from headish import Database, Store
 from headish.database.dialects import connect
+from headish.database.revisions import REVISION
 from headish.database.upgrade import upgrade_schema
 from headish.errors import DatabaseTooOld
+from support.command import Command
 from support.edition1 import EDITION1, FACTS, said
 
 LAST_OF_0_1_0 = "headish_0003"
@@ -86,6 +89,24 @@ def test_everything_that_0_1_0_said_is_said_again(old_server: str) -> None:
         assert [turn.to_dict() for turn in second.turns()] == FACTS["second"]["turns"]
         second.add_turn("on", continues="main")
         assert database.store("third").add_turn("new").meta.continues == ()
+
+
+def test_the_commands_of_the_page_upgrade_it(old_server: str, tmp_path: Path) -> None:
+    """docs/how-to/upgrade.md, as somebody types it who has installed the new version."""
+    headish = Command(old_server)
+    assert headish("db", "current", "--json").json == {"current": LAST_OF_0_1_0, "newest": REVISION}
+    for words in (("backup", str(tmp_path / "before")), ("list",), ("add", "new"), ("--read-only", "list")):
+        assert "run 'headish db upgrade'" in headish.fails(*words)
+    assert list(tmp_path.iterdir()) == []
+    for _ in range(2):
+        headish("db", "upgrade")
+        assert headish("db", "current", "--json").json == {"current": REVISION, "newest": REVISION}
+    assert headish("verify", "--all").err.splitlines() == [
+        "default: 16 turns, 5 bookmarks: all in order.",
+        "second: 2 turns, 1 bookmark: all in order.",
+    ]
+    headish("bundle", "create", str(tmp_path / "since.bundle"))
+    headish("backup", str(tmp_path / "after"))
 
 
 @pytest.mark.slow

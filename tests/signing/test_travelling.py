@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,17 @@ from msgspec.structs import replace
 
 from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.bundles.heads import read_head, write_head
-from headish.bundles.records import BundleHeader, SentSignature, from_page
+from headish.bundles.records import BundleHeader, BundleKind, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import InvalidArgument, InvalidBundle, SigningFailed
+from headish.errors import InvalidArgument, InvalidBundle, NotSigned, RemoteRefused, RemoteUnavailable, SigningFailed
 from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
 from headish.syncing import departing, pushing
+from headish.syncing.live import answering
 from headish.syncing.logs import Logs, hash_object
 from headish.values.limits import SIGNATURES_LIMIT
+from support.command import Command
 from support.growing import grow
 from support.lines import line_to
 from support.machines import CutOff, Machine, bundles, invite, machines, objects, url_of
@@ -69,6 +72,164 @@ class TestAStoreThatAnswers:
             with line_to(box):
                 desk.sync()
             assert sorted(rows(desk.store)) == sorted(rows(box))
+
+    def test_signatures_that_are_younger_than_their_turns_go_once(
+        self, keys: Keys, signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(answering, "PAGE_TURNS", 2)
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            turns = [desk.store.add_turn(f"{number}", bookmark=f"b{number}").id for number in range(5)]
+            with line_to(box) as line:
+                desk.sync()
+                for each in turns:
+                    desk.store.sign(each, key=keys.folder / "anna")
+                desk.sync()
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+                assert len(rows(box)) == 5
+                desk.sync()
+                assert line.pipes.round_trips == 1  # what went is not asked for
+                keys.make("bert")
+                for each in turns:
+                    box.sign(each, key=keys.folder / "bert")
+                desk.sync()
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+                assert len(rows(box)) == 10
+                desk.sync()
+                assert line.pipes.round_trips == 1
+                with desk as store:
+                    box.sign(turns[0], thread=True, key=keys.folder / "bert")
+                    desk.store.sign(turns[1], thread=True, key=keys.folder / "anna")
+                    store.remotes.push("box")
+                    store.remotes.pull("box")
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+                assert len(rows(box)) == 12
+            assert box.verify().problems == desk.store.verify().problems == ()
+
+    def test_a_signature_goes_behind_its_turn_however_a_sync_breaks_off(
+        self, keys: Keys, signers: Path, tmp_path: Path
+    ) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            signed(desk.store, keys)
+            signed(box, keys)
+            for cut in range(0, 12_000, 450):
+                for way in ("cut_out", "cut_back"):
+                    with suppress(RemoteUnavailable), line_to(box, **{way: cut}):
+                        desk.sync()
+            with line_to(box):
+                desk.sync()
+            assert sorted(rows(desk.store)) == sorted(rows(box))
+            assert len(rows(box)) == 4
+
+    def test_a_store_that_takes_nothing_takes_no_signature(self, keys: Keys, tmp_path: Path) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            desk.store.add_turn("x")
+            with line_to(box), desk as store:
+                store.remotes.push("box")
+            desk.store.sign("@", key=keys.folder / "anna")
+            reads = line_to(partial(answer_read_only, tmp_path / "box.db"))
+            with reads, desk as store, pytest.raises(RemoteRefused, match="readers alone"):
+                store.remotes.push("box")
+            assert rows(box) == []
+
+
+def answer_read_only(path: Path, reads: int, writes: int) -> None:
+    with Store.open(path, read_only=True) as store:
+        store.remotes.answer(reads, writes)
+
+
+class TestABundleThatIsSignedAsAWhole:
+    @pytest.fixture
+    def bundle(self, keys: Keys, tmp_path: Path) -> Path:
+        """A bundle with a name and a title, signed by anna."""
+        with Store.open(tmp_path / "here.db") as here:
+            here.add_turn("q", bookmark="main")
+            here.conversations.set("main", title="a title")
+            made = here.bundles.create(tmp_path / "whole", sign=True, key=keys.folder / "anna")
+        assert made.size_bytes == (tmp_path / "whole").stat().st_size
+        return tmp_path / "whole"
+
+    def test_who_signed_it_is_told(self, place: Place, bundle: Path, signers: Path) -> None:
+        assert verify_bundle(bundle, signers=signers).signed == "anna@x"
+        assert verify_bundle(bundle).signed.startswith("unknown key SHA256:")
+        done = place.open().bundles.apply(bundle, require_signed=True, signers=signers)
+        assert (done.stored, done.signed, done.names[0].outcome) == (1, "anna@x", "made")
+
+    def test_what_nobody_signed_who_is_listed_is_refused_where_that_is_required(
+        self, place: Place, bundle: Path, keys: Keys, signers: Path, tmp_path: Path
+    ) -> None:
+        there = place.open()
+        there.bundles.create(tmp_path / "empty")
+        keys.make("bert")
+        refused = [(bundle, None), (tmp_path / "empty", signers), (bundle, keys.signers("bert@x {bert}", name="other"))]
+        for path, listed in refused:
+            with pytest.raises(NotSigned, match="nobody that the list of signers names"):
+                there.bundles.apply(path, require_signed=True, signers=listed)
+        assert list(there.turns()) == []
+        assert there.bundles.apply(bundle).stored == 1
+
+    def test_nothing_of_it_can_be_altered(self, place: Place, bundle: Path, signers: Path, tmp_path: Path) -> None:
+        """Its sums are anybody's to make: the signature says what is in it."""
+
+        def written(change: Callable[[BundleWriter, list[Any], Any], None]) -> Path:
+            with open(bundle, "rb") as file, open(tmp_path / "altered", "wb") as out:
+                reader = BundleReader(file, "it")
+                parts = list(reader.parts())
+                change(BundleWriter(out, reader.header), parts, lambda _: reader.signature)
+            return tmp_path / "altered"
+
+        def with_lists(names: Callable[[Any], Any], records: Callable[[Any], Any]) -> Any:
+            def change(writer: BundleWriter, parts: list[Any], sign: Any) -> None:
+                for kind, value in parts:
+                    if kind is BundleKind.PAGE:
+                        writer.page(list(from_page(value, "it")))
+                found = dict(parts)
+                writer.end(names(found[BundleKind.NAMES]), records(found[BundleKind.RECORDS]), (), sign)
+
+            return change
+
+        def same(value: Any) -> Any:
+            return value
+
+        assert verify_bundle(written(with_lists(same, same)), signers=signers).signed == "anna@x"
+        for names, records in (
+            (lambda names: [replace(names[0], name=b"other")], same),
+            (lambda _: (), same),
+            (same, lambda _: ()),
+            (same, lambda said: [replace(said[0], data=said[0].data.replace(b"a title", b"another"))]),
+        ):
+            path, there = written(with_lists(names, records)), place.fresh()
+            for work in (partial(verify_bundle, path), partial(there.bundles.apply, path)):
+                with pytest.raises(InvalidBundle, match="its signature is bad"):
+                    work()
+            assert list(there.turns()) == []
+
+    def test_what_is_written_again_is_signed_no_more(self, bundle: Path, signers: Path, tmp_path: Path) -> None:
+        (tmp_path / "receipts.jsonl").touch()
+        rewrite_bundle(bundle, tmp_path / "again", tmp_path / "receipts.jsonl")
+        assert verify_bundle(tmp_path / "again", signers=signers).signed == ""
+
+    def test_a_key_alone_signs_nothing(self, place: Place, keys: Keys, tmp_path: Path) -> None:
+        with pytest.raises(InvalidArgument, match="sign=True"):
+            place.open().bundles.create(tmp_path / "x", key=keys.folder / "anna")
+        with pytest.raises(SigningFailed):
+            place.open().bundles.create(tmp_path / "x", sign=True, key=tmp_path / "no key")
+        assert not (tmp_path / "x").exists()
+
+    def test_at_the_command(self, bundle: Path, signers: Path, keys: Keys, tmp_path: Path) -> None:
+        headish = Command(str(tmp_path / "cli.db"))
+        done = headish("bundle", "apply", str(bundle), "--require-signed", "--signers", str(signers))
+        assert "signed: anna@x" in done.err
+        headish("bundle", "create", str(tmp_path / "b"), "--sign", "--key", str(keys.folder / "anna"))
+        assert "signed: anna@x" in headish("bundle", "verify", str(tmp_path / "b"), "--signers", str(signers)).err
+        headish("bundle", "create", str(tmp_path / "c"))
+        words = "bundle", "apply", str(tmp_path / "c"), "--require-signed", "--signers", str(signers)
+        assert "signed by nobody" in headish.fails(*words)
 
 
 class TestBundles:
@@ -368,6 +529,29 @@ class TestSignedBundles:
         assert (pulled.stored, pulled.signed) == (0, ())
         assert "its signature is bad: it is not a signature of this" in pulled.waiting[0]
         assert laptop.store.erasures.list() == []
+
+    def test_a_bundle_that_no_listed_signer_signed_waits_where_that_is_required(
+        self, pair: tuple[Machine, Machine], signers: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        desk.store.add_turn("signed", bookmark="main")
+        desk.sync()
+        with laptop as store:
+            assert store.remotes.set("box", require_signed=True).require_signed
+        assert laptop.sync().pulled.stored == 1
+        with desk as store:
+            store.remotes.set("box", sign=False)
+        desk.store.add_turn("not signed", continues="main")
+        desk.sync()
+        pulled = laptop.sync().pulled
+        assert pulled.stored == 0
+        assert "signed by nobody that the list of signers names (not signed)" in pulled.waiting[0]
+        monkeypatch.setenv("PATH", "")
+        assert laptop.sync().pulled.stored == 0
+        with laptop as store:
+            store.remotes.set("box", require_signed=False)
+        assert laptop.sync().pulled.stored == 1
 
     def test_a_live_remote_keeps_no_bundles_to_sign(self, tmp_path: Path) -> None:
         with machines(tmp_path) as make:

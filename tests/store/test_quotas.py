@@ -9,7 +9,7 @@ import pytest
 
 from headish import Database, Store
 from headish.errors import QuotaExceeded, UnknownSpace
-from headish.values.results.quotas import Quota
+from headish.values.results.reports import Quota
 from support.insides import unchanged
 from support.places import Place
 

@@ -3,7 +3,8 @@
 Each table is bound to ``:space`` by itself: in the WHERE of its own SELECT or in the ON of its own join, and not
 under an OR. So no statement reads the rows of another space, and Citus, which spreads the rows by ``space``, sends
 each to one machine. It does not plan a subquery in the VALUES of an INSERT; where a table is found through the space
-of another one it may ask all machines; and it loses the list of columns of a CTE that reads no table.
+of another one it may ask all machines; and it loses the list of columns of a CTE that reads no table. Nor does it move
+a row to another space, or take a function that says something else at each call where rows are changed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from headish.database.revisions import TABLES
 INDEX = "search_text"
 BOUND = {*TABLES, INDEX}
 """The tables with a space. ``space`` is a reference table, which every machine has whole."""
+VOLATILE = {"clock_timestamp", "timeofday", "random", "rand", "gen_random_uuid", "uuid", "nextval", "setval"}
+"""Functions that Citus does not take in a statement that changes rows, by PostgreSQL's names and by sqlglot's."""
 DIALECTS = {"sqlite": "sqlite", "postgresql": "postgres", "secured": "postgres"}
 
 
@@ -98,3 +101,10 @@ def _hard_for_citus(statement: exp.Expression) -> Iterator[str]:
     for cte in statement.find_all(exp.CTE):
         if cte.args["alias"].args.get("columns") and not cte.this.find(exp.From):
             yield f"the columns of {cte.alias} are a list beside constants: write SELECT 0 AS name"
+    for change in (*statement.find_all(exp.Update), *statement.find_all(exp.OnConflict)):
+        if any(isinstance(each, exp.EQ) and _is_column(each.left) for each in change.expressions):
+            yield "space is changed"
+    if statement.find(exp.Insert, exp.Update, exp.Delete):
+        for call in statement.find_all(exp.Func):
+            if call.sql_name().lower() in VOLATILE or call.name.lower() in VOLATILE:
+                yield f"{call.sql()} differs from one call to the next"

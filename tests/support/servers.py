@@ -18,6 +18,7 @@ from typing import Any
 from unittest.mock import patch
 
 SECONDS = 60
+NO_CITUS = "no Citus server: CONTRIBUTING.md has the command that starts one; set HEADISH_TEST_CITUS to its URL"
 
 
 class Server:

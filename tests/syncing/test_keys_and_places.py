@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 
 from headish import Store
@@ -18,18 +20,27 @@ from headish.errors import (
     SecretsFound,
     UnknownRemote,
 )
+from headish.remotes.keys import RemoteKey, new_secret, unwrap_by_passphrase, wrap_by_passphrase
 from headish.remotes.objects import ObjectPlace
+from support.age_files import LOG_WORK, encrypt_with_little_work
 from support.growing import texts
 from support.machines import Pair, invite, objects, put_back, url_of
 
 
 class TestKeysAndPlaces:
-    @pytest.mark.slow  # a passphrase takes a second each time
+    @pytest.mark.slow  # a passphrase takes seconds of work, so that nobody tries many
+    def test_a_passphrase_is_tried_slowly(self) -> None:
+        key = RemoteKey(new_secret())
+        wrapped = wrap_by_passphrase(key, "correct horse")
+        [work] = re.findall(rb"\n-> scrypt \S+ ([0-9]+)\n", wrapped)
+        assert int(work) > LOG_WORK, "the rest depends on how fast the machine is just now"
+        assert unwrap_by_passphrase(wrapped, "correct horse", "x") == key
+
     def test_a_passphrase_opens_the_place_on_another_machine(
         self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from headish.remotes.keys import RemoteKey, new_secret, wrap_by_passphrase
-
+        # The same files, and read as ever: the test above makes one with all its work.
+        monkeypatch.setattr(pyrage.passphrase, "encrypt", encrypt_with_little_work)
         desk, laptop, other = machine("desk"), machine("laptop"), machine("other")
         box = tmp_path / "box"
         with pytest.raises(InvalidArgument, match="HEADISH_PASSPHRASE"):

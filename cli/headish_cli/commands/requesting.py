@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, budget_option, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, budget_option, headish_argument, json_option, pass_settings, together
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.providers import Request
 
-F = TypeVar("F", bound=Callable[..., Any])
 _ptr = click.option("-p", "--ptr", metavar="PTR", help="Ask this provider pointer.")
 
 
-def _settings(command: F) -> F:
-    """How a request is written, for what providers and models do differently."""
-    for option in reversed((
-        click.option("--strict", is_flag=True, help="Refuse results without a call, instead of sending them as text."),
-        click.option("--system-in-place", is_flag=True,
-                     help="Leave system messages in their place (some models of Anthropic)."),
-        click.option("--cache-breakpoints", is_flag=True,
-                     help="Write cache flags as explicit breakpoints (newer models of OpenAI)."),
-        click.option("--dialect", metavar="NAME", help="How the server speaks Chat Completions."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+_settings = together(
+    click.option("--strict", is_flag=True, help="Refuse results without a call, instead of sending them as text."),
+    click.option("--system-in-place", is_flag=True,
+                 help="Leave system messages in their place (some models of Anthropic)."),
+    click.option("--cache-breakpoints", is_flag=True,
+                 help="Write cache flags as explicit breakpoints (newer models of OpenAI)."),
+    click.option("--dialect", metavar="NAME", help="How the server speaks Chat Completions."),
+)  # fmt: skip
+"""How a request is written, for what providers and models do differently."""
 
 
 def _given(strict: bool, **settings: bool | str | None) -> dict[str, Any]:

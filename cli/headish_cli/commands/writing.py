@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -22,10 +21,10 @@ from headish_cli.options import (
     read_expect,
     read_stdin,
     read_time,
+    together,
 )
 from headish_cli.printing.telling import tell_turn
 
-F = TypeVar("F", bound=Callable[..., Any])
 _continues = click.option("-c", "--continues", multiple=True, metavar="HEADISH",
                           help="What the turn continues; several times to merge.")  # fmt: skip
 _bookmark = click.option("-b", "--bookmark", metavar="NAME", help="Set this name to the new turn, or move it forward.")
@@ -36,20 +35,17 @@ _said_at = click.option(
 _key = click.option("--key", metavar="KEY", help="What another system calls the turn; a known one is stored once.")
 
 
-def _inherited(command: F) -> F:
-    """Who says it, and the options that hold from this turn on."""
-    for option in reversed((
-        click.option("-p", "--provider-ptr", metavar="PTR", help="Inherited: which provider pointer to call."),
-        click.option("--server", "servers", multiple=True, metavar="NAME",
-                     help="Inherited: MCP servers; several times."),
-        click.option("--search/--no-search", default=None, help="Inherited: the provider's own search."),
-        click.option("--tool-mode", metavar="MODE", help="Inherited: auto, any, none or a tool's name."),
-        click.option("--role", default="user", show_default=True, help="system, developer, user, assistant or tool."),
-        click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
-                     help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+_inherited = together(
+    click.option("-p", "--provider-ptr", metavar="PTR", help="Inherited: which provider pointer to call."),
+    click.option("--server", "servers", multiple=True, metavar="NAME",
+                 help="Inherited: MCP servers; several times."),
+    click.option("--search/--no-search", default=None, help="Inherited: the provider's own search."),
+    click.option("--tool-mode", metavar="MODE", help="Inherited: auto, any, none or a tool's name."),
+    click.option("--role", default="user", show_default=True, help="system, developer, user, assistant or tool."),
+    click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
+                 help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
+)  # fmt: skip
+"""Who says it, and the options that hold from this turn on."""
 
 
 def _read_given(

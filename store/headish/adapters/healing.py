@@ -5,13 +5,14 @@ An agent's run does not end because of them: U+FFFD takes their place, and a not
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
-_LONE = re.compile("[\ud800-\udfff]")
+from headish.values.shapes import heal_text as heal_text
+from headish.values.shapes import whole
+
 NOTE = "lone surrogates were replaced by U+FFFD"
 
 
@@ -36,13 +37,7 @@ def heal_and_encode(value: Any) -> Healed:
     try:
         return Healed(value, False, msgspec.json.encode(value))
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
-        return Healed(_mend(value), True) if _is_broken(value) else Healed(value, False)
-
-
-def heal_text(text: str) -> tuple[str, bool]:
-    """``heal`` for a text."""
-    mended, count = _LONE.subn("\ufffd", text)
-    return (mended, True) if count else (text, False)
+        return Healed(whole(value), True) if _is_broken(value) else Healed(value, False)
 
 
 def _is_broken(value: Any) -> bool:
@@ -50,7 +45,7 @@ def _is_broken(value: Any) -> bool:
     while left:
         each = left.pop()
         if isinstance(each, str):
-            if _LONE.search(each):
+            if heal_text(each)[1]:
                 return True
         elif id(each) in seen:  # a list may hold itself
             continue
@@ -60,11 +55,3 @@ def _is_broken(value: Any) -> bool:
         elif isinstance(each, list | tuple):
             left += each
     return False
-
-
-def _mend(value: Any) -> Any:
-    if isinstance(value, str):
-        return _LONE.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return {_mend(key): _mend(each) for key, each in value.items()}
-    return [_mend(each) for each in value] if isinstance(value, list | tuple) else value

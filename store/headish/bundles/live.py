@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from headish.bundles.records import BUNDLE, BundleKind, SentNames, SentRecord, SentRecords
+from headish.bundles.records import BUNDLE, BundleKind, SentNames, SentRecord, SentRecords, SentSignatures
 from headish.content.frames import FrameFormat
 
 LISTED_AT_ONCE = 10_000
@@ -62,6 +62,10 @@ class LiveKind(IntEnum):
     REFUSED = 31
     WAIT = 32
     BYE = 33
+    ASK_SIGNED = 34
+    SIGNED = 35
+    SIGN = 36
+    SIGNED_THERE = 37
 
 
 Text = Annotated[str, Meta(max_length=TEXT_LIMIT)]
@@ -78,13 +82,14 @@ class Hello(Struct, frozen=True, omit_defaults=True):
 
 
 class Welcome(Struct, frozen=True, omit_defaults=True):
-    """Who answers: how far it is, whether it holds what lay at the caller's cursor, whether it takes anything, and the
-    pattern of the names that the caller may move."""
+    """Who answers: how far it is, whether it holds what lay at the caller's cursor, whether it takes anything, the
+    pattern of the names that the caller may move, and the number of the last signature of those turns."""
 
     cursor: Text
     holds: bool
     read_only: bool = False
     names: Text = "*"
+    signed: Number = 0
 
 
 class AskReceipts(Struct, frozen=True):
@@ -187,6 +192,33 @@ class Stored(Struct, frozen=True):
     erases: bool
 
 
+class AskSigned(Struct, frozen=True):
+    """The signatures whose numbers are behind one, up to another: they may be younger than their turns."""
+
+    after: Number
+    until: Number
+
+
+class SignedThere(Struct, frozen=True):
+    """The first of the signatures that were asked for, in order, and the number up to which they are all."""
+
+    signatures: SentSignatures
+    reached: Number
+
+
+class NewSignatures(Struct, frozen=True):
+    """Signatures that the caller has; those of turns that are not there are left out."""
+
+    signatures: SentSignatures
+
+
+class SignaturesTaken(Struct, frozen=True):
+    """The number of the last signature there before and now."""
+
+    before: Number
+    after: Number
+
+
 class AskHead(Struct, frozen=True):
     """What is called what there."""
 
@@ -268,6 +300,10 @@ BODIES: dict[LiveKind, type[Struct]] = {
     LiveKind.HEAD: LiveHead,
     LiveKind.MOVES: NameLeases,
     LiveKind.MOVED: LeaseAnswers,
+    LiveKind.ASK_SIGNED: AskSigned,
+    LiveKind.SIGNED: SignedThere,
+    LiveKind.SIGN: NewSignatures,
+    LiveKind.SIGNED_THERE: SignaturesTaken,
     LiveKind.REFUSED: LiveRefusal,
     LiveKind.WAIT: Nothing,
     LiveKind.BYE: Nothing,

@@ -12,6 +12,8 @@ from enum import IntEnum
 from itertools import islice
 from typing import Any, BinaryIO
 
+import msgspec
+
 from headish.bundles.records import (
     BUNDLE,
     FEATURES,
@@ -79,15 +81,25 @@ class BundleWriter:
     ) -> int:
         """Append names, records of conversations and signatures of turns, and end the bundle, signed by ``sign``.
         Returns its size in bytes."""
+        self.lists(names, records, signatures)
+        return self.finish(sign)
+
+    def lists(
+        self, names: Sequence[SentName], records: Sequence[SentRecord], signatures: Iterable[SentSignature]
+    ) -> None:
+        """Append names, records of conversations and signatures of turns: all but the end."""
         check_listed("the list of a bundle's bookmarks", names)
         check_listed("the list of a bundle's conversations", records)
-        if names:
-            self._frames.write(BundleKind.NAMES, tuple(names))
-        if records:
-            self._frames.write(BundleKind.RECORDS, tuple(records))
+        for kind, listed in ((BundleKind.NAMES, tuple(names)), (BundleKind.RECORDS, tuple(records))):
+            if listed:
+                self._frames.write(kind, listed)
+                self._covered.append(_hash_list(listed))
         left = iter(signatures)
         while part := tuple(islice(left, PAGE_TURNS)):
             self._frames.write(BundleKind.SIGNATURES, part)
+
+    def finish(self, sign: Sign | None = None) -> int:
+        """End the bundle, signed by ``sign``, which may ask a person. Returns its size in bytes."""
         signed = None if sign is None else sign(signed_message(BUNDLE_SIGNED, self._covered))
         self._frames.write(BundleKind.END, BundleEnd(self.turns, self.receipts, signed))
         return self._frames.size_bytes
@@ -143,6 +155,8 @@ class BundleReader:
                 receipts, receipt_bytes = receipts + 1, receipt_bytes + len(value)
                 if receipt_bytes > RECEIPTS_LIMIT_BYTES:
                     raise InvalidBundle(self.name, "its receipts have more bytes than those of any that is read")
+            if kind in (BundleKind.NAMES, BundleKind.RECORDS):
+                self._cover([_hash_list(value)])
             yield kind, value
 
     def _cover(self, hashes: Iterable[bytes]) -> None:
@@ -153,6 +167,11 @@ class BundleReader:
     def message(self) -> bytes:
         """What the signature of a bundle that was read to its end covers."""
         return signed_message(BUNDLE_SIGNED, self._covered)
+
+
+def _hash_list(listed: Sequence[SentName | SentRecord]) -> bytes:
+    """What a signature covers of a list of names, or of records of conversations."""
+    return hash_payload(msgspec.msgpack.encode(listed))
 
 
 def _refuse_writer(name: str, _reason: str) -> NotADevice:

@@ -93,7 +93,8 @@ def _sorted(spellings: Iterable[str]) -> list[str]:
 
 
 def spellings_of(secret: str) -> Iterator[str]:
-    """A secret as it is, in a URL, and as base64 has it wherever it begins in what was encoded."""
+    """The spellings of a secret: plain, in a URL, and in base64, for each place at which it may begin in the encoded
+    bytes."""
     quoted = quote(secret, safe="")
     yield from (secret, quoted, quote(quoted, safe=""), quote(secret))
     if len(secret) < SHORTEST_SECRET:

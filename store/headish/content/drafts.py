@@ -151,7 +151,7 @@ def make_read_draft(read: Read, turn: Mapping[str, Any], payload_limit_bytes: in
 
 
 def _read_form(content: Any, turn: Mapping[str, Any]) -> Read | None:
-    """Content that is an API's, read; None where it is none's."""
+    """The content of an API's message, read; None if it is of no API."""
     from headish.content.forms.reading import read_turn  # late: most turns are plain
 
     if not turn.get("json"):

@@ -318,9 +318,8 @@ def _convert(given: dict[str, Any], known: type[KnownBlock], path: str) -> Known
 
 
 def _is_source(source: object) -> bool:
-    """Whether a document's source is of a kind that is known.
-
-    Base64 without its data is an error; any other source that is not as it should be is kept as it is.
+    """Whether a document's source is of a known kind. Base64 without its data is an error; any other source that is not
+    as it should be is kept unchanged.
     """
     if not isinstance(source, Mapping):
         return False

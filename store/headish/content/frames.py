@@ -71,7 +71,7 @@ class FrameWriter:
         self._put(head + sum + body)
 
     def digest(self) -> str:
-        """In hex; with the key, where there is one."""
+        """The hash of what was read or written, in hex; keyed if there is a key."""
         return str(self._hasher.hexdigest())
 
     def _put(self, data: bytes) -> None:

@@ -184,7 +184,7 @@ def _convert(record: Any, name: str) -> Prices:
 
 
 def _with_decimals(record: Any) -> Any:
-    """The record with its amounts as decimals: a float of a program is taken as it is written."""
+    """The record with its amounts as decimals: a program's float counts as it is written."""
     if not isinstance(record, dict) or not isinstance(record.get("price"), list | tuple):
         return record
     rows = [_decimals_of(row) if isinstance(row, Mapping) else row for row in record["price"]]

@@ -37,7 +37,7 @@ def transcript_of(words: str, provider: str) -> Text:
 
 
 def recording_of(pieces: Sequence[str], said: Mapping[str, Any], provider: str) -> Document | None:
-    """A recording from its data, in pieces; ``said`` is what its maker says of it. None where the data is none."""
+    """A recording from its data, in pieces; ``said`` is what its maker says of it. None if there is no data."""
     data = join_data(pieces)
     if not data:
         return None

@@ -19,7 +19,7 @@ from headish.values.messages import ContextWindow, Message, Note
 
 
 def without_partial(window: ContextWindow) -> ContextWindow:
-    """The window without the blocks that were cut off; the same window where there are none."""
+    """The window without the blocks that were cut off; the same window if there are none."""
     if not _any_partial(window.messages):
         return window
     notes: list[Note] = []

@@ -154,7 +154,7 @@ class Connection:
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
-        """``result`` if ``run_proven`` succeeds, else None: for work that does nothing else, and returns it.
+        """``result`` if ``run_proven`` succeeds, else None. For a transaction that does only this.
 
         A server gets the transaction and its commit as one message.
         """

@@ -179,7 +179,7 @@ def _check(database: Backend, kept: dict[str, _CitusTable]) -> None:
 
 
 def _group(kept: dict[str, _CitusTable]) -> int | None:
-    """How the anchor is spread; None where it is not, so that nothing can be spread as it is."""
+    """The group in which the anchor is spread; None if it is not spread, so that nothing can be spread like it."""
     return kept[ANCHOR].group if _where(kept, ANCHOR) == SPREAD else None
 
 

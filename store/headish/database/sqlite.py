@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from headish.database.backend import ASKED_READ_ONLY, Settle
+from headish.database.file.failures import is_busy, translate
 from headish.database.file.files import Location, as_read_only, check_file, file_state, is_writable
 from headish.database.file.forking import FORKS
 from headish.database.file.holding import Holding, hold, identity
@@ -28,11 +29,7 @@ from headish.database.pool import AllInUse, Pool
 from headish.database.query import SQLITE, Connection, Query, SchemaConnection
 from headish.database.revisions import NEVER_COPIED
 from headish.errors import (
-    DatabaseCorrupt,
     DatabaseError,
-    DatabaseFull,
-    DatabaseLocked,
-    DatabaseReadOnly,
     DatabaseReplaced,
     DatabaseUnavailable,
     NotADatabase,
@@ -41,7 +38,6 @@ from headish.errors import (
 )
 
 T = TypeVar("T")
-_doze = partial(pause, 0.0002)
 
 APPLICATION_ID = 0x68647368  # "hdsh": `file` and other tools can tell a headish database
 LOG_BYTES = 16 * 1024 * 1024
@@ -56,25 +52,6 @@ FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and 
 NO_ROLES = "SQLite has no roles, so nothing in a file keeps spaces apart: give every tenant a file of its own"
 _FIND_REVISION = Query("find revision", "SELECT version_num FROM alembic_version")
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
-
-
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_ERRORS: dict[int, tuple[type[DatabaseError], str]] = {
-    sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process has held it for {wait:g} seconds; try again"),
-    sqlite3.SQLITE_LOCKED: (DatabaseLocked, "another connection has held it for {wait:g} seconds; try again"),
-    sqlite3.SQLITE_READONLY: (
-        DatabaseReadOnly,
-        "it cannot be written; check the permissions of file and folder",
-    ),
-    sqlite3.SQLITE_FULL: (DatabaseFull, "no space is left on its disk; nothing of this call was stored"),
-    sqlite3.SQLITE_IOERR: (DatabaseUnavailable, "reading or writing the file failed"),
-    sqlite3.SQLITE_CANTOPEN: (DatabaseUnavailable, "the file cannot be opened; check the path and its permissions"),
-    sqlite3.SQLITE_NOTADB: (NotADatabase, "the file is not a SQLite database"),
-    sqlite3.SQLITE_CORRUPT: (
-        DatabaseCorrupt,
-        "the file cannot be read as a database; check its disk, then restore a backup",
-    ),
-}
 
 
 class SQLiteBackend:
@@ -262,18 +239,13 @@ class SQLiteBackend:
                 return attempt()
             except sqlite3.Error as error:
                 waited = time.monotonic() - began
-                # The primary code: extended ones (a snapshot that is too old, a recovery) mean the same to who waits.
-                if _primary_code(error) not in _BUSY or waited > self._wait_seconds:
+                if not is_busy(error) or waited > self._wait_seconds:
                     raise self._translate(error) from error
             # Where many wait, each waits long, and asks less often: else asking takes the processor from the writer.
             wait(min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS))
 
     def _translate(self, error: Exception) -> DatabaseError:
-        # The driver's own words, without a code; and a sum of numbers that nobody stored.
-        if str(error).startswith(("Could not decode", "integer overflow")):
-            return DatabaseCorrupt(self.target, f"{error}; 'headish verify' lists every damaged value")
-        kind, reason = _ERRORS.get(_primary_code(error), (DatabaseError, f"SQLite says: {error}"))
-        return kind(self.target, reason.format(wait=self._wait_seconds))
+        return translate(self.target, error, self._wait_seconds)
 
     def _set_pragmas(self, connection: sqlite3.Connection) -> None:
         if self._identity is None and self._is_file:
@@ -452,8 +424,3 @@ class _Driver(sqlite3.Connection):
     def close(self) -> None:
         super().close()
         self.holding = None  # whoever keeps a closed connection holds nothing: its file's number may be another's next
-
-
-def _primary_code(error: Exception) -> int:
-    """SQLite's primary result code: the low byte of the extended one; 0 if the driver itself raised."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -31,7 +31,8 @@
     │   ├── InvalidArgument       arguments that do not go together
     │   ├── InvalidBackup         a file to restore that is no backup, or was altered or cut off
     │   ├── InvalidBundle         a bundle that is none, was altered or cut off, or holds what no store takes
-    │   │   └── NotADevice        something at a remote that no device with its key has written
+    │   │   ├── NotADevice        something at a remote that no device with its key has written
+    │   │   └── NotSigned         a bundle that no listed signer has signed, where that is required
     │   ├── ForeignConflict       a turn that arrived, and that is here with another seal
     │   ├── MissingParents        a bundle that continues turns which are not here
     │   ├── SecretsFound          what looks like a key, in turns that were to leave this machine

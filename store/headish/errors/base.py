@@ -48,4 +48,4 @@ def _remake(kind: type[HeadishError], *args: object) -> HeadishError:
 
 
 class InputError(HeadishError):
-    """What was given cannot be taken."""
+    """What was given cannot be taken: mend the call."""

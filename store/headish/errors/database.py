@@ -9,7 +9,7 @@ from headish.errors.base import HeadishError
 
 
 class DatabaseError(HeadishError):
-    """The database cannot do it; ``target`` says which one, without its password."""
+    """The database cannot do it: mend the place, not the call. ``target`` says which one, without its password."""
 
     def __init__(self, target: str, reason: str) -> None:
         self.target, self.reason = target, reason
@@ -47,7 +47,7 @@ class DatabaseTooNew(DatabaseError):
 
 
 class DatabaseTooOld(DatabaseError):
-    """Written by an older headish, and upgraded only on request."""
+    """Written by an older headish, and upgraded only on request: run ``headish db upgrade`` first."""
 
 
 class DatabaseLocked(DatabaseError):

@@ -11,7 +11,7 @@ from headish.errors.base import HeadishError
 
 
 class Unrepresentable(HeadishError):
-    """The outside format cannot carry this.
+    """The outside format cannot carry this (``code`` is E-EMIT-…).
 
     ``drop`` is the word that gives it up, None where no word does. ``more`` are further losses of the same text, and
     ``drops`` the words for all of them; ``reason`` is the sentence without the advice.
@@ -52,13 +52,13 @@ class HeaderValue(Unrepresentable):
 
 
 class Unmappable(Unrepresentable):
-    """API JSON that cannot carry this transcript so that it comes back the same."""
+    """API JSON that cannot carry this transcript so that it comes back the same (E-MAP-UNREPRESENTABLE)."""
 
     code = "E-MAP-UNREPRESENTABLE"
 
 
 class ConversionLoss(Unrepresentable):
-    """A conversion that would not come back the same; ``drop`` may give up what prevents it."""
+    """A conversion that would not come back the same (E-CONVERT-LOSS); ``drop`` may give up what prevents it."""
 
     code = "E-CONVERT-LOSS"
 

@@ -10,7 +10,7 @@ from headish.errors.base import InputError, shown
 
 
 class InvalidHeadish(InputError):
-    """Text that is no headish."""
+    """Text that does not follow the grammar of a headish."""
 
     def __init__(self, headish: str, reason: str) -> None:
         self.headish, self.reason = headish, reason
@@ -26,7 +26,7 @@ class InvalidName(InputError):
 
 
 class InvalidRole(InputError):
-    """A role outside the list."""
+    """A role outside system, developer, user, assistant, tool."""
 
     def __init__(self, role: object) -> None:
         self.role = role
@@ -135,7 +135,7 @@ class InvalidAddress(InputError):
 
 
 class InvalidCall(InputError):
-    """A tool call that cannot be run: no such tool, or arguments that do not fit."""
+    """A tool call that cannot be run (E-CALL-SCHEMA): no such tool, or arguments that do not fit."""
 
     code = "E-CALL-SCHEMA"
 
@@ -145,7 +145,7 @@ class InvalidCall(InputError):
 
 
 class InvalidInterchange(InputError):
-    """API JSON that cannot be read as a transcript; ``path`` leads to the value that prevents it."""
+    """API JSON that cannot be read as a transcript (E-MAP-INPUT); ``path`` leads to the value that prevents it."""
 
     code = "E-MAP-INPUT"
 

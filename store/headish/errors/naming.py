@@ -59,7 +59,7 @@ class BarredContent(InputError):
 
 
 class UnknownPointer(InputError, KeyError):
-    """No provider pointer of this name; None if nothing names a provider."""
+    """No provider pointer of this name, or a request that names no provider: then the name is None."""
 
     def __init__(self, name: str | None, hint: str = "") -> None:
         self.name = name

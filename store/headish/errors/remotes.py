@@ -24,6 +24,11 @@ class NotADevice(InvalidBundle):
     """What lies at a remote was not written by a device that holds its key."""
 
 
+class NotSigned(InvalidBundle):
+    """A bundle that nobody has signed whom the list of signers names, where that is required. Nothing of it is
+    stored."""
+
+
 class ForeignConflict(InputError):
     """A turn arrived whose id this space has with another seal. Nothing of its page is stored."""
 

@@ -8,7 +8,10 @@ from headish.errors.base import HeadishError
 
 
 class HiddenMessage(HeadishError):
-    """An end user may see nothing of this message; ``index`` is its place. A debugging view may opt in."""
+    """An end user may see nothing of this message (E-PERM-VISIBILITY); ``index`` is its place.
+
+    A debugging view may opt in.
+    """
 
     code = "E-PERM-VISIBILITY"
 
@@ -71,6 +74,7 @@ class CursorLost(HeadishError):
     """The space does not hold, any more, what lay where a reader has read up to: it was put back, or it is another one.
 
     ``cursor`` is the reader's, ``now`` the commit number and the number of the last change that the space has.
+    Read the space anew.
     """
 
     def __init__(self, cursor: str, reason: str, now: tuple[int, int]) -> None:
@@ -79,7 +83,10 @@ class CursorLost(HeadishError):
 
 
 class BookmarkMoved(HeadishError):
-    """The bookmark is not where ``expect`` says. ``expected`` and ``actual`` are ids; None: no such bookmark."""
+    """The bookmark is not where ``expect`` says: read again, try again.
+
+    ``expected`` and ``actual`` are ids; None: no such bookmark.
+    """
 
     def __init__(self, name: str, expected: str | None, actual: str | None) -> None:
         self.name, self.expected, self.actual = name, expected, actual
@@ -89,7 +96,10 @@ class BookmarkMoved(HeadishError):
 
 
 class BookmarkTaken(HeadishError):
-    """The name belongs to another line of turns: moving it there would take it from turn ``turn``."""
+    """The name belongs to another line of turns: moving it there would take it from turn ``turn``.
+
+    Continue that one, choose another name, or force it.
+    """
 
     def __init__(self, name: str, turn: str, *, is_copy: bool = False) -> None:
         self.name, self.turn = name, turn
@@ -103,7 +113,7 @@ class BookmarkTaken(HeadishError):
 
 
 class SummaryFailed(HeadishError):
-    """A model gave no usable summary; nothing was stored."""
+    """A model was asked for a summary and gave no usable one; nothing was stored."""
 
     def __init__(self, provider: str, reason: str) -> None:
         self.provider, self.reason = provider, reason
@@ -124,7 +134,8 @@ class KeyTaken(HeadishError):
 
 
 class RecordChanged(HeadishError):
-    """An object, or the record of a conversation, does not have the revision that ``expect`` names.
+    """An object, or the record of a conversation, does not have the revision that ``expect`` names: read again,
+    try again.
 
     ``expected`` and ``actual`` are revisions; None: there is none.
     """

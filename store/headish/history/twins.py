@@ -17,9 +17,8 @@ from headish.values.ids import TurnId
 
 
 def folded_twins(connection: Connection, space: int, ids: Iterable[TurnId]) -> set[TurnId]:
-    """Those of the turns that lists leave out: a twin was here first, or is continued where the turn is not.
-
-    Not worth asking where nothing ever came from another store (``Unlisted.has_arrivals``): there are none.
+    """Which of the turns lists leave out: those of which a twin was here first, or is continued while the turn is not.
+    There are none if nothing ever came from another store (``Unlisted.has_arrivals``): then do not ask.
     Cost: two statements for each 64 turns, and about three for each turn that has twins.
     """
     stored = list(turns_by_ids(connection, space, ids).values())

@@ -29,7 +29,8 @@ WHOLE_BYTES = 1024 * 1024 * 1024
 _ZSTD = 93
 _HEAD = struct.Struct("<4s5H3I2H")
 """What stands before a member, up to the lengths of its name and of what is said of it further."""
-_FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError)
+_FAILURES = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
+"""Of zipfile; ValueError is that of a name that is no UTF-8, among others."""
 
 
 class Archive:

@@ -93,7 +93,7 @@ def _parents_of(node: SourceMessage, by_id: Mapping[str, int]) -> tuple[int, ...
 
 
 def _joined(links: Sequence[Link]) -> Link:
-    """What a message continues: what stands for each of its parents, each once, in order."""
+    """What a message continues: the turn or draft of each of its parents, each once, in order."""
     if len(links) == 1:
         return links[0]
     each = (one for link in links for one in (link if isinstance(link, tuple) else (link,)) if one is not None)

@@ -16,13 +16,13 @@ import msgspec
 from headish.content.secrecy import find_secret
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.names import RESERVED, new_refusal
+from headish.values.shapes import whole
 
 HIDDEN = "<hidden: it looked like a key>"
 """Angle brackets: what stands in them is taken for no key (``secrecy``)."""
 NAME_CHARACTERS = 48
 META_BYTES = MAPPING_LIMIT_BYTES - 4096
 """So much of what a source says beside a message is kept with it, at the most."""
-_LONE = re.compile("[\ud800-\udfff]")
 _APART = re.compile(r"[\s/…“”„«»" + re.escape(RESERVED) + r"\"'`<>|*?!,;()\[\]]+")
 
 
@@ -38,22 +38,13 @@ def decode(data: bytes) -> tuple[Any, bool]:
         pass  # a lone surrogate, which other programs write, or no JSON at all
     try:
         # As UTF-8: from bytes, it would guess at UTF-16.
-        return heal(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
+        return whole(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
     except RecursionError:
         raise NotJson("it is nested too deep") from None
     except ValueError as error:
         raise NotJson(f"it is not JSON: {error}") from None
-
-
-def heal(value: Any) -> Any:
-    """A JSON value whose texts hold no lone surrogates."""
-    if isinstance(value, str):
-        return _LONE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {heal(key): heal(item) for key, item in value.items()}
-    return [heal(item) for item in value] if isinstance(value, list) else value
 
 
 def without_secrets(meta: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

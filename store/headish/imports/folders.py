@@ -97,7 +97,7 @@ def _all_of(root: Path) -> list[Path]:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """All that a folder holds, but for what the kernel makes up: a whole machine may be looked through."""
+    """Everything in a folder, without the file systems that the kernel makes up: the folder may be a whole machine."""
     for folder, folders, files in os.walk(root):
         if is_kernels(folder):
             folders.clear()
@@ -106,7 +106,7 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _kind(path: Path) -> str | None:
-    """The format that a file is recognised as, None where it is none."""
+    """The format that a file is recognised as; None if it is of none."""
     from headish.imports.transcript_threads import detect_file  # late: it brings every parser
 
     try:
@@ -135,7 +135,7 @@ def choose_sessions(files: Iterable[Path], format: str | None = None) -> list[st
 
 
 def _beginnings(path: Path, formats: Iterable[str]) -> list[bytes]:
-    """When a session's file begins; nothing where it is none of the formats, or empty."""
+    """The time at which a session's file begins; nothing for an empty file or one of another format."""
     if not any(path.name.endswith(LOGS[format]) for format in formats):
         return []
     if path.name.endswith(".zst") and path.with_suffix("").exists():

@@ -19,9 +19,8 @@ Progress = Callable[[int], None]
 
 
 class SourceFile:
-    """A path opened and closed; an open file left as it is, or kept where it must be ``rewindable`` and is not.
-
-    What is packed with zstd is read as what is in it.
+    """Opens and closes a path. An open file stays open; it is copied if it must be ``rewindable`` and is not. A file
+    packed with zstd is read unpacked.
     """
 
     def __init__(self, source: str | os.PathLike[str] | BinaryIO, *, rewindable: bool) -> None:

@@ -39,8 +39,8 @@ class Allowance:
 
 
 def unpacked(file: BinaryIO, name: str, took: Callable[[int, str], None] = lambda size, name: None) -> BinaryIO:
-    """What is in a packed file; the file itself where it is none, or cannot be read twice. ``took`` is called with what
-    it gave, and its name.
+    """The content of a packed file; any other file itself, and one that cannot be read twice. ``took`` is called with
+    what it gave, and its name.
 
     What is returned can be rewound to its beginning. It does not close the file.
     Raises: InvalidImport where nothing here can unpack it.
@@ -123,9 +123,8 @@ def _opener(name: str) -> Callable[[BinaryIO], Any]:
 
 
 class _Frames:
-    """Frames one after the other, in small bites: four bytes may stand for 128 KB, and nobody bounds what one makes.
-
-    The package's own stream ends without a word where a frame is cut off.
+    """Unpacks frames one after the other, in small pieces, because four bytes may become 128 KB, and nothing limits the
+    output of a piece. The package's own stream ends without an error where a frame is cut off.
     """
 
     def __init__(self, file: BinaryIO, new: Callable[[], Any]) -> None:

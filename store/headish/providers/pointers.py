@@ -23,6 +23,7 @@ from headish.providers.dialects.choosing import PROVIDER, Spoken, check_dialect,
 from headish.values.checks.addresses import parse_address
 from headish.values.checks.headers import check_kept_headers
 from headish.values.limits import MAPPING_LIMIT_BYTES
+from headish.values.results.plain import PlainResult
 
 AZURE = "azure"
 """The cloud and the dialect of that name."""
@@ -84,17 +85,12 @@ class Pointer(Struct, frozen=True, omit_defaults=True):
         return f"{self.provider}/{self.model}"
 
 
-class NamedPointer(Struct, frozen=True):
+class NamedPointer(PlainResult, frozen=True):
     """A pointer under its name, since when it holds (UTC); ``pointer`` is None where the name was removed."""
 
     name: str
     pointer: Pointer | None
     time: datetime
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{name, pointer, time}``."""
-        pointer = None if self.pointer is None else self.pointer.to_dict()
-        return {"name": self.name, "pointer": pointer, "time": self.time.isoformat()}
 
 
 def make_pointer(

@@ -82,7 +82,7 @@ def _writer(provider: str, window: Window, settings: Mapping[str, Any]) -> Reque
 
 
 def as_window(window: Window) -> ContextWindow:
-    """The window of its JSON. Raises: InvalidArgument, InvalidContent where it is none."""
+    """A window from its JSON. Raises: InvalidArgument, InvalidContent for what is no window."""
     if isinstance(window, ContextWindow):
         return window
     messages = window.get("messages") if isinstance(window, Mapping) else None

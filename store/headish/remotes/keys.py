@@ -105,7 +105,8 @@ def read_passphrase() -> str | None:
 
 
 def key_folder() -> str:
-    """Where the keys of remotes lie: ``HEADISH_KEYS``, else ``keys`` in the platform's folder for configuration."""
+    """The folder with the keys of remotes: ``HEADISH_KEYS``, else ``keys`` in the platform's folder for
+    configuration."""
     given = os.environ.get("HEADISH_KEYS")
     if given:
         return given

@@ -45,7 +45,7 @@ class ObjectPlace:
         self._try(lambda: self._obstore.put(self._store, path, data))
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Store an object if there is none. Returns whether there was none."""
+        """Store an object unless there is one already. Returns whether it was stored."""
         from obstore.exceptions import AlreadyExistsError
 
         try:

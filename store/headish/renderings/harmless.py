@@ -90,7 +90,8 @@ def _disarm_paragraph(paragraph: str) -> str:
 
 
 def _code_spans(paragraph: str) -> list[tuple[int, int]]:
-    """Where code spans begin and end, each on one line; none at all where any reader could pair backticks otherwise."""
+    """The beginnings and ends of code spans, each on one line. There are none if some reader could pair the backticks
+    in another way."""
     spans: list[tuple[int, int]] = []
     at = 0
     for line in paragraph.split("\n"):

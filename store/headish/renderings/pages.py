@@ -141,7 +141,7 @@ def _entries_of(turn: TreeTurn, face: Face | None, debug: bool) -> Iterator[Page
 
 
 def _words_of(parts: Iterable[Part], limit: int = 80) -> str:
-    """The first words among parts; where there are none, what the first document is called."""
+    """The first words among parts; if there are none, the name of the first document."""
     document = ""
     for part in parts:
         if part.kind == "document":

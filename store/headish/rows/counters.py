@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 
 from headish.database.query import Connection, Query, Statement
 from headish.errors import QuotaExceeded, RemovedSpace
-from headish.values.results.quotas import Quota
+from headish.values.results.reports import Quota
 
 REMOVED = "removed"
 """The state of a space that was removed: its number is never given out again."""
@@ -127,7 +127,7 @@ BEGIN_LATEST = Query(
 
 
 def begin_latest(connection: Connection, space: int) -> None:
-    """In a space in which nothing was said yet, what came last is the newest turn."""
+    """In a space in which nothing was said yet, make the turn that came last the newest one."""
     connection.run(BEGIN_LATEST, space=space)
 
 

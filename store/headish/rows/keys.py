@@ -193,7 +193,7 @@ BY_HANDLE = Query(
 def turns_by_handle(
     connection: Connection, space: int, bounds: tuple[bytes, bytes], end: str, limit: int
 ) -> list[StoredTurn]:
-    """Turns whose digests lie between two, both included, and whose ids end so; by commit order of those found.
+    """Turns whose digests lie between two, both included, and whose ids have this end, in commit order.
 
     Cost: one statement, which looks at every turn between the bounds if there are fewer than ``limit`` with this end.
     """

@@ -144,7 +144,7 @@ REACHED = Query(
 
 
 def places_reached(connection: Connection, space: int, name: bytes) -> list[Place]:
-    """Where a name ever pointed: in each chain the last place. Cost: reads its log once."""
+    """The places that a name ever pointed at: in each chain the last one. Cost: reads its log once."""
     return [Place(int(chain), int(pos)) for chain, pos in connection.rows(REACHED, space=space, name=name)]
 
 

@@ -33,7 +33,7 @@ T = TypeVar("T", bytes, TurnId, int)
 
 
 def split_payload(data: bytes) -> bytes | None:
-    """The bytes that stand in the row itself: all of a small payload, none of a large one."""
+    """The bytes that are stored in the row itself: all of a small payload, none of a large one."""
     return data if len(data) <= INLINE_BYTES else None
 
 

@@ -191,7 +191,7 @@ AT_DIGEST = Query(
 
 
 def places_by_digest(connection: Connection, space: int, digests: Sequence[bytes]) -> list[At]:
-    """Where the turns with one of at most ``LOOKED_UP`` digests are, in no order. One statement."""
+    """The places of the turns with one of at most ``LOOKED_UP`` digests, in no order. One statement."""
     [portion] = in_portions(digests, filler=NO_DIGEST)
     rows = {(bytes(digest), *place) for digest, *place in connection.rows(AT_DIGEST, space=space, **portion)}
     return [At(*row) for row in rows]
@@ -211,7 +211,7 @@ TIP = Query(
 
 
 def tip_of(connection: Connection, space: int, place: Place) -> Tip:
-    """Where the chain of a place ends, and whether a turn continues the place."""
+    """The end of a place's chain, and whether a turn continues the place."""
     row = connection.row(TIP, space=space, chain=place.chain, pos=place.pos)
     return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
 

@@ -55,7 +55,7 @@ def read_signature(data: bytes) -> SshSignature:
 
 
 def _plain_key(key: bytes) -> bytes:
-    """The public key that a certificate certifies, as its own fingerprint is made; any other key as it is."""
+    """The public key of a certificate, from which its fingerprint is made; any other key unchanged."""
     fields = strings_of(key)
     kind, rest = (fields[0], fields[1:]) if fields else (b"", [])
     if not kind.endswith(CERTIFIED.encode()):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from headish.database.spreading import Placed
     from headish.history.writing.copies import Copied
     from headish.store.keeping.access_tokens import AccessTokens
-    from headish.values.results.backups import Backup
     from headish.values.results.erasures import Collected
+    from headish.values.results.exports import Backup
     from headish.values.results.reports import Report
     from headish.verify.space import Progress
 

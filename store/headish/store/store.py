@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from headish.store.keeping.remotes import Remotes
     from headish.store.transactions.reading import ReadTransaction
     from headish.store.transactions.writing import WriteTransaction
-    from headish.values.results.backups import Backup
+    from headish.values.results.exports import Backup
     from headish.values.turns import Turn
     from headish.verify.space import Progress
 

@@ -53,7 +53,7 @@ NAMES_AT_ONCE = 200
 
 
 class SentBundle(NamedTuple):
-    """What went out: how many turns, receipts and names, how many bytes they take, and how far the space was.
+    """What goes out: how many turns, receipts and names, and how far the space was. ``writer`` ends it.
 
     ``keys`` are the turns, and ``said`` the conversations, in which something looks like a key; ``paths`` counts
     documents that say where they lay.
@@ -62,7 +62,7 @@ class SentBundle(NamedTuple):
     turns: int
     receipts: int
     names: int
-    size_bytes: int
+    writer: BundleWriter
     end: Position
     keys: tuple[TurnId, ...]
     said: tuple[str, ...]
@@ -95,9 +95,16 @@ class _Scanned:
 
 
 def write_all(
-    connection: Connection, space: int, file: BinaryIO, after: Position | None, progress: Progress | None = None
+    connection: Connection,
+    space: int,
+    file: BinaryIO,
+    after: Position | None,
+    progress: Progress | None = None,
+    *,
+    signed: bool = False,
 ) -> SentBundle:
-    """Write all that a space holds, or what came after a position: turns, receipts, names, records of conversations.
+    """Write all that a space holds, or what came after a position: turns, receipts, names, records of conversations;
+    all but the end. ``signed``: that will be signed.
 
     The connection's transaction is the moment. Memory holds a page.
     """
@@ -108,6 +115,7 @@ def write_all(
         made_at=time.time_ns() // 1_000_000,
         requires=tuple(departing.required_by(span)),
         after=None if after is None else str(after.cursor),
+        signed=signed,
     )
     writer = BundleWriter(file, header)
     for receipt in receipts_behind(connection, space, 0 if after is None else after.change):
@@ -115,26 +123,33 @@ def write_all(
     for page in scanned.through(departing.since(span)):
         writer.page(page)
     signatures = map(as_sent, all_signatures(connection, space))
-    return _end(writer, end, scanned, all_names(connection, space), all_records(connection, space), signatures)
+    return _list(writer, end, scanned, all_names(connection, space), all_records(connection, space), signatures)
 
 
 def write_part(
-    connection: Connection, space: int, file: BinaryIO, part: BundlePart, progress: Progress | None = None
+    connection: Connection,
+    space: int,
+    file: BinaryIO,
+    part: BundlePart,
+    progress: Progress | None = None,
+    *,
+    signed: bool = False,
 ) -> SentBundle:
-    """Write the threads that lead to some turns, with the documents that they refer to, and nothing else."""
+    """Write the threads that lead to some turns, with the documents that they refer to, and nothing else; all but the
+    end. ``signed``: that will be signed."""
     end = find_end(connection, space)
     departing, scanned = Departing(connection, space), _Scanned(progress)
-    writer = BundleWriter(file, BundleHeader(made_at=time.time_ns() // 1_000_000))
+    writer = BundleWriter(file, BundleHeader(made_at=time.time_ns() // 1_000_000, signed=signed))
     for receipt in _receipts_of(connection, space, part.ends):
         writer.receipt(receipt)
     signatures: list[SentSignature] = []
     for page in scanned.through(departing.leading_to(part.ends)):
         writer.page(page)
         signatures += map(as_sent, signatures_of(connection, space, [each.id for each in page]))
-    return _end(writer, end, scanned, part.names, part.records, signatures)
+    return _list(writer, end, scanned, part.names, part.records, signatures)
 
 
-def _end(
+def _list(
     writer: BundleWriter,
     end: Position,
     scanned: _Scanned,
@@ -142,9 +157,9 @@ def _end(
     records: Sequence[SentRecord],
     signatures: Iterable[SentSignature],
 ) -> SentBundle:
-    size, said = writer.end(names, records, signatures), tuple(find_said_keys(names, records))
-    keys = tuple(scanned.keys)
-    return SentBundle(writer.turns, writer.receipts, len(names), size, end, keys, said, scanned.paths)
+    writer.lists(names, records, signatures)
+    said, keys = tuple(find_said_keys(names, records)), tuple(scanned.keys)
+    return SentBundle(writer.turns, writer.receipts, len(names), writer, end, keys, said, scanned.paths)
 
 
 def receipts_behind(connection: Connection, space: int, change: int) -> Iterator[bytes]:

@@ -15,13 +15,13 @@ from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRoll
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
-from headish.signing.judging import BAD, judge, read_trust
-from headish.signing.sshsig import read_signature
+from headish.signing.judging import read_trust
 from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
+from headish.syncing.signers import BundleSigner, check_signed, find_signer
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
@@ -189,7 +189,7 @@ def _advance(reading: _LogReading, device: str) -> bool:
         seen, given = reading.seen[device], reading.given
         try:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
-            if bundle.header.signed:
+            if bundle.header.signed or given.remote.settings.require_signed:
                 whole = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
                 _note_signer(reading, seen.label, whole)
             kind = PLAIN if given.logs.key is None else OWN
@@ -213,19 +213,17 @@ def _advance(reading: _LogReading, device: str) -> bool:
 
 
 def _note_signer(reading: _LogReading, label: str, bundle: BundleReader) -> None:
-    """Note who signed a bundle, before anything of it is stored. Raises: InvalidBundle for a bad signature."""
-    for _ in bundle.parts():
-        pass
+    """Note who signed a bundle, before anything of it is stored. Raises: InvalidBundle for a bad signature, NotSigned
+    where one is required."""
     try:
-        found = judge(bundle.signature or b"", bundle.message, bundle.header.made_at, read_trust(None, None))
+        signer = find_signer(bundle, read_trust(None, None))
     except SigningFailed as error:
-        told = f"not checked: {error}"
-    else:
-        if found.verdict == BAD:
-            raise InvalidBundle(bundle.name, f"its signature is bad: {found.reason}")
-        told = found.name or f"unknown key {read_signature(bundle.signature or b'').fingerprint}"
-    signed = dict.fromkeys((*reading.pulled.signed, f"{label}: {told}"))
-    reading.pulled = replace(reading.pulled, signed=tuple(signed))
+        signer = BundleSigner(None, f"not checked: {error}")
+    if reading.given.remote.settings.require_signed:
+        check_signed(bundle.name, signer)
+    if signer.told:
+        signed = dict.fromkeys((*reading.pulled.signed, f"{label}: {signer.told}"))
+        reading.pulled = replace(reading.pulled, signed=tuple(signed))
 
 
 def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes]]:

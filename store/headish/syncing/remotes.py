@@ -25,7 +25,8 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     """``id`` names the file with the keys, ``device`` the folder of this store's log: 16 hex digits each, by chance. At
     an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
     key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
-    acts here as one's own. ``sign``: each bundle of this store's log is signed."""
+    acts here as one's own. ``sign``: each bundle of this store's log is signed. ``require_signed``: a bundle of another
+    log is taken only from somebody whom the list of signers names."""
 
     id: str
     device: str
@@ -36,6 +37,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     erasures: str = "apply"
     trust: bool = False
     sign: bool = False
+    require_signed: bool = False
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):
@@ -67,9 +69,11 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     from its beginning. ``seen`` are the logs of the others, by device, ``invited`` the recipients that this store gave
     the key.
 
-    Of a live remote: ``pushed`` as well, ``pulled``, the cursor of the store there up to which all is here, and
-    ``met``, the last one that it gave, which tells whether its history goes on. ``gone`` are names that were removed
-    there, each with the turn that it had: they are not put there again while they stay here at that turn."""
+    Of a live remote: ``pushed`` and ``signed``, of what went there, ``pulled``, the cursor of the store there up to
+    which all is here, and ``met``, the last one that it gave, which tells whether its history goes on. ``taken``: of a
+    pull that broke off, the commit number there up to which turns are here. ``signed_there``: the number of the last
+    signature there that is here. ``gone`` are names that were removed there, each with the turn that it had: they are
+    not put there again while they stay here at that turn."""
 
     own: SeenLog = SeenLog("")
     pushed: str | None = None
@@ -82,6 +86,8 @@ class RemoteState(Struct, frozen=True, omit_defaults=True):
     invited: tuple[str, ...] = ()
     pulled: str | None = None
     met: str | None = None
+    taken: int = 0
+    signed_there: int = 0
     gone: dict[str, str] = {}
 
 
@@ -224,6 +230,7 @@ def describe(remote: OpenRemote) -> RemotePlace:
         erasures=remote.settings.erasures,
         trust=remote.settings.trust,
         sign=remote.settings.sign,
+        require_signed=remote.settings.require_signed,
         fingerprint=RemoteKey(keys.remote).fingerprint if keys is not None and keys.remote is not None else None,
         recipient=None if keys is None else recipient_of(keys.own),
         waits="" if has_key or not (remote.settings.encrypted or remote.is_live) else waits_of(remote, keys),

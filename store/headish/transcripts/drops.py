@@ -27,7 +27,7 @@ DROPPABLE = tuple(sorted({
 
 
 def drop_words(drop: Collection[str]) -> frozenset[str]:
-    """The words of ``drop``, of which one may come alone, as text. Raises: InvalidArgument for an unknown word."""
+    """The words of ``drop``; a single one may be given as text. Raises: InvalidArgument for an unknown word."""
     words = frozenset([drop] if isinstance(drop, str) else drop)
     unknown = sorted(words - set(DROPPABLE))
     if unknown:

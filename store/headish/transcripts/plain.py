@@ -77,7 +77,7 @@ def _named(block: ContentBlock) -> ContentBlock:
 
 
 def plain_name(name: str) -> str:
-    """A tool's name without ``functions.``, where 2.x would put it back; a plain name as it is."""
+    """A tool's name without ``functions.``, if 2.x would put it back; any other name unchanged."""
     rest = name.removeprefix(FUNCTIONS)
     return name if is_builtin(rest) or rest.startswith(FUNCTIONS) else rest
 

@@ -168,7 +168,7 @@ def _dropped_by_turns(messages: Sequence[Message]) -> set[int]:
 
 
 def _finished(messages: Sequence[Message]) -> set[int]:
-    """The messages of turns that are over, but for all up to such a turn's last unanswered call."""
+    """The messages of turns that are over. In a turn with unanswered calls, only those behind the last of these."""
     answered = set(pair_replies(messages).values())
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     starts = [0, *users] if users[:1] != [0] else users

@@ -27,7 +27,7 @@ def read_cache(given: object) -> Cache:
 
 
 def plausible_cache(given: object) -> Cache:
-    """A flag that a file names; what is none counts as none."""
+    """A flag that a file names. Anything that is no flag counts as no wish."""
     return given if given is True or (isinstance(given, str) and given in TTLS) else False
 
 
@@ -38,7 +38,7 @@ def stored_cache(flag: object, system: Mapping[str, Any]) -> Cache:
 
 
 def longest(flags: Iterable[Cache]) -> Cache:
-    """The flag that stands for several."""
+    """The longest of several flags."""
     return max(flags, key=lambda flag: _ORDER.index(flag) if flag in _ORDER else 1, default=False)
 
 

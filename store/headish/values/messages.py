@@ -16,6 +16,7 @@ from headish.values.blocks import ContentBlock, Text, join_texts, kind_of, to_ma
 from headish.values.caches import Cache
 from headish.values.checks.controls import escape_controls
 from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
 
 REPR_CHARACTERS = 60
 """How much of a message's text its repr shows."""
@@ -118,7 +119,7 @@ class Face(Struct, frozen=True):
     boundaries: tuple[str, ...] = ()
 
 
-class Note(Struct, frozen=True):
+class Note(PlainResult, frozen=True):
     """One thing that was repaired, rewritten or left out; ``turn`` is where, or None for an option."""
 
     what: str
@@ -126,10 +127,6 @@ class Note(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.what} (turn {self.turn})" if self.turn else self.what
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{what, turn}``."""
-        return {"what": self.what, "turn": self.turn}
 
 
 class ContextWindow(Struct, frozen=True):

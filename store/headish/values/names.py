@@ -85,7 +85,7 @@ def _character_refusal(character: str) -> str | None:
 
 
 def read_expect(expect: object) -> TurnId | Absent | None:
-    """Where a bookmark must be before it moves: at a turn, or nowhere. Raises: InvalidArgument."""
+    """The place at which a bookmark must be before it moves: a turn, or none. Raises: InvalidArgument."""
     if expect is None or isinstance(expect, Absent):
         return expect
     expected = as_turn_id(expect) if isinstance(expect, str) else None

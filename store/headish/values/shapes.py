@@ -6,10 +6,12 @@ nothing raises.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 _TOO_LARGE = 1 << 63
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def record(value: object) -> Mapping[str, Any]:
@@ -36,7 +38,8 @@ def name(value: object) -> str | None:
 
 
 def number(value: object) -> int | None:
-    """A whole number; some clients write counts with a decimal point. One that no 64 bits hold is none."""
+    """A whole number; some clients write counts with a decimal point. A number that does not fit into 64 bits gives
+    None."""
     if type(value) is int and -_TOO_LARGE < value < _TOO_LARGE:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
@@ -57,3 +60,28 @@ def chosen(record: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
         if value is not None and value != [] and value != {}:
             picked[key] = value
     return picked
+
+
+def heal_text(text: str) -> tuple[str, bool]:
+    """A text with U+FFFD for each lone surrogate, which no database takes, and whether there was any."""
+    mended, count = _LONE.subn("\ufffd", text)
+    return (mended, True) if count else (text, False)
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose keys and texts hold no lone surrogates."""
+    if isinstance(value, str):
+        return heal_text(value)[0]
+    if isinstance(value, Mapping):
+        return {whole(key): whole(each) for key, each in value.items()}
+    return [whole(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def token_counts(found: Mapping[str, Any], *, cached_inside: bool = True) -> dict[str, int]:
+    """The counts of tokens that are whole numbers. ``cached_inside``: the input includes what was read from a cache and
+    written to one; headish counts each token once, so there it is taken away."""
+    counts = {name: count for name, count in found.items() if type(count) is int and count >= 0}
+    if cached_inside and "input_tokens" in counts:
+        cached = counts.get("cache_creation_input_tokens", 0) + counts.get("cache_read_input_tokens", 0)
+        counts["input_tokens"] = max(0, counts["input_tokens"] - cached)
+    return counts

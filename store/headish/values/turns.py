@@ -230,7 +230,7 @@ class TreeTurn(Struct, frozen=True, gc=False):
 
 
 def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What headish's own keys of a turn say of a provider's answer; empty for a turn that is none."""
+    """What headish's own keys of a turn say of a provider's answer; empty for a turn that is no answer."""
     found = system.get("reply")
     return found if isinstance(found, Mapping) else {}
 

@@ -38,7 +38,7 @@ def check_objects(connection: Connection, space: int) -> Iterator[Problem]:
 
 
 def check_conversations(connection: Connection, space: int) -> Iterator[Problem]:
-    """What is said of conversations that could not be read, or of what is none.
+    """The problems of the records of conversations: damaged ones, and those of something that is no conversation.
 
     Cost: one statement for 100 of them, and two for each without a name.
     """

@@ -41,7 +41,7 @@ class Receipted:
         return said is not None and said[1] and said[0] == stored.erased
 
     def check(self, stored: StoredTurn, data: object) -> Iterator[Problem]:
-        """What of a turn disagrees with the receipts."""
+        """What disagrees between a turn and the receipts."""
         for what in self._problems(stored, data):
             yield Problem(f"turn {stored.id}", what)
 

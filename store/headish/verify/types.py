@@ -69,7 +69,7 @@ def _shown(part: str) -> str:
 
 
 def _is_text(value: str) -> bool:
-    """Whether the hex of a text is UTF-8; empty is what stands for a value of another type."""
+    """Whether the hex of a text is UTF-8. An empty hex means a value of another type."""
     try:
         return bool(value and bytes.fromhex(value).decode())
     except UnicodeDecodeError:

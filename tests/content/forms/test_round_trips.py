@@ -261,3 +261,10 @@ def test_a_loss_names_the_word_that_gives_it_up() -> None:
     assert [(loss.what, loss.drop, loss.turn) for loss in losses.losses] == [
         ("a block of anthropic", "provider", "0123")
     ]
+
+
+@pytest.mark.parametrize("call", [{}, {"conction": {}}, {"function": None}, {"function": "f"}, {"custom": "f"}])
+def test_a_call_that_is_none_comes_back_equal(call: dict[str, Any]) -> None:
+    """Without an id it looks like the older spelling, which has nothing but the function."""
+    entries = [{"role": "assistant", "content": None, "tool_calls": [{"type": "function", **call}]}]
+    assert come_back(entries, "chat")[1] == entries

@@ -26,7 +26,7 @@ def where(logins: Logins, name: str) -> list[str]:
 
 @pytest.fixture
 def former(own: Logins) -> Iterator[Logins]:
-    """A database as 0.1.0 secured it: in ``public``, without what is newer."""
+    """A database as `db secure` left it before it had a schema of its own: in ``public``, without what is newer."""
     for table in (*GUARDED, "alembic_version", "member"):
         own.run(f'ALTER TABLE headish."{table}" SET SCHEMA public')
     for name, function in FUNCTIONS.items():

@@ -23,13 +23,12 @@ from headish.providers.shared.values import Finding, Request, Usage
 from headish.values.blocks import ContentBlock, Erased, to_mapping
 from headish.values.caches import CACHE_TTL
 from headish.values.messages import Attributes, ContextWindow, Message, Note, ThreadRecord
-from headish.values.results.audits import Audited
 from headish.values.results.changes import Change as Happened
 from headish.values.results.changes import DefinitionChange, ErasureChange, Live, MoveChange, RecordChange, TurnChange
 from headish.values.results.conversations import Conversation, Entry, Page, Record
 from headish.values.results.erasures import Erasure, Receipt
 from headish.values.results.objects import Object
-from headish.values.results.reports import Report, Stats
+from headish.values.results.reports import Audited, Report, Stats
 from headish.values.results.searches import Hit
 from headish.values.results.threads import Stretch, Thread, Tree
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn, Turn

@@ -19,9 +19,10 @@ from headish.store.asking.origins import is_strangers
 from headish.store.keeping import live
 from headish.store.keeping import remotes as remotes_verbs
 from headish.syncing import erasures
-from headish.syncing.live import conversation
+from headish.syncing.live import answering, conversation, taking
 from headish.syncing.live.answering import Answering
 from headish.syncing.remotes import read_remotes, store_remote
+from headish.values.results.sharing import Pulled
 from support.lines import line_to
 from support.machines import Machine, state
 
@@ -149,6 +150,60 @@ class TestTurns:
                 push(back)
             assert state(restored)[0] == state(desk.store)[0]
             assert restored.bookmarks["main"] == desk.store.bookmarks["main"]
+
+    @pytest.mark.parametrize("met", [True, False], ids=["by cursor", "by list"])
+    def test_a_pull_goes_on_where_the_one_before_broke_off(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch, met: bool
+    ) -> None:
+        for module in (taking, answering):
+            monkeypatch.setattr(module, "LISTED_AT_ONCE", 10)
+        if not met:
+            monkeypatch.setattr(conversation, "find_different", lambda *_: None)
+        desk, box = ends
+        box.add_turn("first")
+        if met:
+            sync(ends)
+        box.add_turns(f"{number} " + "x" * 500 for number in range(200))
+        with pytest.raises(RemoteUnavailable), line_to(box, cut_back=20_000):
+            desk.sync()
+        came = len(list(desk.store.turns()))
+        assert 50 < came < 200
+        listed: list[tuple[int, int]] = []
+        answers = Answering._list_turns
+
+        def noted(self: Answering, asked: Any) -> None:
+            listed.append((asked.after, asked.until))
+            answers(self, asked)
+
+        monkeypatch.setattr(Answering, "_list_turns", noted)
+        box.add_turn("said meanwhile")
+        with line_to(box), desk as store:
+            done = store.remotes.pull("box")
+        assert done.stored == 202 - came
+        assert done.known < 10  # what was listed and taken is not listed again
+        assert listed[0][0] >= came - 10
+        assert state(desk.store) == state(box)
+        assert desk.store.remotes._find("box").state.taken == 0
+        assert sync(ends).pulled == Pulled("box")
+
+    def test_what_a_pull_took_counts_only_in_that_history(
+        self, ends: Ends, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in (taking, answering):
+            monkeypatch.setattr(module, "LISTED_AT_ONCE", 10)
+        desk, box = ends
+        box.add_turn("first")
+        box.backup(tmp_path / "backup")
+        sync(ends)
+        box.add_turns(f"{number} " + "x" * 500 for number in range(300))
+        with pytest.raises(RemoteUnavailable), line_to(box, cut_back=20_000):
+            desk.sync()
+        assert desk.store.remotes._find("box").state.taken
+        restore(tmp_path / "backup", tmp_path / "restored.db")
+        with Store.open(tmp_path / "restored.db") as restored:
+            restored.add_turns(f"other {number}" for number in range(100))
+            sync((desk, restored))
+            assert state(restored)[0] == state(desk.store)[0]
 
     def test_documents_and_large_payloads_travel(self, ends: Ends) -> None:
         desk, box = ends

@@ -3,33 +3,28 @@ lost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, expect_option, json_option, pass_settings, read_text
+from headish_cli.options import GlobalOptions, expect_option, json_option, pass_settings, read_text, together
 from headish_cli.printing.output import print_json, say
 from headish_cli.printing.telling import tell_continued, tell_turn
 
 if TYPE_CHECKING:
     from headish import Store, Turn
 
-F = TypeVar("F", bound=Callable[..., Any])
 _LAST = click.argument("last", required=False, metavar="[LAST]")
 CHOICE = ("model", "people", "both")
 
 
-def _branch_options(command: F) -> F:
-    """On which branch an overlay counts, and where its name must be."""
-    for option in reversed((
-        click.option("-c", "--continues", metavar="HEADISH",
-                     help="The branch to change, if the turns are on several."),
-        expect_option,
-        json_option,
-    )):  # fmt: skip
-        command = option(command)
-    return command
+_branch_options = together(
+    click.option("-c", "--continues", metavar="HEADISH",
+                 help="The branch to change, if the turns are on several."),
+    expect_option,
+    json_option,
+)  # fmt: skip
+"""On which branch an overlay counts, and where its name must be."""
 
 
 @click.command("summarize")

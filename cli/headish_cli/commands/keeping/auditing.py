@@ -14,7 +14,7 @@ from headish_cli.printing.paging import paged
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from headish.values.results.audits import Audited, Authored
+    from headish.values.results.reports import Audited, Authored
 
 AUTHOR_COLUMNS = 24
 NOBODY = "-"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from headish_cli.options import PLACE, GlobalOptions, headish_argument, json_option, pass_settings
+from headish_cli.options import GlobalOptions, headish_argument, json_option, key_option, pass_settings
 from headish_cli.printing.output import counted, print_json, say
 
 
 @click.command("sign")
 @headish_argument
 @click.option("--thread", is_flag=True, help="Sign all that leads to it, with options and meta.")
-@click.option("--key", metavar="FILE", type=PLACE, envvar="HEADISH_SIGNING_KEY",
-              help="The private key, or the public key of one that an agent holds.")  # fmt: skip
+@key_option
 @json_option
 @pass_settings
 def sign_command(settings: GlobalOptions, headish: str, thread: bool, key: str | None, as_json: bool) -> None:

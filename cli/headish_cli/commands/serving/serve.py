@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.serving.running import print_variables
+from headish_cli.commands.talking.configuration import SYNC_WORDS, read_timetable
 from headish_cli.options import PLACE, GlobalOptions, pass_settings
 from headish_cli.printing.output import Misspelled, Told, counted, one_line, say, sentence
 
@@ -75,6 +76,7 @@ def serve_command(
         from headish.serve.files.writing import write_pages
         from headish.serve.processes.settings import ServeSettings
         from headish.serve.processes.supervising import run_server
+        from headish.serve.sync.timetable import SyncEvery
     except ImportError as error:
         if error.name not in ("aiohttp", "h11", "jinja2", "multidict", "starlette", "uvicorn", "yarl"):
             raise
@@ -87,6 +89,7 @@ def serve_command(
         space=settings.space,
         read_only=settings.read_only,
         upstreams=dict(map(_split, upstreams)),
+        sync=tuple(SyncEvery(name, seconds) for name, seconds in _timetable(settings).items()),
         **given,
     )
     check(serving)
@@ -106,6 +109,16 @@ def check(serving: ServeSettings) -> None:
         serving.check()
     except (InvalidAddress, InvalidArgument) as error:
         raise Misspelled(sentence(error)) from None
+
+
+def _timetable(settings: GlobalOptions) -> dict[str, float]:
+    """The remotes to sync with. Raises: Misspelled."""
+    if not settings.sync:
+        return {}
+    found = read_timetable(settings.sync)
+    if not found:
+        raise Misspelled(f"{settings.sync[:80]!r} (HEADISH_SYNC, or 'sync' in the configuration) is not {SYNC_WORDS}")
+    return found
 
 
 def export_pages(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
+from headish_cli.commands.talking.configuration import read_duration
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 RIGHTS = ("read", "write", "gateway", "sync", "erase")
-UNITS = {"m": 60, "h": 60 * 60, "d": 24 * 60 * 60}
 
 
 class Duration(click.ParamType[float]):
@@ -21,10 +20,10 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", str(value))
-        if found is None:
+        seconds = read_duration(str(value))
+        if seconds is None:
             self.fail(f"{value!r} is not a time such as 30m, 12h or 90d", param, ctx)
-        return float(int(found[1]) * UNITS[found[2]])
+        return seconds
 
 
 DURATION = Duration()

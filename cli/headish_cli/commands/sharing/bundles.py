@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
+from headish_cli.options import PLACE, GlobalOptions, json_option, key_option, pass_settings, signers_options
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, read_cursor, say
 from headish_cli.printing.progress import counting_turns
@@ -38,11 +38,14 @@ def bundle_command() -> None:
 @click.argument("headishes", metavar="[HEADISH]...", nargs=-1)
 @click.option("--since", metavar="CURSOR", help="Take what came since an earlier bundle; it printed this cursor.")
 @click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
+@click.option("--sign", is_flag=True, help="Sign all of it with an SSH key, as 'headish sign' does a turn.")
+@key_option
 @json_option
 @pass_settings
 def create_command(
-    settings: GlobalOptions, file: str, headishes: Sequence[str], since: str | None, allow_secrets: bool, as_json: bool
-) -> None:
+    settings: GlobalOptions, file: str, headishes: Sequence[str], since: str | None, allow_secrets: bool, sign: bool,
+    key: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """Write the space into FILE, or the threads that lead to HEADISHes.
 
     Provider pointers, tools and keys never go into a bundle. Prints the cursor after which the next bundle begins.
@@ -50,8 +53,9 @@ def create_command(
     since = read_cursor(since)
     with settings.open() as store, counting_turns("bundling") as told:
         done = store.bundles.create(
-            file, list(headishes) or None, since=since, allow_secrets=allow_secrets, progress=told
-        )
+            file, list(headishes) or None, since=since, allow_secrets=allow_secrets, sign=sign,
+            key=key if sign else None, progress=told,
+        )  # fmt: skip
     if as_json:
         print_json(done)
         return
@@ -63,16 +67,18 @@ def create_command(
 
 @bundle_command.command("verify")
 @click.argument("file", type=PLACE)
+@signers_options
 @json_option
-def verify_command(file: str, as_json: bool) -> None:
+def verify_command(file: str, signers: str | None, revoked: str | None, as_json: bool) -> None:
     """Read the bundle FILE to its end and derive every hash in it again. Takes no database."""
     from headish import verify_bundle
 
-    done = verify_bundle(file)
+    done = verify_bundle(file, signers=signers, revoked=revoked)
     if as_json:
         print_json(done)
         return
     say(f"{done.path}: {counted(done.turns, 'turn')}, {done.proven:,} proven, {counted(done.names, 'bookmark')}.")
+    _tell_signed(done.signed)
     if done.requires:
         say(f"It continues {counted(len(done.requires), 'turn')} that must be there before: {done.requires[0]} …")
 
@@ -98,17 +104,27 @@ def rewrite_command(file: str, out: str, erasures: str, as_json: bool) -> None:
 
 @bundle_command.command("apply")
 @click.argument("file", type=PLACE)
+@click.option("--require-signed", is_flag=True, help="Take only what one of the signers has signed as a whole.")
+@signers_options
 @json_option
 @pass_settings
-def apply_command(settings: GlobalOptions, file: str, as_json: bool) -> None:
+def apply_command(
+    settings: GlobalOptions, file: str, require_signed: bool, signers: str | None, revoked: str | None, as_json: bool
+) -> None:
     """Store what the bundle FILE brings. Nothing that is here changes; a bookmark moves only forward."""
     with settings.open(create=True) as store, counting_turns("applying") as told:
-        done = store.bundles.apply(file, progress=told)
+        done = store.bundles.apply(file, require_signed=require_signed, signers=signers, revoked=revoked, progress=told)
     if as_json:
         print_json(done)
         return
     say(f"{counted(done.stored, 'turn')} arrived, {done.known:,} were here.")
+    _tell_signed(done.signed)
     tell_names(done.names)
+
+
+def _tell_signed(signed: str) -> None:
+    if signed:
+        say(f"signed: {one_line(signed, 500)}")
 
 
 def tell_names(names: Sequence[ArrivedName], *, of_devices: bool = False) -> None:

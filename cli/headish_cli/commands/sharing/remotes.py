@@ -14,13 +14,13 @@ from headish_cli.printing.output import counted, one_line, print_json, print_jso
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.values.results.sharing import Pulled, Pushed, RemotePlace
+    from headish.values.results.sharing import Pulled, Pushed, RemotePlace, SyncRun
 
 FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
-SETTINGS = ("key", "names", "erasures", "trust", "sign")
+SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
 THERE = {
@@ -135,17 +135,22 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
     trust=on|off                whether options of a --plain remote act here
     sign=on|off                 whether what goes there is signed, with the key
                                 that HEADISH_SIGNING_KEY or 'config' names
+    require-signed=on|off       whether a pull takes only what somebody signed
+                                whom HEADISH_SIGNERS or 'config' lists
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
-        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust= and sign=")
-    switches = {each: given.pop(each, None) for each in ("trust", "sign")}
+        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust=, sign= and require-signed=")
+    switches = {each: given.pop(each, None) for each in ("trust", "sign", "require-signed")}
     for each, word in switches.items():
         if word not in SWITCH:
             raise click.UsageError(f"{each} is on or off, not {word!r}")
     with settings.open() as store:
-        changed = store.remotes.set(name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]])
+        changed = store.remotes.set(
+            name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]],
+            require_signed=SWITCH[switches["require-signed"]],
+        )  # fmt: skip
     if as_json:
         print_json(changed)
         return
@@ -309,12 +314,28 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
         click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
         if status.remote.waits:
             click.echo(f"  {one_line(status.remote.waits, 500)}")
+        if status.run is not None:
+            click.echo(f"  {_tell_run(status.run)}")
         behind = [each.label for each in status.devices if not each.erased]
         if behind:
             click.echo(f"  erasures not reached: {len(behind)} of {len(status.devices)} devices")
         for each in status.diverged:
             here = each.partition("/")[2]
             click.echo(f"  {one_line(each, 255)} goes apart from {one_line(here, 255)}: headish diff {here}..{each}")
+
+
+def _tell_run(run: SyncRun) -> str:
+    """How the server syncs with a remote, on one line."""
+    told = [f"'headish serve' syncs every {run.every_seconds / 60:g} minutes"]
+    if run.failed:
+        told.append(f"failed {counted(run.failed, 'time')} ({one_line(run.error, 300)})")
+    if run.last is not None:
+        told.append(f"last {run.last:%Y-%m-%d %H:%MZ}")
+    if run.begun is not None:
+        told.append(f"at work since {run.begun:%H:%MZ}")
+    if run.next is not None:
+        told.append(f"next {run.next:%H:%MZ}")
+    return ", ".join(told)
 
 
 def _names(store: Store, name: str | None) -> list[str]:

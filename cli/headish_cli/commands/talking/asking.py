@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,6 +20,7 @@ from headish_cli.options import (
     force_option,
     json_option,
     pass_settings,
+    together,
 )
 from headish_cli.printing.output import Stopped, Told, print_json, say
 from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
@@ -34,23 +35,18 @@ if TYPE_CHECKING:
     from headish.store.space import Headishes
     from headish.tools.servers import ToolServers
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def call_options(command: F) -> F:
-    """The options of every command that calls a provider."""
-    for option in reversed((
-        click.option("--stream/--no-stream", default=True, help="Show the answer while it arrives, or at its end."),
-        click.option("-m", "--model", metavar="NAME",
-                     help="Ask this pointer; if none has that name, this model of the pointer's provider."),
-        click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
-        click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
-        click.option("--dialect", metavar="NAME", help="How it speaks Chat Completions, if its host does not tell."),
-        timeout_option("How long the provider may be silent, 600 by default; the whole call ends after 3600."),
-        budget_option,
-    )):  # fmt: skip
-        command = option(command)
-    return command
+call_options = together(
+    click.option("--stream/--no-stream", default=True, help="Show the answer while it arrives, or at its end."),
+    click.option("-m", "--model", metavar="NAME",
+                 help="Ask this pointer; if none has that name, this model of the pointer's provider."),
+    click.option("--base-url", metavar="URL", help="A compatible server: Ollama, vLLM, llama.cpp, a gateway."),
+    click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for it."),
+    click.option("--dialect", metavar="NAME", help="How it speaks Chat Completions, if its host does not tell."),
+    timeout_option("How long the provider may be silent, 600 by default; the whole call ends after 3600."),
+    budget_option,
+)  # fmt: skip
+"""The options of every command that calls a provider."""
 
 
 def call_settings(call: dict[str, Any]) -> dict[str, Any]:

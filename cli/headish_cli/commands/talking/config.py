@@ -37,6 +37,7 @@ def config_command() -> None:
     signing_key   the SSH key that signs          --key, HEADISH_SIGNING_KEY
     signers       who signs with which key        --signers, HEADISH_SIGNERS
     revoked_keys  keys that are trusted no more   HEADISH_REVOKED_KEYS
+    sync          remotes that 'serve' syncs with HEADISH_SYNC
     pager         what shows long lists           HEADISH_PAGER
     color         auto, always or never           NO_COLOR
 
@@ -155,6 +156,7 @@ VARIABLES = {
     "signing_key": ("HEADISH_SIGNING_KEY",),
     "signers": ("HEADISH_SIGNERS",),
     "revoked_keys": ("HEADISH_REVOKED_KEYS",),
+    "sync": ("HEADISH_SYNC",),
     "pager": ("HEADISH_PAGER", "PAGER"),
     "color": ("NO_COLOR",),
 }

@@ -6,6 +6,7 @@ It is TOML in the platform's place for it. Every command looks for it, so nothin
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,29 @@ from headish_cli.printing.output import Told
 LIMIT_BYTES = 64 * 1024
 ISOLATIONS = ("required", "none")
 COLOURS = ("auto", "always", "never")
+
+
+UNITS = {"m": 60, "h": 60 * 60, "d": 24 * 60 * 60}
+_TIME = re.compile(r"([1-9][0-9]{0,4})([mhd])")
+SYNC_WORDS = "NAME every TIME, with commas between several: 'box every 5m, office every 1h'"
+
+
+def read_duration(text: str) -> float | None:
+    """The seconds of a number of minutes, hours or days, such as 30m; None for what is none."""
+    found = _TIME.fullmatch(text)
+    return None if found is None else float(int(found[1]) * UNITS[found[2]])
+
+
+def read_timetable(text: str) -> dict[str, float]:
+    """The remotes to sync with, and how many seconds lie between two syncs; nothing for what cannot be read."""
+    found: dict[str, float] = {}
+    for each in text.split(","):
+        name, every, time = each.strip().rpartition(" every ")
+        seconds = read_duration(time.strip())
+        if not every or not name.strip() or seconds is None or name.strip() in found:
+            return {}
+        found[name.strip()] = seconds
+    return found
 
 
 class Key(NamedTuple):
@@ -37,6 +61,9 @@ KEYS: dict[str, Key] = {
     "signing_key": Key("the key of 'headish sign' and of signed bundles: a path", "HEADISH_SIGNING_KEY"),
     "signers": Key("who signs with which key: a path", "HEADISH_SIGNERS"),
     "revoked_keys": Key("keys that are trusted no more: a path", "HEADISH_REVOKED_KEYS"),
+    "sync": Key(
+        "which remotes 'headish serve' syncs with", "HEADISH_SYNC", lambda said: bool(read_timetable(said)), SYNC_WORDS
+    ),
     "pager": Key("what shows long lists at a terminal", "HEADISH_PAGER"),
     "color": Key("colours at a terminal", "NO_COLOR", COLOURS.__contains__, "auto, always or never"),
 }

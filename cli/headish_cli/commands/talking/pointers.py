@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headish_cli.commands.talking.timing import timeout_option
-from headish_cli.options import GlobalOptions, json_option, parse_settings, pass_settings
+from headish_cli.options import GlobalOptions, json_option, parse_settings, pass_settings, together
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.providers.pointers import NamedPointer, Pointer
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def cloud_options(command: F) -> F:
-    """Options that name the cloud that serves a model instead of its provider, in each cloud's own words."""
-    for option in reversed((
-        click.option("--cloud", type=click.Choice(["bedrock", "vertex", "azure"]),
-                     help="Who serves the model: Amazon Bedrock, Google's Vertex AI, Microsoft Azure."),
-        click.option("--region", metavar="REGION", help="The region of bedrock, the location of vertex."),
-        click.option("--project", metavar="ID", help="The Google Cloud project (vertex)."),
-        click.option("--profile", metavar="NAME", help="The AWS profile (bedrock), instead of the usual credentials."),
-        click.option("--resource", metavar="NAME",
-                     help="NAME of https://NAME.openai.azure.com or https://NAME.services.ai.azure.com (azure)."),
-        click.option("--api-version", metavar="VERSION",
-                     help="A dated API version, such as 2024-10-21 (azure); without it the v1 API."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+cloud_options = together(
+    click.option("--cloud", type=click.Choice(["bedrock", "vertex", "azure"]),
+                 help="Who serves the model: Amazon Bedrock, Google's Vertex AI, Microsoft Azure."),
+    click.option("--region", metavar="REGION", help="The region of bedrock, the location of vertex."),
+    click.option("--project", metavar="ID", help="The Google Cloud project (vertex)."),
+    click.option("--profile", metavar="NAME", help="The AWS profile (bedrock), instead of the usual credentials."),
+    click.option("--resource", metavar="NAME",
+                 help="NAME of https://NAME.openai.azure.com or https://NAME.services.ai.azure.com (azure)."),
+    click.option("--api-version", metavar="VERSION",
+                 help="A dated API version, such as 2024-10-21 (azure); without it the v1 API."),
+)  # fmt: skip
+"""Options that name the cloud that serves a model instead of its provider, in each cloud's own words."""
 
 
 @click.group("ptr", cls=BriefGroup)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text
+from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text, together
 
 if TYPE_CHECKING:
     from headish import Store
     from headish.content.encoding import Content
 
-F = TypeVar("F", bound=Callable[..., Any])
 SCHEMES = ("http://", "https://")
 
 attach_option = click.option(
@@ -33,20 +31,17 @@ class Said(NamedTuple):
     """Those of this call alone."""
 
 
-def say_options(command: F) -> F:
-    """The options of ``ask`` beside its text."""
-    for option in reversed((
-        click.option("-s", "--system", metavar="TEXT", help="Begin a thread with this system message."),
-        attach_option,
-        click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
-                     help="A parameter for this call alone, as temperature=0.2; kept beside the reply."),
-        click.option("--schema", type=PLACE, metavar="FILE",
-                     help="For this call: the JSON schema that the answer must follow."),
-        click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
-                     help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+say_options = together(
+    click.option("-s", "--system", metavar="TEXT", help="Begin a thread with this system message."),
+    attach_option,
+    click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
+                 help="A parameter for this call alone, as temperature=0.2; kept beside the reply."),
+    click.option("--schema", type=PLACE, metavar="FILE",
+                 help="For this call: the JSON schema that the answer must follow."),
+    click.option("--set", "settings_pairs", multiple=True, metavar="KEY=JSON",
+                 help="Inherited: any option; a.b=1 sets inside a record, null switches off."),
+)  # fmt: skip
+"""The options of ``ask`` beside its text."""
 
 
 def read_said(

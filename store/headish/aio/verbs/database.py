@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from headish.history.writing.copies import Copied
     from headish.store.database import Database
     from headish.store.space import Headishes
-    from headish.values.results.backups import Backup
     from headish.values.results.erasures import Collected
+    from headish.values.results.exports import Backup
     from headish.values.results.reports import Report
     from headish.verify.space import Progress
     from typing import Literal

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headish.values.results.conversations import Conversation, Page
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
-    from headish.values.results.quotas import Quota
+    from headish.values.results.reports import Quota
     from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
@@ -153,20 +153,27 @@ class AsyncBookmarks(MappingFront["Bookmarks", "str", "TurnId"]):
 class AsyncBundles(Front["Bundles"]):
     """For asyncio: bundles of a space: files that carry turns to another store, which checks all of it before it stores any."""
 
-    async def apply(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Applied:
+    async def apply(
+        self, path: str | os.PathLike[str], *, require_signed: bool = False, signers: str | os.PathLike[str] |
+        None = None, revoked: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    ) -> Applied:
         """Store what a bundle brings. Nothing that is here is changed: a turn that is here already stays as it is, and
         a name moves only forward, by turns or by what was said."""
-        return await self._wait(self.sync.apply, path=path, progress=progress)
+        return await self._wait(
+            self.sync.apply, path=path, require_signed=require_signed, signers=signers, revoked=revoked,
+            progress=progress
+        )
 
     async def create(
         self, path: str | os.PathLike[str], headish: Headishes | None = None, *, since: str | None = None,
-        allow_secrets: bool = False, progress: Progress | None = None
+        allow_secrets: bool = False, sign: bool = False, key: str | os.PathLike[str] | None = None, progress:
+        Progress | None = None
     ) -> Bundled:
         """Write a bundle of the whole space; of the threads that lead to a headish, or to several; or of what came
         behind ``since``, the ``cursor`` of an earlier bundle."""
         return await self._wait(
-            self.sync.create, path=path, headish=headish, since=since, allow_secrets=allow_secrets,
-            progress=progress
+            self.sync.create, path=path, headish=headish, since=since, allow_secrets=allow_secrets, sign=sign,
+            key=key, progress=progress
         )
 
 
@@ -429,16 +436,17 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None, sign: bool | None = None
+        trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None
     ) -> RemotePlace:
         """Change what is chosen of a remote."""
         return await self._finish(
-            self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust, sign=sign
+            self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust, sign=sign,
+            require_signed=require_signed
         )
 
     async def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices. Raises: UnknownRemote."""
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices. Raises: UnknownRemote."""
         return await self._wait(self.sync.status, name=name)
 
 

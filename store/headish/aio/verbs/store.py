@@ -46,12 +46,10 @@ if TYPE_CHECKING:
     from headish.values.ids import TurnId
     from headish.values.messages import ContextWindow, Message, Note
     from headish.values.names import Absent
-    from headish.values.results.audits import Audited
-    from headish.values.results.backups import Backup
     from headish.values.results.changes import Change
     from headish.values.results.erasures import Erasure
-    from headish.values.results.exports import Exported, Folder
-    from headish.values.results.reports import JudgedSignature, Report, Signed, Stats
+    from headish.values.results.exports import Backup, Exported, Folder
+    from headish.values.results.reports import Audited, JudgedSignature, Report, Signed, Stats
     from headish.values.results.searches import Hit
     from headish.values.results.threads import Stretch, Thread, Tree
     from headish.values.turns import Recorded, Turn

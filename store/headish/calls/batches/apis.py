@@ -173,7 +173,7 @@ def _create_gemini(remote: Remote, token: str, model: str | None, wanted: Sequen
 
 
 def _input_gemini(remote: Remote, token: str, listed: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Where the requests go: into the document itself or, if that would be too large, into a file of lines."""
+    """The requests in the document itself or, if that would be too large, in a file of lines."""
     lines = [msgspec.json.encode({"key": id, "request": request}) for id, request in listed]
     if sum(map(len, lines)) + LINE_BYTES * len(lines) <= INLINE_BYTES:
         requests = [{"request": request, "metadata": {"key": id}} for id, request in listed]

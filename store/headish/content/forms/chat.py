@@ -231,7 +231,7 @@ def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Lo
             annotations = opaque_of(block, PROVIDER).get("annotations")
             entry |= {} if annotations is None else {"annotations": annotations}
     # Only the older spelling has calls without an id.
-    if len(calls) == 1 and "id" not in calls[0] and calls[0].get("type") == "function":
+    if len(calls) == 1 and "id" not in calls[0] and calls[0].get("type") == "function" and "function" in calls[0]:
         entry["function_call"] = calls[0]["function"]
     elif calls:
         entry["tool_calls"] = calls

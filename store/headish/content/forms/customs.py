@@ -35,7 +35,7 @@ def is_custom(call: ToolUse) -> bool:
 
 
 def kind_kept(call: ToolUse) -> dict[str, Any]:
-    """What says that a call is one of a custom tool, and nothing else of what stands beside it."""
+    """The mark of a custom tool's call, without anything else that is kept beside the call."""
     own = {provider: call.opaque.get(provider) for provider in _KINDS}
     return {
         provider: {"type": _KINDS[provider]}

@@ -53,7 +53,7 @@ def url_of(source: MediaSource) -> str | None:
 
 
 def read_chat_media(part: Mapping[str, Any], provider: str) -> Document | None:
-    """The document of a part; None for a part that is none, or is not as it should be."""
+    """The document of a part; None for a part that is no document, or not a valid one."""
     kind = part.get("type")
     held = part.get(kind) if isinstance(kind, str) else None
     if kind in ("image_url", "video_url", "audio_url"):
@@ -128,7 +128,7 @@ def write_responses_media(document: Document, file_name: str | None = None) -> P
 
 
 def read_anthropic_media(part: Mapping[str, Any], provider: str) -> Document | None:
-    """As ``read_chat_media``. A document that is a list of blocks is none."""
+    """As ``read_chat_media``. A document that is a list of blocks gives None."""
     source, is_image = part.get("source"), part.get("type") == "image"
     if part.get("type") not in ("image", "document") or not isinstance(source, Mapping):
         return None

@@ -84,7 +84,7 @@ def _tell_turn(content: Any) -> Form | None:
 
 
 def _as_entries(form: Form, content: Any, role: Any) -> list[Any]:
-    """The entries that the content of one turn stands for."""
+    """The entries of an API's list that the content of one turn holds."""
     role = "user" if role is None else role
     if isinstance(content, Mapping) and ("role" in content or form.list_name == "input" or "parts" in content):
         return [content]
@@ -177,7 +177,8 @@ def _read_run(form: Form, run: Sequence[Any]) -> Read | Any:
 
 
 def _read_plain(run: Sequence[Any]) -> Read | Any:
-    """An entry that could be of any form: as it is, but where it is a list of one text, which a text is stored as."""
+    """An entry that could be of any form, unchanged; only a list of one text becomes a text, since both are stored
+    alike."""
     [entry] = run
     content = entry.get("content") if isinstance(entry, Mapping) else None
     if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
@@ -269,7 +270,7 @@ def _is_sdk(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value with the objects of the official SDKs as the JSON that they send; everything else as it is."""
+    """A value in which objects of the official SDKs are the JSON that they send. Everything else is unchanged."""
     if _is_sdk(value):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if depth < _SDK_DEPTH and type(value) is dict and _may_hold_sdk(value.values()):

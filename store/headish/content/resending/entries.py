@@ -102,7 +102,7 @@ class SentEntry:
 
     @cached_property
     def essence(self) -> bytes | None:
-        """What an answer is recognised by; None for a message that is none."""
+        """What an answer is recognised by; None for a message that is no answer."""
         return essence_of(self.read.blocks) if self.read.role == "assistant" else None
 
     def differs_from(self, stored: Any) -> Patch | None:

@@ -80,10 +80,9 @@ def phrases_of(question: Question) -> list[Phrase]:
 
 
 def as_match(question: Question, beginnings: Sequence[str]) -> str:
-    """For an index: turns that may match. Each word stands behind one of the ``beginnings``.
-
-    What is behind NOT is not asked of an index, which does not know where in a turn a word stands; nor is the order of
-    the words of a phrase, nor what is cut off a long word.
+    """The question for an index, which finds turns that may match. Each word gets one of the ``beginnings``. An index
+    does not know where in a turn a word is, so it is asked neither for what follows NOT, nor for the order of a
+    phrase's words, nor for the end of a long word.
     """
     if isinstance(question, Without):
         return as_match(question.kept, beginnings)

@@ -27,7 +27,7 @@ def without_sequences(text: str) -> str:
 
 
 def places_without(text: str) -> list[int]:
-    """Where each character of ``without_sequences`` stands in the text; at the end, where the text ends."""
+    """The index in the text of each character of ``without_sequences``, and last the length of the text."""
     places: list[int] = []
     at = 0
     for found in _SEQUENCE.finditer(text):

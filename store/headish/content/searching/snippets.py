@@ -51,7 +51,7 @@ def _merged(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _window(text: str, marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Where to cut: the first window of those that hold the most marks, and whole words at both ends."""
+    """The range to cut out: of the windows with the most marks the first, with whole words at both ends."""
     if len(text) <= SNIPPET_CHARACTERS or not marks:
         return 0, _end(text, 0)
     best, most = 0, 0

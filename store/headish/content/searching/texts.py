@@ -49,7 +49,8 @@ class SearchedText:
         return sum(1 for _ in self._find(phrase))
 
     def spans(self, phrases: Sequence[Phrase]) -> list[Span]:
-        """Where the phrases stand in the text: from, and to, left out. For what is shown."""
+        """The ranges of the phrases in the text: first character, and the one behind the last. To mark what is
+        shown."""
         if self._ascii is not None:
             return [span for phrase in phrases for span in self._find(phrase)]
         words, starts, ends = spans_of(self.text)
@@ -73,7 +74,7 @@ def matches(question: Question, texts: Sequence[SearchedText]) -> bool:
 
 
 def _find_in(phrase: Phrase, written: bytes) -> Iterator[Span]:
-    """In ASCII between two blanks; the places are those without the first of these."""
+    """Find the phrase in ASCII text that has a blank at both ends. The places do not count the first blank."""
     parts = _parts(phrase)
     if parts is None:
         return
@@ -101,7 +102,7 @@ def _parts(phrase: Phrase) -> tuple[bytes, ...] | None:
 
 
 def _go_on(written: bytes, end: int, words: Sequence[bytes]) -> int:
-    """Where the last of the words ends that follow; -1 where they do not."""
+    """The end of the last of the words, if they follow; -1 if they do not."""
     for word in words:
         found = _NEXT(written, end)
         if found is None or not written.startswith(word, found.start()):

@@ -48,7 +48,7 @@ _open: WeakSet[_Descriptor] = WeakSet()
 
 
 def _close_inherited() -> None:
-    """In a forked child: else it would hold its parent's place should the parent be killed."""
+    """Close it in a forked child. Otherwise the child would keep its parent's place if the parent is killed."""
     for each in list(_open):
         os.close(each.number)
     _open.clear()

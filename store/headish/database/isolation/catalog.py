@@ -104,7 +104,7 @@ class OwnedTable(NamedTuple):
 
 
 class SampledColumn(NamedTuple):
-    """A column of a table, or of an index on it, of which ANALYZE collects what stands there."""
+    """A column of a table, or of an index on it, whose values ANALYZE collects."""
 
     table: str
     relation: str

@@ -40,8 +40,9 @@ def search(schema: str) -> str:
 
 
 def find(*, is_given: bool) -> str:
-    """As ``search``, for the schema that a server says is ours: the one that the search path leads to, or, unless the
-    path is ``given`` by whoever opens the database, ``headish``. Where none is secured, the path stays as it is."""
+    """As ``search``, for the schema that the server says is headish's: the one that the search path leads to or, unless
+    whoever opens the database has ``given`` the path, ``headish``. If no schema is secured, the path stays
+    unchanged."""
     home = f"n.nspname {_IS} '{HOME}'"
     or_home = "" if is_given else f" OR ({home} AND ({_OWNED} OR ({_TAKEN})))"
     found = (

@@ -104,7 +104,7 @@ def find_admitted(access: Access, shown: ShownToken) -> Token | None:
 def find_upstream(
     access: Access, upstreams: Mapping[str, Upstream], target: CallTarget, space: str | None
 ) -> Upstream | None:
-    """Where a call goes: the table's place, or that of a pointer of the space; None for an unknown pointer."""
+    """The server that a call goes to: the table's, or that of a pointer of the space; None for an unknown pointer."""
     if target.pointer is None:
         return upstreams[target.api or ""]
     place = access.pointers.get(space or access.space, {}).get(target.pointer)

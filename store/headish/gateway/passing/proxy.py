@@ -193,7 +193,7 @@ class _Exchange:
         self._recording.sent()
 
     def _break_off(self, error: Exception) -> web.StreamResponse:
-        """Handle a failed upstream: say so if no answer has begun, else break off as it did."""
+        """Handle a failed upstream: report it if no answer has begun, else break off as it did."""
         told = self._keys.clean(str(error)) or type(error).__name__
         if self._response is None:
             self._end("unreachable", told)

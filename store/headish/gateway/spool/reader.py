@@ -90,6 +90,10 @@ class SpoolReader:
         self.unreadable: set[str] = set()
         """The calls that were met and cannot be read."""
 
+    def __contains__(self, call: object) -> bool:
+        """Whether a call was read and not forgotten."""
+        return call in self._calls
+
     @property
     def waiting(self) -> int:
         """How many calls were read and not forgotten."""
@@ -198,7 +202,7 @@ class _Segment:
                 kept = kept[behind:]
 
     def remove(self) -> None:
-        """Remove the file, unless it is none of ours."""
+        """Remove the file, unless it is not headish's."""
         if self.position > 0 or self.path.stat().st_size == 0:
             self.path.unlink(missing_ok=True)
 

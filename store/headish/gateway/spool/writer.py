@@ -101,7 +101,7 @@ class SpoolWriter:
         self._lock.close()
 
     def _admit(self, frame: SpoolFrame) -> SpoolFrame | None:
-        """The frame as it is to be written; None for one of a call that is not recorded any more."""
+        """The frame to write; None for a frame of a call that is no longer recorded."""
         if frame.kind is SpoolKind.BEGIN:
             self._open_calls.add(frame.call)
         if frame.call not in self._open_calls:

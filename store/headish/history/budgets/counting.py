@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.history.budgets.cutting import Cut, Scale, Weights, cut, weigh
@@ -16,6 +16,7 @@ from headish.history.windows.resolve import see_window
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
+from headish.values.results.plain import PlainResult
 
 Tools = Sequence[Mapping[str, Any]]
 Fill = Callable[[Sequence[Message]], Sequence[Message]]
@@ -30,7 +31,7 @@ class TurnTokens(Struct, frozen=True):
     source: str
 
 
-class Tokens(Struct, frozen=True):
+class Tokens(PlainResult, frozen=True):
     """How many tokens a request for a window would have, its ``tools`` included, and how that is known.
 
     ``source`` is ``count`` (a function that was given), ``usage`` (what providers counted for replies of the thread),
@@ -46,15 +47,10 @@ class Tokens(Struct, frozen=True):
     context_window: int | None
     turns: tuple[TurnTokens, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        record: dict[str, Any] = to_builtins(self)
-        return record
-
 
 class Measured(NamedTuple):
-    """A window, what its messages weigh, and which of them every budget keeps; ``summaries`` are those that stand for
-    others, with how many these are. ``needs_fit``: only bytes are known."""
+    """A window, what its messages weigh, and which of them every budget keeps. ``summaries`` are the messages that
+    replace others, each with the number of those. ``needs_fit``: only bytes are known."""
 
     window: ContextWindow
     weights: Weights

@@ -166,11 +166,11 @@ def cut(messages: Sequence[Message], weights: Weights, kept: Sequence[bool], bud
 
 
 class Shape:
-    """What of a thread must stay, and where it can be cut.
+    """Which part of a thread must stay, and where the thread can be cut.
 
-    The first exchange reaches from the first message that is no instruction up to the assistant's first one that ends
-    without a call. It stays whole as long as its ``guesses``, which do not change as the thread goes on, sum up to
-    ``most`` at the most.
+    The first exchange begins with the first message that is no instruction, and ends with the assistant's first message
+    without a call. It stays whole while the sum of its ``guesses`` is at most ``most``; the guesses do not change as
+    the thread goes on.
     """
 
     def __init__(

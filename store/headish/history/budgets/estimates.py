@@ -105,7 +105,7 @@ def _call(count: Count, text: str) -> int:
 
 
 def _texts(block: ContentBlock) -> list[str]:
-    """What of a block goes out as text."""
+    """The part of a block that is sent as text."""
     match block:
         case Text(text=text) | Thinking(text=text):
             return [text]

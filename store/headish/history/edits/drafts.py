@@ -125,7 +125,7 @@ def said_of_turn(stored: StoredTurn, hash: bytes, attributes: bytes | None = Non
 
 
 def text_blocks(blocks: Sequence[ContentBlock], turn_id: TurnId) -> tuple[int, int]:
-    """Where the text of a turn stands among its blocks: from the first to behind the last.
+    """The range of blocks that hold the text of a turn: the index of the first, and the index behind the last.
 
     Raises: InvalidArgument where there is none beside other blocks, or other blocks stand between two texts.
     """

@@ -39,8 +39,8 @@ def collect(connection: Connection, space: int, *, dry_run: bool) -> tuple[int, 
 
 
 def scrub(backend: Backend, mint: Mint, *, forced: bool = False) -> str:
-    """Take what was erased off the disk, and say so in every space. Returns an empty text, or why that could not be
-    done now. Does nothing if nothing was erased since the last time, unless ``forced``.
+    """Remove erased content from the disk, and note that in every space. Returns an empty text, or the reason why that
+    was not possible now. Does nothing if nothing was erased since the last time, unless ``forced``.
     """
     waiting = backend.read(_unscrubbed)
     if not waiting and not forced:

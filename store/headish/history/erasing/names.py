@@ -134,7 +134,7 @@ def _answered(about: bytes) -> bytes:
 
 
 def _marks(connection: Connection, space: int, name: bytes, others: Sequence[bytes]) -> tuple[str, ...]:
-    """By what an older state of the space tells which bookmarks had the names that go."""
+    """The marks by which an older state of the space shows which bookmarks had the erased names."""
     marks = {mark_name(each, first_move(connection, space, name)).hex() for each in (name, *others)}
     for each in (name, *others):
         for other in renamed_from(connection, space, each):

@@ -48,7 +48,8 @@ def cover(thread: SeenThread, does: str, first: Place, last: Place) -> list[int]
 
 
 def cover_those(thread: SeenThread, among: Sequence[TurnId]) -> list[int]:
-    """The indexes of some turns, and of those that some overlays stand for; with the partners of their calls.
+    """The indexes of some turns, of the turns that some overlays cover, and of the calls and results that belong to
+    them.
 
     Raises: InvalidArgument if one is not of the thread, or they are too many.
     """

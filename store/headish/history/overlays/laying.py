@@ -147,7 +147,7 @@ def _changes_nothing(thread: SeenThread, indexes: Iterable[int], overlay: Overla
 def _standing(
     thread: SeenThread, indexes: Iterable[int], overlay: Overlay, content: tuple[ContentBlock, ...]
 ) -> TurnId | None:
-    """The overlay that lets the same words stand for the same turns already."""
+    """The overlay that already shows the same words in place of the same turns."""
     states = [thread.states[index] for index in indexes]
     first = states[0].by if states and states[0] is not None else None
     if first is None:

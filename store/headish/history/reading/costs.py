@@ -17,10 +17,9 @@ from headish.values.turns import said_at_of
 
 
 class Cost(Struct, frozen=True):
-    """What some replies cost. ``key`` is what they share, as of a ``Count``.
-
-    ``cost`` is exact; of the ``replies`` it leaves out the ``silent``, whose provider reported no tokens, and the
-    ``unpriced``, whose model has no price: ``models`` names those.
+    """What some replies cost. ``key`` is what they share, as in a ``Count``. ``cost`` is exact, but does not include
+    the ``silent`` replies, whose provider reported no tokens, and the ``unpriced`` ones, whose model has no price;
+    ``models`` names those models.
     """
 
     key: str | None
@@ -41,7 +40,8 @@ class Cost(Struct, frozen=True):
 def count_costs(
     replies: Iterable[CountedReply], prices: Prices, by: str | None, since: datetime | None, until: datetime | None
 ) -> list[Cost]:
-    """What replies cost, those of one key together, in the order of the keys; of those that were said in a time.
+    """What replies cost, added up by key, in the order of the keys. Only replies that were said in the given time
+    count.
 
     Raises: InvalidArgument if ``by`` is neither a key of ``KEYS`` nor None, which counts all together.
     """

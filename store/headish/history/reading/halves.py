@@ -22,7 +22,7 @@ CHAINS_LIMIT = 2000
 
 
 class HiddenHalf(NamedTuple):
-    """Where a half lies, and whether it is a root, and a head, of what is stored."""
+    """The place of a half, and whether it is a root or a head of the stored turns."""
 
     place: Place
     is_root: bool
@@ -30,7 +30,7 @@ class HiddenHalf(NamedTuple):
 
 
 def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHalf]:
-    """The halves that nothing else continues than such halves.
+    """The halves that only other such halves continue.
 
     Cost: one statement, over the turns that supersede others; then that of ``hidden_among``.
     """
@@ -38,7 +38,7 @@ def hidden_in_space(connection: Connection, space: int) -> dict[TurnId, HiddenHa
 
 
 def hidden_among(connection: Connection, space: int, outgrown: set[TurnId]) -> dict[TurnId, HiddenHalf]:
-    """Of all the halves of a space, those that nothing else continues than such halves.
+    """The halves of a space that only other such halves continue.
 
     Cost: nothing where there are none; else three statements for each 64 of them.
     """

@@ -24,9 +24,8 @@ WORDS_SHOWN = 40
 
 
 def make_handles(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, str]:
-    """The shortest handle of each turn that nothing else of the space has now, in the order of the ids.
-
-    An id that is not stored stands for itself.
+    """The shortest handle of each turn that no other turn of the space has now, in the order of the ids. For an id that
+    is not stored, the id itself.
     Cost: two statements for each 64 ids, and one for each digest that several turns share.
     """
     listed = list(dict.fromkeys(ids))

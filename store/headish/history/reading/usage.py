@@ -34,7 +34,7 @@ class CountedReply(NamedTuple):
 
     @property
     def reply(self) -> Mapping[str, Any]:
-        """What is kept of the answer; empty if the turn is none."""
+        """The stored facts of the answer; empty if the turn is no answer."""
         return reply_of(self.system)
 
     @property
@@ -174,7 +174,7 @@ def _counted(id: TurnId, head: bytes | None, system: bytes) -> CountedReply:
 
 
 def usage_of(reply: Mapping[str, Any]) -> Usage | None:
-    """The tokens that a reply says; None where it says none, or what are none."""
+    """The tokens that a reply reports; None if it reports none, or something else in their place."""
     try:
         return msgspec.convert(reply.get("usage"), Usage | None)
     except msgspec.ValidationError:

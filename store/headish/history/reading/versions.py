@@ -226,7 +226,7 @@ def outgrown_in_space(connection: Connection, space: int) -> set[TurnId]:
 def hidden_in(
     turns: Sequence[TurnId], continues: Mapping[TurnId, Sequence[TurnId]], halves: set[TurnId]
 ) -> set[TurnId]:
-    """The halves that nothing else continues than halves; ``turns`` in commit order."""
+    """The halves that only other halves continue. ``turns`` are in commit order."""
     seen: set[TurnId] = set()
     hidden: set[TurnId] = set()
     for each in reversed(turns):
@@ -287,7 +287,7 @@ class _Families:
             waiting = {each.id: _link(each) for each in self._superseding(step) if each.id not in known}
 
     def members(self) -> Iterator[list[StoredTurn]]:
-        """The turns of each family, in commit order; none of a turn that has no other version."""
+        """The turns of each family, in commit order. A turn without other versions has no family."""
         families = [each for each in self._groups.members() if len(each) > 1]
         missing = [turn_id for each in families for turn_id in each if turn_id not in self._stored]
         self._stored |= turns_by_ids(self._connection, self._space, missing)

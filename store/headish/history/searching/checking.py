@@ -86,7 +86,7 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
 
 
 def is_switch(connection: Connection) -> bool:
-    """Whether the row that says that there is no index says so."""
+    """Whether the row of the switch, if there is one, says that there is no index."""
     known = searches.indexed(connection, searches.NO_SPACE)
     return known is None or known.seq == searches.OFF
 

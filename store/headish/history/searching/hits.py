@@ -121,7 +121,8 @@ def each_match(
 def _matching(
     turns: Iterable[SearchableTurn], asked: Criteria, phrases: Sequence[Phrase]
 ) -> Iterator[tuple[SearchableTurn, Match]]:
-    """Those that match, but for the tools of results that name their call alone."""
+    """The turns that match. Results that name only their call, and not their tool, are not checked for their tools
+    here."""
     for said in turns:
         pieces = [piece for piece in said.pieces if piece.field in asked.fields]
         if not pieces or not may_use(said, asked.tool, unnamed=asked.unnamed):

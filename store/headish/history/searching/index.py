@@ -54,7 +54,8 @@ class PortionStored(NamedTuple):
 
 
 def catch_up(backend: Backend, space: int, progress: Progress | None = None) -> None:
-    """Index every turn that is not; nothing where the database is read-only, keeps no index, or cannot have one.
+    """Index every turn that is not indexed yet. Does nothing if the database is read-only, keeps no index, or cannot
+    have one.
 
     Cost: some 30 µs for each turn of half a KB; two statements where there is none.
     """

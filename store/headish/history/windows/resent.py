@@ -73,7 +73,7 @@ def _turn_seeing(
 
 
 def _last_line(walked: Sequence[Walked], links: Mapping[int, Sequence[Place]]) -> int:
-    """From which turn on each continues the one before it alone, and none is an overlay."""
+    """The first turn of the last stretch in which each turn continues only the one before it and none is an overlay."""
     first = len(walked) - 1
     while first and walked[first].type != OVERLAY:
         turn, before = walked[first], walked[first - 1]

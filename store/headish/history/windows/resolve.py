@@ -35,7 +35,7 @@ def resolve_window(walked: Sequence[Walked], *, raw: bool = False) -> ContextWin
 
 
 def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextWindow, list[SeenMessage] | None]:
-    """``resolve_window``, and what each of its messages stands for; None where each turn is a message."""
+    """``resolve_window``, and which turns each of its messages shows; None if each turn is a message."""
     contents = read_all_blocks(walked)
     is_marked = is_overlaid(walked)
     # The common thread, by far: it must not pay for overlays that it has not.

@@ -20,7 +20,7 @@ SUMMARIZE, REPLACE, HIDE, KEEP, UNHIDE, ORIGINAL = "summarize", "replace", "hide
 
 
 class Facing(NamedTuple):
-    """What of a turn decides how it and others are seen. ``overlay`` is None for a turn that is none."""
+    """What decides how a turn and others are seen. ``overlay`` is None for a turn that is no overlay."""
 
     id: TurnId
     digest: str
@@ -30,10 +30,9 @@ class Facing(NamedTuple):
 
 @dataclass
 class State:
-    """How a turn is seen: from whom it is hidden, in whose words it stands, and whether every budget keeps it.
-
-    ``by`` is the overlay whose blocks stand in its place, ``summarized`` says that they stand there for others, too.
-    ``hider`` is the overlay that hides it from the model; None if it is stored so.
+    """How a turn is seen: from whom it is hidden, whose words it shows, and whether every budget keeps it. ``by`` is
+    the overlay whose blocks replace it; ``summarized``: they replace other turns, too. ``hider`` is the overlay that
+    hides it from the model; None if it is stored so.
     """
 
     model: bool = False

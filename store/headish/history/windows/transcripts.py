@@ -72,8 +72,8 @@ def _for_people(thread: SeenThread) -> list[SeenMessage]:
 
 
 def see_hidden(walked: Sequence[Walked], contents: Contents) -> tuple[set[TurnId], list[Note]]:
-    """The turns that are hidden from people, with the overlays whose words stand for one of them; and a note for each
-    turn and overlay that the model sees otherwise than it was stored. Raises: CorruptTurn."""
+    """The turns that are hidden from people, with the overlays whose words replace one of them; and a note for each
+    turn and overlay that the model does not see as it was stored. Raises: CorruptTurn."""
     states = read_thread(walked, contents).states
     unseen = [(turn, state) for turn, state in zip(walked, states, strict=True) if state is not None and state.people]
     hidden = {turn.id for turn, _ in unseen} | {state.by for _, state in unseen if state.by is not None}

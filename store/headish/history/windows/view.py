@@ -25,10 +25,8 @@ Contents = Sequence[tuple[ContentBlock, ...]]
 
 
 class SeenMessage(NamedTuple):
-    """A message that is seen, and which turn of the walk it stands for (of a summary the first that it covers).
-
-    ``by`` is the overlay whose words it has; a summary stands for ``covers`` turns, any other message for none but its
-    own.
+    """A message that is seen, and its turn in the walk (for a summary, the first that it covers). ``by`` is the overlay
+    whose words it has. ``covers`` is how many turns it shows: more than one only for a summary.
     """
 
     message: Message
@@ -94,7 +92,7 @@ def see(walked: Sequence[Walked], contents: Contents) -> View:
 
 
 def _put_in_place(thread: SeenThread, index: int) -> Message | None:
-    """A turn in the words that it has now; None for an overlay, and for one that a summary stands for."""
+    """A turn with its present words; None for an overlay, and for a turn that a summary replaces."""
     state = thread.states[index]
     if state is None or state.summarized:
         return None

@@ -75,7 +75,7 @@ def append_batch(
     stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> Written:
-    """Store the drafts in order; all of them, or none.
+    """Store the drafts in order, all or none.
 
     A draft may continue earlier items of its ``stream`` by index. Without ``carries_names`` no bookmark moves but the
     given ones.

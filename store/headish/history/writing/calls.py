@@ -18,7 +18,16 @@ from headish.database.query import Connection
 from headish.history.conversations import ListedConversation, change_record
 from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import append
-from headish.history.writing.lanes import Lane, LaneForm, LaneTurn, PlacedList, load_lane, place_behind, place_list
+from headish.history.writing.lanes import (
+    Lane,
+    LaneForm,
+    LaneTurn,
+    PlacedList,
+    find_known,
+    load_lane,
+    place_behind,
+    place_list,
+)
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.calls import (
     StoredCall,
@@ -168,20 +177,45 @@ def _place(
     """The list of a call in its lane, how many turns stand before it that it did not send, and a note."""
     assert plan.writes is not None
     assert plan.entries is not None
+    behind, note = _find_behind(connection, space, plan, memory)
+    if behind is not None:
+        placed = place_behind(connection, space, plan.writes, behind, plan.entries, mint)
+        return placed, len(behind.turns), None
+    lane = None if memory is None else memory.lane
+    return place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint), 0, note
+
+
+def _find_behind(
+    connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None
+) -> tuple[Lane | None, str | None]:
+    """The lane that a list goes on behind, because the provider keeps what was before; None for a list that begins at
+    the beginning. And a note."""
+    assert plan.writes is not None
     note = None
     if plan.previous is not None:
         found = call_of_response(connection, space, plan.previous.encode())
         stored = None if found is None or found.answer is None else turn_by_id(connection, space, found.answer)
         if stored is not None:
-            before = load_lane(connection, space, plan.writes, stored.place)
-            placed = place_behind(connection, space, plan.writes, before, plan.entries, mint)
-            return placed, len(before.turns), None
+            return load_lane(connection, space, plan.writes, stored.place), None
         note = "it goes on from a response that is not stored here"
-    lane = None if memory is None else memory.lane
-    if plan.is_kept and lane is not None:
-        placed = place_behind(connection, space, plan.writes, lane, plan.entries, mint)
-        return placed, len(lane.turns), None
-    return place_list(connection, space, plan.writes, lane, plan.entries, plan.lead, mint), 0, note
+    return None if memory is None or not plan.is_kept else memory.lane, note
+
+
+def find_known_turn(connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None) -> TurnId | None:
+    """The turn that what is new in a call will continue, once it is stored; None where nothing but the system prompt of
+    its list is.
+
+    Cost: that of the messages that the lane's memory does not know. Raises: as ``record_call``.
+    """
+    if plan.writes is None or not plan.entries:
+        return None
+    memory = memory or _recall(connection, space, plan)
+    behind, _ = _find_behind(connection, space, plan, memory)
+    if behind is None:
+        lane = None if memory is None else memory.lane
+        turns = find_known(connection, space, plan.writes, lane, plan.entries, plan.lead)
+        return turns[-1].id if len(turns) > plan.lead else None
+    return behind.turns[-1].id if behind.turns else None
 
 
 def _add_answer(connection: Connection, space: int, plan: CallPlan, lane: Lane, mint: Mint) -> StoredTurn | None:
@@ -292,8 +326,8 @@ def _tell(plan: CallPlan, memory: LaneMemory | None, placed: PlacedList, begins:
 
 
 def find_break(facts: CallFacts, memory: LaneMemory, placed: PlacedList) -> PrefixBreak | None:
-    """Where a list leaves what the request before it in the lane had sent; None where it goes on from there, or is the
-    beginning of that."""
+    """The place at which a list differs from what the request before it in the lane sent; None if one of them begins
+    with the other."""
     if facts.tools != memory.tools and memory.sent:
         return PrefixBreak("tools", tokens=memory.tokens or None)
     before = memory.lane.turns[: memory.sent]

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
-
-from msgspec import Struct, structs
+from typing import NamedTuple
 
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
@@ -42,13 +40,14 @@ from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
+from headish.values.results.plain import PlainResult
 from headish.values.turns import DOCUMENT
 
 PORTION = 500
 """How many turns go together. Small payloads are in memory with them, large ones one at a time."""
 
 
-class Copied(Struct, frozen=True):
+class Copied(PlainResult, frozen=True):
     """What a copy did. ``tips`` are the ids that were asked for; ``stored`` turns are new in the other space, ``known``
     ones were there already. ``names`` went along, and so did what is said of the conversations ``records`` (names, or
     the first turns of nameless ones). ``pointers`` and ``servers`` are what the threads name and the other space does
@@ -64,10 +63,6 @@ class Copied(Struct, frozen=True):
     streams: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     documents: tuple[TurnId, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: a key for each field."""
-        return {name: list(each) if isinstance(each, tuple) else each for name, each in structs.asdict(self).items()}
 
 
 class Side(NamedTuple):

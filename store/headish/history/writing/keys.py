@@ -37,7 +37,8 @@ def append_once(
     stream: BatchPlace = ALONE,
     carries_names: bool = True,
 ) -> list[Appended | StoredTurn]:
-    """``append``, but a draft whose key is known stands for the turn that has it: nothing is stored, no name moves.
+    """``append``, except that for a draft whose key is known nothing is stored and no name moves: the result is the
+    turn that has the key.
 
     Cost: as ``append``; one statement more for each 64 keys, and one for each 64 turns that are superseded or copied.
     Raises: KeyTaken where that turn says something else; as ``append``.
@@ -122,7 +123,7 @@ def next_version(key: bytes, last: bytes | None) -> bytes:
 
 
 def _renumbered(reference: Reference, where: Sequence[Where], first_index: int, index: int) -> Reference:
-    """A reference to an item of this batch, as one to the draft or turn that stands for it."""
+    """A reference to an item of this batch, as a reference to the draft or turn that is taken for it."""
     if not isinstance(reference, int) or reference < first_index:
         return reference
     if reference >= first_index + index:

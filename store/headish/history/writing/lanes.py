@@ -186,6 +186,16 @@ class _Placing:
         self.resent: list[Resent] = []
         self.added = 0
 
+    def load(self, end: Place) -> Lane:
+        """``load_lane`` for the client of the list."""
+        return load_lane(self._connection, self._space, self._client, end)
+
+    def load_oldest(self) -> Lane:
+        """The oldest thread that begins as the list does, up to the first difference; empty if there is none."""
+        drafts = [entry.draft(self._client.limit_bytes) for entry in self._entries]
+        _, tip = match_recorded(self._connection, self._space, ListMatch(digests_of_list(drafts, None), None, None))
+        return Lane() if tip is None else self.load(tip.place)
+
     def matching(self, at: int, turn: LaneTurn) -> LaneTurn | None:
         """The turn, if the message at an index says the same; with what is known then of how it is written."""
         entry = self._entries[at]
@@ -325,17 +335,37 @@ def place_list(
     Raises: InvalidContent, TooLarge, BarredContent.
     """
     placing = _Placing(connection, space, client, entries, mint)
+    lane, turns, changed = _find_lane(placing, lane, lead)
+    return _continue(placing, lane, turns, changed)
+
+
+def find_known(
+    connection: Connection, space: int, client: LaneForm, lane: Lane | None, entries: Sequence[SentEntry], lead: int
+) -> list[LaneTurn]:
+    """The turns of a list that ``place_list`` would not store, because they are. Cost, Raises: as that."""
+    placing = _Placing(connection, space, client, entries, _mint_nothing)
+    lane, turns, _ = _find_lane(placing, lane, lead)
+    followed, _ = placing.follow(lane.base(len(turns)), len(turns))
+    return [*turns, *followed]
+
+
+def _mint_nothing() -> TurnId:
+    raise AssertionError("nothing is stored here")
+
+
+def _find_lane(placing: _Placing, lane: Lane | None, lead: int) -> tuple[Lane, list[LaneTurn], list[int]]:
+    """The lane that a list continues, the turns of it that the list says, and which of the system differ."""
     if lane is None or lane.lead != lead or not lane.turns:
-        lane = _find_oldest(connection, space, client, entries)
+        lane = placing.load_oldest()
     known, turns, changed = _compare(placing, lane, lead)
     if known <= lead:  # nothing is known but a system prompt, or what takes its place: another conversation
-        lane = _find_oldest(connection, space, client, entries)
+        lane = placing.load_oldest()
         known, turns, changed = _compare(placing, lane, lead)
     if lane.behind is not None and known < lane.since:
         # An edit from before an overlay: what stood there is seen without it.
-        lane = load_lane(connection, space, client, lane.turns[known - 1].place) if known else Lane()
+        lane = placing.load(lane.turns[known - 1].place) if known else Lane()
         known, turns, changed = _compare(placing, lane, lead)
-    return _continue(placing, lane, turns, changed)
+    return lane, turns, changed
 
 
 def _compare(placing: _Placing, lane: Lane, lead: int) -> tuple[int, list[LaneTurn], list[int]]:
@@ -387,10 +417,3 @@ def place_behind(
     every = (*lane.turns, *followed, *placing.add(base, len(followed)))
     behind = lane._replace(turns=every, sent=len(every))
     return PlacedList(behind, len(lane.turns), placing.added, None, placing.patches, ())
-
-
-def _find_oldest(connection: Connection, space: int, client: LaneForm, entries: Sequence[SentEntry]) -> Lane:
-    """The oldest thread that begins as the list does, up to where it differs; empty where there is none."""
-    drafts = [entry.draft(client.limit_bytes) for entry in entries]
-    _, tip = match_recorded(connection, space, ListMatch(digests_of_list(drafts, None), None, None))
-    return Lane() if tip is None else load_lane(connection, space, client, tip.place)

@@ -123,7 +123,8 @@ def match_by_each(connection: Connection, space: int, wanted: ListMatch) -> tupl
 
 
 def find_last_known(connection: Connection, space: int, digests: Sequence[bytes]) -> tuple[int, list[At]]:
-    """The index of the last digest that a turn has, and where those turns are, in commit order; none if there is none.
+    """The index of the last digest that is stored, and the places of the turns that have it, in commit order; empty if
+    none is.
 
     Cost: one statement if the last known message is among the last ``LOOKED_UP // 2``; else one more for each time that
     the length of the list can be divided by half of that.
@@ -154,8 +155,8 @@ def match_stored(
 ) -> tuple[int, StoredTurn | None]:
     """How many of a list's digests, from the first on, are stored below ``base``; and the last turn that matches.
 
-    Without a base the list begins with turns that continue nothing. ``fits`` says of each index which of the turns with
-    its digest may stand for it; among equals the one with the lowest commit number does.
+    Without a base the list begins with turns that continue nothing. ``fits`` says for each index which turns with its
+    digest may be taken for it; among equals, the one with the lowest commit number is.
     Cost: one statement for every 64 digests, and one for each match that begins a chain.
     """
     parents = None if base is None else {base.place}

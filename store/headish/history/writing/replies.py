@@ -41,7 +41,7 @@ def pin_turns(connection: Connection, space: int, places: Sequence[Place], name:
 
 
 def pin_headishes(connection: Connection, space: int, headishes: Sequence[Headish]) -> tuple[list[Place], Pinned]:
-    """Where headishes lead, and what is pinned there: ``pin_turns``, with each name looked up once.
+    """The turns that headishes name, and what is pinned there: ``pin_turns``, with each name looked up once.
 
     Raises: UnknownTurn, Ambiguous.
     """

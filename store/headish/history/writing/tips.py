@@ -28,7 +28,7 @@ NAMES = 64
 
 
 class Left(NamedTuple):
-    """Where a name was left: on the last turn of a chain, which nothing continues."""
+    """The place at which a name was left: the last turn of a chain, which nothing continues."""
 
     named: Named
     id: TurnId
@@ -51,8 +51,8 @@ def is_plain(draft: Draft) -> bytes | None:
 
 
 def is_line(drafts: Sequence[Draft], first_index: int) -> bytes | None:
-    """The name that the first draft continues and that moves with all of them, if each of the others continues the one
-    before, by its index (``first_index`` is that of the first), and they ask for nothing else."""
+    """The name that the first draft continues and that moves along, if each other draft continues the one before it by
+    its index, and the drafts have no further options. ``first_index`` is the index of the first."""
     reference = drafts[0].continues[0] if drafts[0].continues else None
     bookmark = reference.bookmark if isinstance(reference, Headish) else None
     if bookmark is None:
@@ -92,8 +92,8 @@ def append_remembered(
 def append_all_remembered(
     connection: Connection, space: int, drafts: Sequence[Draft], name: bytes, known: Remembered, mint: Mint
 ) -> Written | None:
-    """As ``append_remembered`` for several drafts, each of which continues the one before and asks for nothing else;
-    the name moves with the last. More of the transaction may follow.
+    """``append_remembered`` for several drafts, each of which continues the one before and has no further options. The
+    name moves with the last. The transaction may go on afterwards.
 
     Cost: three statements, and one for each draft and each large payload.
     """

@@ -136,7 +136,7 @@ def _imported(trees: Sequence[ImportedTree], added: int, named: int) -> Imported
 
 
 class _MetMessages:
-    """The messages that were met: each one stands for a stored turn, or for one of the drafts that are ``new``."""
+    """The messages that were met: each is a stored turn, or one of the drafts that are ``new``."""
 
     def __init__(
         self, connection: Connection, space: int, trees: Sequence[ImportedTree], preview: Preview | None = None
@@ -177,7 +177,7 @@ class _MetMessages:
             made.append(preview.add(draft, parents))
 
     def meet_all(self, trees: Sequence[ImportedTree]) -> list[StoredTurn | int]:
-        """What the named message of each tree stands for."""
+        """The stored turn, or the new draft, of the named message of each tree."""
         return [self._meet_tree(tree, digests)[tree.named] for tree, digests in zip(trees, self._derived, strict=True)]
 
     def _meet_tree(self, tree: ImportedTree, digests: Sequence[bytes]) -> list[StoredTurn | int]:
@@ -278,7 +278,7 @@ class _MetMessages:
         return self.new[turn].facts.grew is True if isinstance(turn, int) else outgrown_by(turn) is not None
 
     def meet(self, draft: Draft, digest: bytes) -> StoredTurn | int:
-        """The turn that a message stands for, or its index among the new ones."""
+        """The turn that a message is stored as, or its index among the new ones."""
         key = draft.facts.key
         if key is None:
             return self._by_its_digest(draft, digest)

@@ -46,7 +46,7 @@ def _decode(data: bytes, name: str) -> Any:
 
 
 def _decode_lines(data: bytes) -> list[Any]:
-    """The values of JSON lines; nothing for what is none."""
+    """The values of JSON lines; nothing for what is no JSON."""
     try:
         return [strictjson.decode(line, "the line") for line in data.split(b"\n") if line.strip()]
     except HeadishError:
@@ -54,7 +54,7 @@ def _decode_lines(data: bytes) -> list[Any]:
 
 
 def _as_body(value: Any, name: str, format: str) -> Any:
-    """The body of a request that holds a list of messages; a body as it is.
+    """A list of messages as the body of a request; a body unchanged.
 
     Raises: InvalidImport for a list of anything else.
     """

@@ -147,5 +147,5 @@ def _draft_of_whole(
 
 
 def _said_at(timestamp: float) -> dict[str, Any]:
-    """When an event was said, where a turn can say so."""
+    """The time of an event, if a turn can hold it."""
     return {"said_at": int(timestamp * 1000)} if 0 < timestamp < time.time() + _DAY_SECONDS / 2 else {}

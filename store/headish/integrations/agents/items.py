@@ -89,9 +89,8 @@ def _draft_of_plain(item: Item, limit_bytes: int, note: Mapping[str, Any]) -> Dr
 
 
 def items_of(kept: TranscriptMessage, app: bytes | None) -> list[Item]:
-    """The items of a turn: the one that it was made of, or of a turn of another origin those that say the same.
-
-    What only another provider understands is left out.
+    """The items of a turn: the one that it was made of. For a turn of another origin, the items that say the same,
+    without what only another provider understands.
     """
     blocks = kept.message.content
     beside = {} if app is None else _decode(app).get(APP, {})

@@ -54,7 +54,7 @@ def make_message_draft(message: BaseMessage, limit_bytes: int) -> Draft:
 
 
 def messages_of(kept: TranscriptMessage, app: bytes | None) -> list[BaseMessage]:
-    """The messages of a turn: the one that it was made of, or of a turn of another origin those that say the same."""
+    """The messages of a turn: the one that it was made of; for a turn of another origin, those that say the same."""
     blocks = kept.message.content
     beside = decode_json(app).get(APP, {})
     last = blocks[-1] if blocks else None

@@ -202,7 +202,7 @@ def _tips(read: ReadTransaction, lists: Iterable[MessageList]) -> list[str]:
 
 
 def _kin_tips(read: ReadTransaction, thread: ThreadObject) -> list[str]:
-    """Where the lists of the threads end that share turns with one."""
+    """The last turns of the lists of the threads that share turns with one."""
     return _tips(read, [each for kin in thread.kin for each in _lists(read, f"{records.part(kin)}/")])
 
 

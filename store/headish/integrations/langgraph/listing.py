@@ -73,7 +73,7 @@ class CheckpointLister:
             before = page[-1][0]
 
     def _of_all(self) -> Iterator[CheckpointTuple]:
-        """Of several namespaces: their ids first, since they lie apart."""
+        """List several namespaces: first their ids, because their checkpoints are not stored side by side."""
         thread = self._query.thread
         prefix = "" if thread is None else f"{records.part(thread)}/"
         found: list[tuple[str, ThreadLane]] = []

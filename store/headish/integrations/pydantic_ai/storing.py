@@ -288,13 +288,13 @@ def _free_name(read: ReadTransaction, id: str) -> str:
 
 
 def _ends(read: ReadTransaction, found: StoredConversation) -> list[TurnId]:
-    """Where the history of a conversation ends, and the branches that it left."""
+    """The last turn of a conversation's history, and the branches that it left."""
     ids = [each for each in (found.record.head_id, *found.record.branches) if each is not None]
     return [turn for turn in (_find_entry(read, each) for each in ids) if turn is not None]
 
 
 def _id_of(turn: SpokenTurn) -> str:
-    """The id of a turn's entry; of a turn that is none its own. Raises: KeyError for one that was erased."""
+    """The id of a turn's entry; for a turn that is no entry, its own id. Raises: KeyError for one that was erased."""
     if turn.payload is None:
         raise KeyError(turn.id)
     escaped = decode_json(turn.app).get(messages.APP, {}).get("id")

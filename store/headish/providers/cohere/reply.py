@@ -209,7 +209,7 @@ class CohereReader(ReplyReader):
 
 
 def _singly(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """An event for each object of a list in it, where some servers send several at once; none where there is none."""
+    """One event for each object of a list in it, since some servers send several at once."""
     message = record(record(event.get("delta")).get("message"))
     for key, items in message.items():
         if isinstance(items, list) and len(items) > 1 and key in _MESSAGE.all:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from headish.errors import InvalidArgument, UnknownFormat
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.dialects.values import PARTS, Dialect
 from headish.values.checks.addresses import Address, parse_address
+from headish.values.results.plain import PlainResult
 
 PROVIDER = "openai"
 """The provider that has dialects."""
 DEFAULT = "openai"
 
 
-class Spoken(Struct, frozen=True):
+class Spoken(PlainResult, frozen=True):
     """The dialect that a server is spoken to in, and why."""
 
     name: str
@@ -31,10 +30,6 @@ class Spoken(Struct, frozen=True):
     def is_default(self) -> bool:
         """Whether it is OpenAI's own."""
         return self.name == DEFAULT
-
-    def to_dict(self) -> dict[str, str]:
-        """As plain data: ``{name, why}``."""
-        return {"name": self.name, "why": self.why}
 
 
 def find_dialect(name: str | None) -> Dialect:

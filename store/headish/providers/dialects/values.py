@@ -15,7 +15,7 @@ STREAM_OPTIONS, STRICT, FORCED, NAMED = "stream_options", "strict", "tool_mode: 
 
 
 class Fact(Struct, frozen=True):
-    """Where a fact of a row stands: the page, the day of what it says, and the fact."""
+    """The source of a fact of a row: the page, the day of the page, and the fact."""
 
     page: str
     date: str

@@ -23,7 +23,7 @@ class Refusal(Exception):
 
 
 def decode_event(document: bytes) -> dict[str, Any]:
-    """The object of an event's text. Raises: Refusal where it is none, or holds what cannot be stored again."""
+    """The object of an event's text. Raises: Refusal if it is no object, or holds what cannot be stored again."""
     try:
         event = msgspec.json.decode(document)
     except UnicodeDecodeError:

@@ -133,7 +133,7 @@ class JsonText:
         return iter(())
 
     def _seek_object(self, chunk: bytes, at: int) -> int:
-        """Where the next object begins; everything before it is blanks, and an array's commas and brackets."""
+        """The place where the next object begins, behind blanks and an array's commas and brackets."""
         while True:
             at = _skip_blanks(chunk, at)
             mark = chunk[at : at + 1]

@@ -56,7 +56,8 @@ class OpenAIWriter(OpenAIShapedWriter):
         return media_type in (PDF, "")  # a file of the provider's may have a name too
 
     def write_schema(self, called: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """At its top the API wants an object and its properties, nothing else to choose from, and items in arrays."""
+        """The API wants an object with properties at the top of a schema, without alternatives, and ``items`` in
+        arrays."""
         parameters = fill_arrays({key: value for key, value in join_top(schema).items() if key not in AT_TOP})
         lost = [key for key in schema if key not in parameters]
         if lost:

@@ -172,7 +172,7 @@ class ItemReader(ReplyReader):
         return item.blocks[place]
 
     def settle_text(self, block: OpenBlock, whole: str) -> list[Delta]:
-        """The whole text of a block, as far as it is said; what to show of it."""
+        """Set the text of a block to its whole text; returns what is new of it, to show."""
         said = "".join(block.pieces) if whole else ""
         if whole.startswith(said):
             return block.delta(whole[len(said) :])

@@ -249,7 +249,7 @@ class OpenAIResponsesWriter(RequestWriter):
         return {"type": "function", **described, "parameters": parameters, "strict": strict}
 
     def _drop_compacted(self) -> None:
-        """What a compaction sums up is not sent: it stands for all that was said before."""
+        """Leave out what a compaction sums up: everything that was said before it."""
         places = [at for at, item in enumerate(self.messages) if item.get("type") == COMPACTION]
         if places:
             behind = [item.get("call_id") for item in self.messages[places[-1] :] if "output" in item]
@@ -270,7 +270,7 @@ def _write_choice(choice: Choice, defined: Sequence[Part]) -> Any:
 
 
 def _as_error(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces of a result that is an error: the API has no flag for it, so its first text says so."""
+    """The pieces of a result that is an error. The API has no flag for that, so the first text says it."""
     first = next((index for index, piece in enumerate(pieces) if isinstance(piece, str)), None)
     if first is None:
         return ["Error:", *pieces] if pieces else [f"Error: {EMPTY_ERROR}"]

@@ -31,7 +31,7 @@ def encoded(value: Any) -> str:
 
 
 def prove(value: Any) -> bytes:
-    """The JSON of a body that holds only what is known to be JSON but for its texts. Raises: InvalidContent."""
+    """The JSON of a body in which only the texts still have to be checked. Raises: InvalidContent."""
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:

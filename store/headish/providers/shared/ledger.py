@@ -75,8 +75,9 @@ class _OpenCalls:
 
 
 class Settlement(NamedTuple):
-    """``turns`` says which turns a message of results was made of, by its index: all others stand for their own turn.
-    ``orphans`` are the repairs that a strict caller refuses, ``ids`` tell of made ids, ``notes`` of all else."""
+    """``turns`` says of which turns a message of results was made, by its index; every other message is made of its own
+    turn. ``orphans`` are the repairs that a strict caller refuses, ``ids`` the notes on made ids, ``notes`` all
+    others."""
 
     messages: Sequence[Message]
     turns: Mapping[int, tuple[TurnId, ...]]

@@ -179,7 +179,7 @@ class BlockMapper(ABC):
         return self.call_part(self._owned(block) if block.opaque else block, message)
 
     def arguments(self, block: ToolUse, message: Message) -> Mapping[str, Any]:
-        """The arguments of a call as an object; what is none is wrapped, noted."""
+        """The arguments of a call as an object. What is no object is wrapped, with a note."""
         arguments, fits = arguments_object(block)
         if not fits:
             self.note(f"the arguments of {block.name[:80]} are no JSON object: wrapped in one", message)
@@ -234,7 +234,7 @@ class BlockMapper(ABC):
         return None
 
     def _read_document(self, block: Document, message: Message) -> Piece | None:
-        """A text document as its text, under its name; another one as it is, if the provider takes it."""
+        """A text document as its text, under its name; any other document unchanged, if the provider takes it."""
         media_type = media_type_of(block)
         try:
             if isinstance(block.source, Base64Source) and is_text(block):

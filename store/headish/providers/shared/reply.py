@@ -56,7 +56,7 @@ class OpenBlock:
     """Whether a piece of it was not understood: what there is of the block is not all of it."""
 
     def delta(self, piece: object) -> list[Delta]:
-        """Add a piece of text or arguments; what to show of it. What is no text is none."""
+        """Add a piece of text or arguments; returns what to show of it. A value that is no text counts as no piece."""
         if not isinstance(piece, str) or not piece:
             return []
         self.pieces.append(piece)

@@ -79,7 +79,7 @@ class RequestWriter(BlockMapper):
         return params
 
     def parameter_places(self) -> Mapping[str, str]:
-        """Where parameters stand that stand elsewhere than the table says."""
+        """The places of the parameters whose place is not the one in the table."""
         return {}
 
     def write(self) -> Request:
@@ -146,7 +146,7 @@ class RequestWriter(BlockMapper):
         return self._settled[behind].role if behind < len(self._settled) else None
 
     def schema_format(self, body: Part) -> Mapping[str, Any]:
-        """Where the body has the schema of the answer, and whether the answer is held to it (``strict``)."""
+        """The place in the body of the answer's schema, and whether the provider enforces it (``strict``)."""
         return {}
 
     def add(self, entry: Part, turns: tuple[TurnId, ...]) -> None:

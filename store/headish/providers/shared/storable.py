@@ -61,7 +61,7 @@ def _healed(reply: Reply) -> Reply:
 
 
 def _read(blocks: list[dict[str, Any]], provider: str) -> tuple[ContentBlock, ...]:
-    """Blocks that were healed. One that is none any more is kept whole, as a part of what the provider alone knows."""
+    """The healed blocks. A value that is no valid block any more is kept whole, as the provider's own."""
     read: list[ContentBlock] = []
     for block in blocks:
         try:

@@ -125,7 +125,7 @@ _FORMATS = ("text", "grammar")
 
 
 class Reporter(Protocol):
-    """Where notes and refusals go."""
+    """Takes notes and refusals."""
 
     def note(self, what: str) -> None: ...
     def refuse(self, what: str) -> Any: ...

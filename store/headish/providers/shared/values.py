@@ -11,6 +11,7 @@ from headish.providers.clouds import Cloud
 from headish.values.blocks import ContentBlock, to_mapping
 from headish.values.ids import TurnId
 from headish.values.messages import Note as Note
+from headish.values.results.plain import PlainResult
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -34,15 +35,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
 
 
-class Origin(Struct, frozen=True):
+class Origin(PlainResult, frozen=True):
     """Which turns a part of a request's body came from; ``place`` is its path in the body (``messages[3]``)."""
 
     place: str
     turns: tuple[TurnId, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{place, turns}``."""
-        return {"place": self.place, "turns": list(self.turns)}
 
 
 class Sources(Struct, frozen=True):
@@ -96,16 +93,12 @@ class Request(Struct, frozen=True):
         return {"provider": self.provider, "model": self.model, "body": self.body, "notes": notes}
 
 
-class Finding(Struct, frozen=True):
+class Finding(PlainResult, frozen=True):
     """What ``lint`` found: something that a request would repair, leave out (``note``) or refuse (``refused``)."""
 
     kind: Literal["note", "refused"]
     what: str
     turn: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{kind, what, turn}``."""
-        return {"kind": self.kind, "what": self.what, "turn": self.turn}
 
 
 class Delta(Struct, frozen=True, omit_defaults=True):

@@ -19,7 +19,7 @@ write to a remote that has no key; a stranger's; and a stranger's that were copi
 
 
 class ArrivalOrigin(NamedTuple):
-    """From where turns come: whose they are; of a remote its name and the id of the device; and the name of the device
+    """The origin of turns: whose they are, for a remote its name and the id of the device, and the name of the device
     or file that brings them."""
 
     kind: str

@@ -264,7 +264,7 @@ LOWEST = Query("the last of the chains that a list looked at", f"{_CHAINS} SELEC
 
 
 def lowest_chain(connection: Connection, space: int, *, before: int, window: int) -> int | None:
-    """Where ``list_nameless`` stopped looking; None if it looked at all that there are."""
+    """The chain at which ``list_nameless`` stopped; None if it looked at all."""
     row = connection.row(LOWEST, space=space, before=before, looked_at=window)
     return None if row is None or int(row[0]) < window else int(row[1])
 

@@ -158,7 +158,7 @@ SEAL = Query("seal of the turn with a commit number", "SELECT seal FROM turn WHE
 
 
 def seal_at(connection: Connection, space: int, seq: int) -> bytes:
-    """The seal of the turn with a commit number; empty where there is none."""
+    """The seal of the turn with a commit number; empty if there is none."""
     row = connection.row(SEAL, space=space, seq=seq) if seq else None
     return b"" if row is None else bytes(row[0])
 
@@ -203,7 +203,8 @@ RENAMED = Query(
 
 
 def place_up_to(connection: Connection, space: int, name: bytes, seq: int, change: int) -> Place | None:
-    """Where a name was when the space was so far; that of the log which it had then, if it was renamed since.
+    """The place of a name when the space was at a commit number. If the name was renamed since, its log of that time
+    counts.
 
     Cost: two statements at the most, which look at what happened since.
     """

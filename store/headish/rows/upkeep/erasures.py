@@ -70,7 +70,7 @@ ALL_SAYING = Query(
 
 
 def places_saying(connection: Connection, space: int, hashes: Iterable[bytes]) -> list[tuple[Place, bytes]]:
-    """Where the turns with one of the addresses are that are not erased, in commit order, each with its address.
+    """The places of the turns with one of the addresses that are not erased, in commit order, each with its address.
 
     Cost: reads the space once, however many addresses there are: erasing is rare, and an index would cost every append.
     """

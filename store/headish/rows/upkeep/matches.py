@@ -15,7 +15,7 @@ from headish.values.places import Place
 
 
 class SearchedTurn(NamedTuple):
-    """What of a turn is searched. ``data`` is null where its payload is large, erased or missing."""
+    """The searched parts of a turn. ``data`` is null where its payload is large, erased or missing."""
 
     seq: int
     chain: int

@@ -39,7 +39,7 @@ LAST_RECEIPT = Query(
 
 
 def last_receipt(connection: Connection, space: int) -> tuple[int, bytes, ErasureNotice | None]:
-    """The number and hash of the last receipt, and what it tells; 0 and empty where there is none."""
+    """The number and hash of the last receipt, and its content; 0 and empty if there is none."""
     row = connection.row(LAST_RECEIPT, space=space)
     return (0, b"", None) if row is None else (int(row[0]), row[1], decode_told(row[2], int(row[0])))
 
@@ -51,7 +51,7 @@ LAST_SEQ = Query(
 
 
 def last_seq(connection: Connection, space: int) -> int:
-    """How far the turns of a space were at its last receipt; 0 where there is none."""
+    """The commit number of a space at its last receipt; 0 if there is none."""
     row = connection.row(LAST_SEQ, space=space)
     return 0 if row is None else int(row[0])
 

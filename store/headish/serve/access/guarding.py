@@ -96,7 +96,8 @@ def _dressed(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses a body that is too large: by its length before reading any of it, else as soon as it is."""
+    """Refuses a body that is too large: by its announced length before any of it is read, else as soon as too much has
+    come."""
 
     def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
         """``limit_of`` gives the limit of a path, in bytes."""

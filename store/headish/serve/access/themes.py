@@ -27,7 +27,7 @@ def theme_of(scope: Scope) -> str:
 async def set_theme(request: Request) -> Response:
     """Remember a theme, and go back to the page that asked. Nothing of the database is changed.
 
-    Raises: InvalidArgument for a theme that there is none of.
+    Raises: InvalidArgument for an unknown theme.
     """
     theme = request.query_params.get("theme", "")
     if theme not in THEMES:

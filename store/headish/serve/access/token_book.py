@@ -31,7 +31,7 @@ class TokenBook:
         return find_token(await self.list(), text, now) or find_token(await self.list(fresh=True), text, now)
 
     async def list(self, *, fresh: bool = False) -> tuple[Token, ...]:
-        """Every token, as it was within the last second, or as it is. Raises: DatabaseError."""
+        """Every token, as it is now or was at most a second ago. Raises: DatabaseError."""
         asked_at = time.monotonic()
         async with self._reading:  # many who ask at once read once
             if self._read_at < (asked_at if fresh else asked_at - FRESH_SECONDS):

@@ -13,6 +13,6 @@ FILE = "examples.json"
 
 @cache
 def examples() -> dict[str, dict[str, Any]]:
-    """By the name of a verb: its ``query`` or ``request``, and the ``answer`` or ``events``."""
+    """For the name of each verb: its ``query`` or ``request``, and the ``answer`` or ``events``."""
     found: dict[str, dict[str, Any]] = msgspec.json.decode(files("headish.serve.api").joinpath(FILE).read_bytes())
     return found

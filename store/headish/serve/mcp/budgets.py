@@ -25,7 +25,7 @@ _LEAST = 200
 
 
 class ResultCursor(Struct, frozen=True, array_like=True):
-    """Where a result continues: the number of an item, and of a character in its text."""
+    """The place at which a result continues: the number of an item, and of a character in its text."""
 
     item: int = 0
     character: int = 0

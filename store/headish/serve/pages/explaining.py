@@ -86,7 +86,7 @@ async def _ask(request: Request, store: AsyncStore, turn: TurnId) -> Asked:
 
 
 async def _text(store: AsyncStore, turn: TurnId, asked: Asked | None, kind: str) -> str | None:
-    """One of ``COPIES``; None if it needs a request and there is none."""
+    """The text of one of ``COPIES``; None if it needs a request and there is none."""
     if kind == "markdown":
         return await store.render(turn, "markdown")
     if asked is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Coroutine, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -14,11 +15,12 @@ from starlette.requests import Request
 from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
 from headish.errors import HeadishError
+from headish.gateway.spool.arriving import ArrivingCall
+from headish.serve.access.state import state_of
+from headish.serve.pages.passing import PAUSE_SECONDS, tail_answers
 from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId
 
-PAUSE_SECONDS = 0.05
-"""The shortest time between two reports of what arrived of an answer."""
 WAITING_LIMIT = 1000
 """How many events wait for a reader; one that falls further behind must fetch the page anew."""
 LOST = {"event": "lost"}
@@ -28,10 +30,12 @@ Told = dict[str, Any]
 
 
 class Arriving:
-    """An answer: ``text`` as far as it came, and ``failure`` once it failed."""
+    """An answer: ``text`` as far as it came, and ``failure`` once it failed. ``passing`` is the call of one that passes
+    the gateway: its client asked for it, so nobody here can stop it."""
 
-    def __init__(self, space: str, asked: TurnId) -> None:
-        self.id, self.space, self.asked = secrets.token_hex(8), space, asked
+    def __init__(self, space: str, asked: TurnId, passing: ArrivingCall | None = None) -> None:
+        self.id = secrets.token_hex(8) if passing is None else passing.call
+        self.space, self.asked, self.passing = space, asked, passing
         self.text, self.failure = "", ""
         self.ended: float | None = None
         self._answer: AsyncAnswer | None = None
@@ -40,6 +44,10 @@ class Arriving:
     def words(self) -> int:
         return len(self.text.split())
 
+    def from_(self, position: int) -> Told:
+        """The event that has its text from a position on."""
+        return {"event": "delta", "answer": self.id, "at": position, "text": self.text[position:]}
+
     def stop(self) -> None:
         """End the provider's request; what arrived is stored."""
         if self._answer is not None:
@@ -47,9 +55,11 @@ class Arriving:
 
 
 class Hub:
-    """The arriving answers of a web process, and the queues of the listeners of a space."""
+    """The arriving answers of a web process, and the queues of the listeners of a space. ``folder`` is the server's, if
+    it has a gateway: answers that pass it are shown while anybody listens."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder, self._is_tailing = folder, False
         self._answers: dict[str, Arriving] = {}
         self._listeners: dict[str, set[asyncio.Queue[Told]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -64,6 +74,15 @@ class Hub:
         found = self._answers.get(id)
         return found if found is not None and found.space == space else None
 
+    @property
+    def spaces(self) -> set[str]:
+        """The spaces that somebody listens to."""
+        return {space for space, queues in self._listeners.items() if queues}
+
+    def arriving_in(self, space: str) -> list[Arriving]:
+        """The answers that arrive in a space."""
+        return [each for each in self._answers.values() if each.space == space and each.ended is None]
+
     def changed(self, space: str) -> None:
         """Report that something was written to a space."""
         self._tell(space, {"event": "change"})
@@ -73,6 +92,9 @@ class Hub:
         """The events of a space while the block runs."""
         queue: asyncio.Queue[Told] = asyncio.Queue(WAITING_LIMIT)
         self._listeners.setdefault(space, set()).add(queue)
+        if self._folder is not None and not self._is_tailing:
+            self._is_tailing = True
+            self._keep(self._tail(self._folder))
         try:
             yield queue
         finally:
@@ -84,10 +106,39 @@ class Hub:
         answer = await opening
         arriving._answer = answer
         self._answers[arriving.id] = arriving
-        task = asyncio.create_task(self._receive(arriving, answer))
+        self._keep(self._receive(arriving, answer))
+        return arriving
+
+    def show_passing(self, call: ArrivingCall, text: str) -> None:
+        """Show how far an answer has come that passes the gateway."""
+        arriving = self._answers.get(call.call)
+        if arriving is None:
+            arriving = self._answers[call.call] = Arriving(call.space, call.continues, call)
+            self._tell(call.space, {"event": "change", "kind": "answering", "continues": [call.continues]})
+        told = len(arriving.text) if text.startswith(arriving.text) else 0
+        arriving.text = text
+        self._tell_text(arriving, told)
+
+    def end_passing(self, call: str) -> None:
+        """An answer that passed the gateway is stored, or is not shown any more."""
+        arriving = self._answers.pop(call, None)
+        if arriving is not None:
+            self._tell_end(arriving)
+            self._tell(arriving.space, {"event": "change", "kind": "answered", "continues": [arriving.asked]})
+
+    async def _tail(self, folder: Path) -> None:
+        try:
+            await tail_answers(folder, self)
+        finally:
+            self._is_tailing = False
+            for id in [each.id for each in self._answers.values() if each.passing is not None]:
+                self.end_passing(id)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the request that asked for it."""
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return arriving
 
     async def _receive(self, arriving: Arriving, answer: AsyncAnswer) -> None:
         told, at = 0, 0.0
@@ -109,13 +160,15 @@ class Hub:
             if not arriving.failure:
                 del self._answers[arriving.id]
             self._tell_text(arriving, told)
-            self._tell(arriving.space, {"event": "answered", "answer": arriving.id, "words": arriving.words})
+            self._tell_end(arriving)
             self.changed(arriving.space)
 
     def _tell_text(self, arriving: Arriving, told: int) -> None:
-        piece = arriving.text[told:]
-        if piece:
-            self._tell(arriving.space, {"event": "delta", "answer": arriving.id, "at": told, "text": piece})
+        if len(arriving.text) > told:
+            self._tell(arriving.space, arriving.from_(told))
+
+    def _tell_end(self, arriving: Arriving) -> None:
+        self._tell(arriving.space, {"event": "answered", "answer": arriving.id, "words": arriving.words})
 
     def _tell(self, space: str, what: Told) -> None:
         for queue in list(self._listeners.get(space, ())):
@@ -138,5 +191,6 @@ def hub_of(request: Request) -> Hub:
     """The hub of the application; it is made when it is first asked for."""
     state = request.app.state
     if not hasattr(state, "hub"):
-        state.hub = Hub()
+        settings = state_of(request).settings
+        state.hub = Hub(None if settings.gateway is None else Path(settings.folder))
     return cast(Hub, state.hub)

@@ -35,6 +35,8 @@ async def _events(store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[byte
         try:
             # A browser that loses the stream asks again after a second.
             yield b"retry: 1000\n\n"
+            for arriving in hub.arriving_in(store.space):  # what came between the page and this stream
+                yield write_event(arriving.from_(0))
             while True:
                 told = await queue.get()
                 yield write_event(told)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headish.aio import AsyncStore
-from headish.errors import Ambiguous, InvalidArgument, SigningFailed, UnknownConversation, UnknownTurn
+from headish.errors import Ambiguous, InvalidArgument, SigningFailed, UnknownCall, UnknownConversation, UnknownTurn
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of
@@ -31,7 +31,8 @@ TREE_TURNS, COUNTED_TURNS = 200, 2_000
 
 
 class Window(Struct, frozen=True):
-    """Which turns of a thread the page shows, and where the pages beside it begin; None where there is none."""
+    """Which turns of a thread the page shows, and the first turns of the pages before and after it; None if there is no
+    such page."""
 
     start: int
     end: int
@@ -109,15 +110,25 @@ async def show_version(request: Request) -> Response:
 async def _draw_thread(
     request: Request, store: AsyncStore, stretch: Stretch, name: str | None, at: str | None, cursor: str
 ) -> Response:
-    tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     turns = {turn.id for turn in stretch.turns}
+    answers = hub_of(request).answers_to(store.space, turns)
+    answers = [each for each in answers if each.passing is None or not await _is_stored(store, each.id)]
+    tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
     return await draw(
         request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
         pointers=await store.pointers.list() if is_end else [], default=await store.pointers.default(),
-        answers=hub_of(request).answers_to(store.space, turns), **await read_about(store, stretch, name),
+        answers=answers, **await read_about(store, stretch, name),
         **await read_window(store, stretch),
     )  # fmt: skip
+
+
+async def _is_stored(store: AsyncStore, call: str) -> bool:
+    """Whether an answer that passed the gateway is a turn by now: the hub hears of it a moment later."""
+    try:
+        return bool(await store.calls.get(call))
+    except UnknownCall:
+        return False
 
 
 async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> dict[str, Any]:

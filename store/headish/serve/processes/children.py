@@ -37,7 +37,7 @@ class ChildTold(Struct, frozen=True):
 
 
 class ChildKind(NamedTuple):
-    """Where the function of a child is, and the class of its settings; each is imported by that child alone.
+    """The places of a child's function and of the class of its settings; only that child imports them.
 
     The parent holds back the signals that end a child. One that ``unblocks`` lets them in when it can answer them.
     """
@@ -52,6 +52,7 @@ CHILDREN = {
     "recorder": ChildKind(
         "headish.serve.recorder.following:run_recorder", "headish.serve.processes.settings:RecorderSettings", True
     ),
+    "syncer": ChildKind("headish.serve.sync.timetable:run_syncer", "headish.serve.sync.timetable:SyncerSettings"),
     "gateway": ChildKind("headish.gateway.running:run_gateway", "headish.gateway.running:GatewaySettings", True),
 }
 

@@ -13,6 +13,7 @@ from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.running import GatewaySettings
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES
 from headish.serve.access.settings import USER_SPACE, WebSettings
+from headish.serve.sync.timetable import SyncerSettings, SyncEvery
 from headish.store.keeping.spooled import find_serve_folder
 from headish.values.access.hosts import local_url
 from headish.values.checks.addresses import parse_address
@@ -36,6 +37,12 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     require_record: bool = False
     spool_limit_bytes: int = SPOOL_LIMIT_BYTES
     upstreams: Mapping[str, str] = {}
+    sync: tuple[SyncEvery, ...] = ()
+
+    @property
+    def syncs(self) -> bool:
+        """Whether it syncs with remotes: not if nothing may be stored."""
+        return bool(self.sync) and not self.read_only
 
     @property
     def has_gateway(self) -> bool:
@@ -93,6 +100,11 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
             spool_limit_bytes=self.spool_limit_bytes,
             base_urls=self.upstreams,
         )
+
+    @property
+    def syncer(self) -> SyncerSettings:
+        """The settings of what syncs with remotes."""
+        return SyncerSettings(self.target, self.folder, self.space, self.sync)
 
     @property
     def recorder(self) -> RecorderSettings:

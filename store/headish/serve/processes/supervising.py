@@ -34,7 +34,7 @@ FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 1.0, 30.0
 """A child that died is started again after the first delay; each further death in a row doubles it."""
 LIVED_SECONDS = 60.0
 """A child that lived this long has not died in a row."""
-ENDING_SECONDS = {"gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
+ENDING_SECONDS = {"syncer": 5.0, "gateway": STREAMS_SECONDS + 10.0, "recorder": 60.0, "web": 15.0}
 """The order in which children end, and how long each may take before it is killed."""
 
 DRAINING = ("recorder",)
@@ -226,6 +226,8 @@ def _children(settings: ServeSettings, listeners: dict[str, socket.socket], say:
     told: dict[str, Struct] = {"web": settings.web}
     if settings.has_gateway:
         told |= {"gateway": settings.gateway, "recorder": settings.recorder}
+    if settings.syncs:
+        told["syncer"] = settings.syncer
     numbers = {name: listener.fileno() for name, listener in listeners.items()}
     encoded = {name: msgspec.Raw(msgspec.json.encode(each)) for name, each in told.items()}
     return [Child(ChildTold(name, each, numbers.get(name)), say) for name, each in encoded.items()]

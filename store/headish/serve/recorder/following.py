@@ -40,6 +40,7 @@ from headish.gateway.running import ENDING_SIGNALS, STREAMS_SECONDS
 from headish.gateway.spool import SpooledCall, SpoolReader, is_written
 from headish.gateway.spool.state import SPOOL_FOLDER, RecorderState, living, write_state
 from headish.serve.processes.settings import RecorderSettings
+from headish.serve.recorder.arriving import ShownAnswers
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.database import Database
 from headish.values.access.wording import words_for_callers
@@ -78,6 +79,7 @@ class SpoolFollower:
     def __init__(self, recorder: CallRecorder, folder: Path, say: Callable[[str], None]) -> None:
         self._recorder, self._folder, self._say = recorder, folder, say
         self._reader = SpoolReader(folder / SPOOL_FOLDER)
+        self._answers = ShownAnswers(folder, recorder.describe)
         self._waiting: dict[str, SpooledCall] = {}
         self._spaces: dict[str, _Rest] = {}
         self._calls: dict[str, _Rest] = {}
@@ -91,9 +93,13 @@ class SpoolFollower:
 
         Raises: OSError where the spool cannot be read.
         """
+        self._answers.look()
         for call in self._reader.read(is_over=is_over):
+            if self._recorder.space_of(call) in self._answers.watched:
+                self._answers.show(call)
             if call.is_complete:
                 self._waiting[call.id] = call
+        self._answers.keep(self._reader)
         for id in sorted(self._reader.unreadable - self._unreadable):
             self._unreadable.add(id)
             told = "a newer headish wrote it, or it was altered; it stays in the spool"
@@ -132,6 +138,7 @@ class SpoolFollower:
         self._calls.pop(call.id, None)
         del self._waiting[call.id]
         self._reader.forget(call.id)
+        self._answers.forget(call.id)
         return True
 
     def _rest(self, rests: dict[str, _Rest], key: str, error: DatabaseError, told: str) -> None:

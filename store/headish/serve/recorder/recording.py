@@ -13,7 +13,8 @@ from headish.content.excerpts import one_line
 from headish.content.secrecy import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
 from headish.gateway.spool import UNREADABLE, SpooledCall
-from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, record_call
+from headish.gateway.spool.arriving import ArrivingCall
+from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, find_known_turn, record_call
 from headish.history.writing.lanes import LaneForm
 from headish.rows.objects import Put
 from headish.serve.recorder.clients import Session, as_word, bounded, find_session
@@ -22,11 +23,14 @@ from headish.serve.recorder.requests import Envelopes, SentRequest, beginning_of
 from headish.serve.recorder.surfaces import Surface, find_surface, model_of
 from headish.serve.recorder.unread import UNREAD_BYTES, UNREAD_SECONDS, UnreadBodies
 from headish.store.store import Store
+from headish.values.blocks import Text
 from headish.values.results.calls import UNREAD, CallFacts
 
 MESSAGES_REMEMBERED = 200_000
 """How many messages of lanes are remembered; older lanes are read again when they continue."""
 TITLE_CHARACTERS = 80
+QUESTION_CHARACTERS = 4_000
+"""The longest question that is shown beside an answer that arrives."""
 RESPONSE_CHARACTERS = 512
 """The longest id of an answer that is kept to find it by."""
 LATE_MILLISECONDS = 10_000
@@ -66,6 +70,26 @@ class CallRecorder:
         except UNREADABLE as error:
             return self._record_unread(store, call, _unread_because(error))
 
+    def describe(self, call: SpooledCall) -> ArrivingCall | None:
+        """Whose answer a call brings, as far as its request tells; None where nothing of its list is stored yet.
+
+        Cost: reads the request, which ``record`` does again; of the database what the lane's memory does not know.
+        Raises: HeadishError.
+        """
+        store, surface = self._store_of(self.space_of(call)), find_surface(call.begin.method, call.begin.path)
+        request, _ = self._read(surface, call)
+        if surface is None or request is None:
+            return None
+        session = find_session(call.begin.headers, request.rest)
+        lane, beginning = _lane_of(session, request)
+        plan = _ask(store, surface, call, request, session, lane)
+        memory = self._memories.get((store._number, beginning))
+        turn = store._read(lambda connection: find_known_turn(connection, store._number, plan, memory))
+        if turn is None:
+            return None
+        question = _question_of(request, session)
+        return ArrivingCall(call.id, self.space_of(call), turn, session.client, _model_of(request, call), question)
+
     def space_of(self, call: SpooledCall) -> str:
         """The name of the space that a call is stored in."""
         return call.begin.space or self.space
@@ -84,12 +108,13 @@ class CallRecorder:
     def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
         session = find_session(call.begin.headers, request.rest)
         limit_bytes = store.payload_limit_bytes
-        model = request.rest.get("model") if isinstance(request.rest.get("model"), str) else model_of(call.begin.path)
+        model = _model_of(request, call)
         late = call.end is not None and time.time_ns() // 1_000_000 - call.end.at > LATE_MILLISECONDS
         said_at = call.end.at if late and call.end is not None else None
         answer = read_answer(surface, call, model, limit_bytes, said_at)
         lane, beginning = _lane_of(session, request)
-        plan = self._plan(store, surface, call, request, session, lane, answer, model)
+        asked = _ask(store, surface, call, request, session, lane)
+        plan = self._plan(store, asked, request, answer, model)
         space = store._number
         key = space, beginning
         # Taken out before the work: where it fails, what is remembered may no longer be true.
@@ -103,15 +128,14 @@ class CallRecorder:
         return recorded
 
     def _plan(
-        self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest, session: Session,
-        lane: LaneName | None, answer: ReadAnswer, model: str | None,
-    ) -> CallPlan:  # fmt: skip
+        self, store: Store, asked: CallPlan, request: SentRequest, answer: ReadAnswer, model: str | None
+    ) -> CallPlan:
+        """What is to be stored of a call: beside what was asked, its envelope, its answer and its facts."""
         envelope = self._envelopes.make(request)
         usage = {} if answer.reply is None or answer.reply.usage is None else answer.reply.usage.to_dict()
         facts = msgspec.structs.replace(
-            _facts_of(call),
+            asked.facts,
             model=(answer.reply.model if answer.reply else None) or model,
-            form=surface.form.name,
             envelope=envelope.key,
             tools=envelope.tools,
             tools_bytes=envelope.tools_bytes,
@@ -121,19 +145,8 @@ class CallRecorder:
             has_system=bool(request.entries) and request.entries[0].is_instruction,
             error=answer.error,
         )
-        previous = request.rest.get("previous_response_id")
-        return CallPlan(
-            id=call.id,
-            milliseconds=call.begin.at,
-            client=session.client,
-            session=session.id,
+        return asked._replace(
             facts=facts,
-            writes=LaneForm(surface.form, store.payload_limit_bytes),
-            entries=request.entries,
-            lead=request.lead,
-            lane=lane,
-            previous=previous if isinstance(previous, str) else None,
-            is_kept=_kept_conversation(request) is not None,
             answer=answer.draft,
             response=_response_of(answer),
             objects=tuple(put for put in envelope.puts if (store._number, put.key) not in self._kept),
@@ -167,6 +180,41 @@ class CallRecorder:
         while self._remembered > MESSAGES_REMEMBERED and len(self._memories) > 1:
             _, oldest = self._memories.popitem(last=False)
             self._remembered -= len(oldest.lane.turns)
+
+
+def _ask(
+    store: Store, surface: Surface, call: SpooledCall, request: SentRequest, session: Session, lane: LaneName | None
+) -> CallPlan:
+    """What a call asks, and where: all that its request says of its place."""
+    previous = request.rest.get("previous_response_id")
+    return CallPlan(
+        id=call.id,
+        milliseconds=call.begin.at,
+        client=session.client,
+        session=session.id,
+        facts=msgspec.structs.replace(_facts_of(call), form=surface.form.name),
+        writes=LaneForm(surface.form, store.payload_limit_bytes),
+        entries=request.entries,
+        lead=request.lead,
+        lane=lane,
+        previous=previous if isinstance(previous, str) else None,
+        is_kept=_kept_conversation(request) is not None,
+    )
+
+
+def _model_of(request: SentRequest, call: SpooledCall) -> str | None:
+    asked = request.rest.get("model")
+    return asked if isinstance(asked, str) else model_of(call.begin.path)
+
+
+def _question_of(request: SentRequest, session: Session) -> str:
+    """The words of the last message, if a user says it: without what a client puts before them, or looks like a key."""
+    last = request.entries[-1].read if request.entries else None
+    if last is None or last.role != "user":
+        return ""
+    preambles = session.known.preambles if session.known else ()
+    texts = (block.text for block in last.blocks if isinstance(block, Text))
+    return "\n\n".join(text for text in texts if not text.startswith(preambles or ("\0",)))[:QUESTION_CHARACTERS]
 
 
 def _facts_of(call: SpooledCall) -> CallFacts:

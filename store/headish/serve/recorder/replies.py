@@ -113,10 +113,11 @@ def _chat_events(body: bytes) -> Iterator[dict[str, Any]]:
                 return  # a line that was cut off: what came before it is the answer so far
             raise InvalidReply("a reply", "it is no answer of Ollama's", 1) from None
         count += 1
-        yield _chat_event(event)
+        yield read_chat_event(event)
 
 
-def _chat_event(event: Mapping[str, Any]) -> dict[str, Any]:
+def read_chat_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event of Ollama's as a chunk of Chat."""
     if "error" in event:
         return {"error": {"message": str(event["error"])}}
     given = event.get("message")

@@ -79,7 +79,7 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> S
 
 
 def _items(listed: Raw | None) -> tuple[list[Raw], bool]:
-    """The list of a body; a text stands for the one message that says it."""
+    """The list of a body. A text counts as a list of one message."""
     if listed is None:
         raise msgspec.ValidationError("it holds no list of messages")
     if bytes(listed).lstrip()[:1] == b'"':

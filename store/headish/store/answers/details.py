@@ -69,10 +69,9 @@ PROBLEM_LIMIT = 500
 
 
 def check_reply(about: About, reply: Reply) -> dict[str, Any]:
-    """What a turn keeps of the check: nothing where the answer follows its schema; ``{schema_error}`` where it does
-    not; ``{schema_unchecked}``, with the reason, where that cannot be told.
-
-    An answer that calls a tool, was cut off or refused is none that the schema is about.
+    """What a turn keeps of the check: nothing if the answer follows its schema, ``{schema_error}`` if it does not,
+    ``{schema_unchecked}`` with the reason if that cannot be told. An answer that calls a tool, was cut off or refused
+    is not checked.
     """
     if about.schema is None or reply.incomplete or reply.stop_reason not in ("end_turn", "stop_sequence"):
         return {}

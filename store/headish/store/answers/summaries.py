@@ -85,7 +85,7 @@ def _say(message: Message) -> str:
 
 
 def _text_of(reply: Reply) -> str:
-    """The text of a reply. Raises: SummaryFailed where it is none, or only the beginning of one."""
+    """The text of a reply. Raises: SummaryFailed if there is none, or only its beginning."""
     text = join_texts(reply.content).strip()
     if reply.error is not None:
         raise SummaryFailed(reply.provider, str(reply.error.get("message")))

@@ -278,7 +278,7 @@ class _Collecting:
         self._words = find_provider(job.provider).reader.words
 
     def take(self, outcome: Outcome, remote: Remote) -> None:
-        """Store a result, or say why it is none."""
+        """Store a result, or note why it cannot be stored."""
         entry = self._known.get(outcome.id or "")
         if outcome.problem is not None or entry is None:
             shown = remote.redactor.show(str(outcome.id), 80)
@@ -315,7 +315,8 @@ class _Collecting:
             self.problems.append(f"and more: {PROBLEMS_SHOWN} are listed")
 
     def _store(self, entry: JobEntry, response: Mapping[str, Any]) -> None:
-        """An answer and what says so, in one transaction; nothing where another collector was faster."""
+        """Store an answer and the note that it is stored, in one transaction; nothing if another collector was
+        faster."""
         space, key = self._space, outcome_key(self._name, entry.id)
         try:
             draft = fitting_draft(entry.about, read_response(entry.about, response), self._limit_bytes)

@@ -92,7 +92,7 @@ def _only_acting(turn: str, inherited: bytes) -> bytes:
 
 
 def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """What of a stranger's options may act, and the paths of those that may not."""
+    """Which of a stranger's options may act, and the paths of those that may not."""
     params = options.get("params")
     given = params if isinstance(params, Mapping) else {}
     kept = {key: value for key, value in given.items() if key in SAMPLING}

@@ -174,7 +174,7 @@ def _told_stored(stored: StoredResponse | str) -> Note:
 def _stored(
     space: Space, asked: RequestParts, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> StoredResponse | str | None:
-    """The stored answer that a request goes on from, or why there is none; None where nobody asks for one."""
+    """The stored answer that a request continues, or the reason why there is none; None if nobody asks for one."""
     if provider != RESPONSES:
         return None
     given = asked.window.options.get("params")

@@ -57,7 +57,7 @@ class RestoredSpace(NamedTuple):
 
 
 class Receipts(NamedTuple):
-    """What was erased since the backup, and what makes the ids of the receipts that say so."""
+    """What was erased since the backup, and the source of ids for the receipts of that."""
 
     receipts: Sequence[Receipt]
     mint: Mint

@@ -30,8 +30,8 @@ from headish.store.keeping.spaces import Spaces
 from headish.store.reading.reports import verify_all
 from headish.values.checks.doors import PATH, door
 from headish.values.checks.files import open_regular
-from headish.values.results.backups import Backup, Restored
 from headish.values.results.erasures import Receipt
+from headish.values.results.exports import Backup, Restored
 
 Verify = Literal["full", "quick"]
 Progress = Callable[[int], None]
@@ -43,7 +43,7 @@ _OURS_ALONE = 0o600
 
 
 class _Chosen(NamedTuple):
-    """What of a file is restored, under which name, and what was erased since."""
+    """Which spaces of a file are restored, under which names, and what was erased since."""
 
     source: str
     only: str | None

@@ -22,6 +22,8 @@ from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import turn_at
+from headish.signing.judging import read_trust
+from headish.signing.keygen import sign_message
 from headish.store.backups.places import whole_file
 from headish.store.backups.receipts import read_receipts
 from headish.store.space import Headishes, Space
@@ -36,7 +38,8 @@ from headish.syncing.bundling import (
     write_part,
 )
 from headish.syncing.rewriting import Rewriting
-from headish.values.checks.doors import PATH, door
+from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_signer
+from headish.values.checks.doors import FLAG, PATH, door
 from headish.values.checks.files import open_regular
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.places import Place
@@ -51,7 +54,7 @@ class Bundles:
     def __init__(self, space: Space) -> None:
         self._space = space
 
-    @door(path=PATH)
+    @door(path=PATH, sign=FLAG, key=PATH)
     def create(
         self,
         path: str | os.PathLike[str],
@@ -59,6 +62,8 @@ class Bundles:
         *,
         since: str | None = None,
         allow_secrets: bool = False,
+        sign: bool = False,
+        key: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Bundled:
         """Write a bundle of the whole space; of the threads that lead to a headish, or to several; or of what came
@@ -66,41 +71,60 @@ class Bundles:
 
         Of threads it holds the turns, the documents that their messages refer to, the names that point at them and
         what is said of their conversations. Provider pointers, tools, objects and answers that are still arriving
-        never go into one. Nothing is overwritten.
+        never go into one. Nothing is overwritten. ``sign`` signs all of it with ``key``, as ``Store.sign`` does a turn.
         Cost: reads each turn once; of a part, its links twice.
         Raises: SecretsFound where something has the shape of a key, unless ``allow_secrets``; FileTaken; CursorLost;
-        UnknownTurn; CorruptTurn; InvalidArgument.
+        UnknownTurn; CorruptTurn; InvalidArgument; SigningFailed.
         """
         cursor = None if since is None else parse_cursor(since)
         parsed = None if headish is None else parse_headishes(headish)
         if cursor is not None and parsed is not None:
             raise InvalidArgument("a bundle has what leads to a headish, or what came since a cursor: give one of them")
+        if key is not None and not sign:
+            raise InvalidArgument("a key signs: give sign=True, too")
         target = os.fspath(path)
         with whole_file(target, _OURS_ALONE) as part, open(part, "r+b") as file:
             sent = self._space._read(partial(_write, space=self._space._number, file=file, cursor=cursor, asked=parsed,
-                                             progress=progress))  # fmt: skip
+                                             progress=progress, signed=sign))  # fmt: skip
             if (sent.keys or sent.said) and not allow_secrets:
                 raise self._secrets(sent)
-        return Bundled(target, sent.turns, sent.receipts, sent.names, sent.size_bytes, str(sent.end.cursor), sent.paths)
+            # Outside of the transaction: a person may have to touch a key.
+            size = sent.writer.finish(partial(sign_message, key=key) if sign else None)
+        return Bundled(target, sent.turns, sent.receipts, sent.names, size, str(sent.end.cursor), sent.paths)
 
-    @door(path=PATH)
-    def apply(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Applied:
+    @door(path=PATH, require_signed=FLAG, signers=PATH, revoked=PATH)
+    def apply(
+        self, path: str | os.PathLike[str], *, require_signed: bool = False,
+        signers: str | os.PathLike[str] | None = None, revoked: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Applied:  # fmt: skip
         """Store what a bundle brings. Nothing that is here is changed: a turn that is here already stays as it is, and
         a name moves only forward, by turns or by what was said.
 
         What arrived is not what was said here last: ``@`` stays, unless nothing was said here yet. A key that a turn
         has here already stays with that turn. A page is one transaction, so a bundle that breaks off leaves a whole
-        history, and can be applied again.
-        Cost: of 500 turns one statement for each 64, one for each new branch, and about ten.
-        Raises: InvalidBundle, MissingParents, ForeignConflict, QuotaExceeded, TooLarge.
+        history, and can be applied again. Of a signed bundle the signature is judged before anything is stored.
+        ``require_signed`` takes only one by somebody whom ``signers`` names; that and ``revoked`` are the lists of
+        ``Store.signatures``.
+        Cost: of 500 turns one statement for each 64, one for each new branch, and about ten. A signed bundle is read
+        twice.
+        Raises: InvalidBundle, of a bad signature too; NotSigned, SigningFailed, MissingParents, ForeignConflict,
+        QuotaExceeded, TooLarge.
         """
         space = self._space
         target = SyncTarget(space._open_backend(), space._number, space._database.mint, space._payload_limit_bytes)
+        name, signer = os.fspath(path), BundleSigner()
         with _opened(path) as file:
-            reader = BundleReader(file, os.fspath(path))
+            reader = BundleReader(file, name)
+            if reader.header.signed or require_signed:
+                signer = find_signer(reader, read_trust(signers, revoked))
+                if require_signed:
+                    check_signed(name, signer)
+                file.seek(0)
+                reader = BundleReader(file, name)
             applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
-        return applied
+        return replace(applied, signed=signer.told)
 
     def _secrets(self, sent: SentBundle) -> SecretsFound:
         number = self._space._number
@@ -111,14 +135,21 @@ class Bundles:
         return SecretsFound(sent.keys, self._space._read(handles), sent.said)
 
 
-@door(path=PATH)
-def verify_bundle(path: str | os.PathLike[str]) -> BundleChecked:
-    """Read a bundle to its end, and prove its turns from what is in it. No store is needed.
+@door(path=PATH, signers=PATH, revoked=PATH)
+def verify_bundle(
+    path: str | os.PathLike[str], *, signers: str | os.PathLike[str] | None = None,
+    revoked: str | os.PathLike[str] | None = None,
+) -> BundleChecked:  # fmt: skip
+    """Read a bundle to its end, prove its turns from what is in it, and judge its signature by the lists of
+    ``Store.signatures``. No store is needed.
 
-    Raises: InvalidBundle.
+    Raises: InvalidBundle, of a bad signature too; SigningFailed.
     """
+    name = os.fspath(path)
     with _opened(path) as file:
-        return check_bundle(BundleReader(file, os.fspath(path)), os.fspath(path))
+        reader = BundleReader(file, name)
+        checked = check_bundle(reader, name)
+    return replace(checked, signed=judge_signer(reader, read_trust(signers, revoked)).told)
 
 
 @door(path=PATH, out=PATH, erasures=PATH)
@@ -161,16 +192,17 @@ def _write(
     cursor: Cursor | None,
     asked: Sequence[Headish] | None,
     progress: Progress | None,
+    signed: bool,
 ) -> SentBundle:
     file.seek(0)  # the database may ask for it again
     file.truncate()
     if asked is None:
         after = None if cursor is None else resume(connection, space, cursor)
-        return write_all(connection, space, file, after, progress)
+        return write_all(connection, space, file, after, progress, signed=signed)
     if not asked:
         raise InvalidArgument("a bundle of threads needs a headish")
     ends = list(dict.fromkeys(find_place(connection, space, each) for each in asked))
-    return write_part(connection, space, file, _part(connection, space, ends), progress)
+    return write_part(connection, space, file, _part(connection, space, ends), progress, signed=signed)
 
 
 def _part(connection: Connection, space: int, ends: Sequence[Place]) -> BundlePart:

@@ -241,7 +241,8 @@ def _taken(
 
 
 def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:
-    """Where a page begins: among the names, or behind a chain (None: the names are behind)."""
+    """The beginning of a page: a place among the names (None: all names were given), and a chain for what has no
+    name."""
     if after is None:
         return (NEWEST, b""), NEWEST
     found = _CURSOR.fullmatch(after) if isinstance(after, str) else None

@@ -38,6 +38,7 @@ from headish.store.keeping.live import (
     talking,
     target_of,
 )
+from headish.store.keeping.schedules import find_run
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
@@ -200,7 +201,7 @@ class Remotes:
     @door()
     def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None, sign: bool | None = None,
+        trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None,
     ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
@@ -220,9 +221,10 @@ class Remotes:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
             raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
-        if sign and remote.is_live:
+        if (sign or require_signed) and remote.is_live:
             raise InvalidArgument(f"remote {name!r} is live and keeps no bundles to sign: 'headish sign' signs turns")
-        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign}
+        changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
+                   "require_signed": require_signed}  # fmt: skip
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
         return describe(self._save(remote, remote._replace(settings=settings)))
 
@@ -305,14 +307,15 @@ class Remotes:
 
     @door()
     def status(self, name: str) -> RemoteStatus:
-        """The state of a remote, without asking it. Cost: reads the arrivals since the last push, and each bookmark of
-        its devices.
+        """The state of a remote, without asking it, and how a server of this machine syncs with it. Cost: reads the
+        arrivals since the last push, and each bookmark of its devices.
         Raises: UnknownRemote.
         """
         remote, space = self._find(name), self._space
         unsent = space._read(lambda connection: count_unsent(connection, space._number, remote))
         diverged = space._read(lambda connection: find_diverged(connection, space._number, remote.name))
-        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged)
+        run = find_run(space._database.target, space.space, name)
+        return RemoteStatus(describe(remote), unsent, tuple(self.devices(name)), diverged, run)
 
     @door(accept_rollback=FLAG, delete=FLAG, create=FLAG)
     def push(

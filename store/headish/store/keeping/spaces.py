@@ -14,7 +14,7 @@ from headish.store.connections import Connections
 from headish.store.paging import check_limit
 from headish.values.checks.doors import COUNT, TEXT, Kind, door
 from headish.values.names import check_name, refusal, stored_name
-from headish.values.results.quotas import Quota
+from headish.values.results.reports import Quota
 
 if TYPE_CHECKING:
     from headish.database.isolation.members import Member

@@ -9,7 +9,6 @@ from headish.errors import InvalidArgument, shown
 from headish.store.reading.follow import follow
 from headish.store.space import Space
 from headish.values.checks.doors import TEXT, Kind, door
-from headish.values.results.audits import Audited, Authored
 from headish.values.results.changes import (
     Change,
     DefinitionChange,
@@ -19,6 +18,7 @@ from headish.values.results.changes import (
     TurnChange,
 )
 from headish.values.results.erasures import SCRUB
+from headish.values.results.reports import Audited, Authored
 
 MOMENT = Kind(lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a datetime with a zone")
 

@@ -148,7 +148,8 @@ def bring_up_to_date(space: Space, progress: Progress | None = None) -> None:
 
 
 def bring_up_to_date_quietly(space: Space) -> None:
-    """The same behind a verb that has done its work: where it fails, the next search tries again, and says so."""
+    """``bring_up_to_date`` after a verb that has done its work: an error here is left to the next search, which tries
+    again and reports it."""
     try:
         bring_up_to_date(space)
     except HeadishError:

@@ -39,8 +39,8 @@ def free_turns(
 
 
 def free_end(connection: Connection, space: int, places: Sequence[Place], name: bytes) -> list[Place]:
-    """Of the last turns of a name, the last one first, those up to the first that something else leads to: another
-    name, one that was there once, or a turn that continues it and never was this name's."""
+    """The last turns of a name, the last one first, up to the first one that something else leads to: another name, a
+    name that was there once, or a turn that continues it and never was this name's."""
     return [*takewhile(lambda each: not _leads_on(connection, space, each, name), places)]
 
 

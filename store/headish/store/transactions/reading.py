@@ -93,7 +93,7 @@ class ReadTransaction:
 
     @step
     def first(self, end: str, turns: int = 1) -> TurnId | None:
-        """The turn with which the first ``turns`` turns of a thread end; None where there are none."""
+        """The last of the first ``turns`` turns of a thread; None if there are none."""
         place, left = self._end(end), turns
         for chain, low, high in [] if place is None else self._segments(place):
             place = Place(chain, high)

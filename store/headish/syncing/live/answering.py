@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from headish.bundles.live import (
@@ -16,6 +17,7 @@ from headish.bundles.live import (
     AskPages,
     AskRanges,
     AskReceipts,
+    AskSigned,
     AskTurns,
     Hello,
     LeaseAnswer,
@@ -24,15 +26,18 @@ from headish.bundles.live import (
     LiveKind,
     NameLease,
     NameLeases,
+    NewSignatures,
     Offer,
     RangeAnswers,
     Say,
+    SignaturesTaken,
+    SignedThere,
     Stored,
     TurnMarks,
     Wanted,
     Welcome,
 )
-from headish.bundles.records import SentName, SentSignature, TurnRecord
+from headish.bundles.records import PAGE_TURNS, SentName, TurnRecord
 from headish.database.query import Connection
 from headish.errors import (
     InvalidArgument,
@@ -47,9 +52,15 @@ from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.sealed import sealed_behind, sealed_with
-from headish.rows.signatures import last_signature, signatures_of
+from headish.rows.signatures import StoredSignature, all_signatures, last_signature
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.bundling import SyncTarget, apply_bundle, receipts_behind, write_locked
+from headish.syncing.bundling import (
+    SyncTarget,
+    apply_bundle,
+    receipts_behind,
+    store_arrived_signatures,
+    write_locked,
+)
 from headish.syncing.departing import Departing, all_names, all_records, take_pages
 from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
 from headish.syncing.live.ranges import answer_ranges, check_mark, check_ranges, list_turn
@@ -111,8 +122,10 @@ class Answering:
         if new_refusal(hello.label) is not None:
             raise InvalidArgument("the name of the device that calls is none")
         self._caller = (self._door.caller or hello.label).encode()
-        end, holds = self._target.backend.read(partial(_find_holds, space=self._target.space, cursor=hello.cursor))
-        self._wire.send(Welcome(end, holds, self._door.read_only, self._door.names))
+        end, holds, signed = self._target.backend.read(
+            partial(_find_holds, space=self._target.space, cursor=hello.cursor)
+        )
+        self._wire.send(Welcome(end, holds, self._door.read_only, self._door.names, signed))
 
     def _answer(self, kind: LiveKind, message: Any) -> None:
         if kind is LiveKind.HEADER:
@@ -124,6 +137,8 @@ class Answering:
             LiveKind.ASK_RANGES: self._compare,
             LiveKind.ASK_PAGES: self._send_pages,
             LiveKind.OFFER: self._choose,
+            LiveKind.ASK_SIGNED: self._send_signatures,
+            LiveKind.SIGN: self._take_signatures,
             LiveKind.ASK_HEAD: self._send_head,
             LiveKind.MOVES: self._move,
         }
@@ -177,12 +192,30 @@ class Answering:
         self._check_writes()
         if self._erasures is None:
             self._erasures = ErasuresThere(self._target, "apply" if self._erases else "ask")
-        origin = ArrivalOrigin(OWN if self._door.trusts else PLAIN, by=self._caller)
-        self._erasures.come_from(origin)
+        self._erasures.come_from(self._origin)
         before = self._end()
-        applied = apply_bundle(self._target, self._wire.bundle(first), origin, erasures=self._erasures)
+        applied = apply_bundle(self._target, self._wire.bundle(first), self._origin, erasures=self._erasures)
         self.stored += applied.stored
         self._wire.send(Stored(applied.stored, before, self._end(), self._erases))
+
+    @property
+    def _origin(self) -> ArrivalOrigin:
+        return ArrivalOrigin(OWN if self._door.trusts else PLAIN, by=self._caller)
+
+    def _send_signatures(self, asked: AskSigned) -> None:
+        sent, reached = self._target.backend.read(
+            partial(signatures_between, space=self._target.space, after=asked.after, until=asked.until)
+        )
+        self._wire.send(SignedThere(tuple(map(as_sent, sent)), reached))
+
+    def _take_signatures(self, sent: NewSignatures) -> None:
+        self._check_writes()
+        target = self._target
+        before = target.backend.read(lambda connection: last_signature(connection, target.space))
+        new = store_arrived_signatures(target, sent.signatures, self._wire.name, self._origin.bringer)
+        after = target.backend.read(lambda connection: last_signature(connection, target.space))
+        # Signatures of somebody else in between are to be asked for.
+        self._wire.send(SignaturesTaken(before, before + new if after == before + new else 0))
 
     def _send_head(self, _: Any) -> None:
         self._wire.send(self._target.backend.read(partial(_read_head, space=self._target.space)))
@@ -201,28 +234,29 @@ class Answering:
         return self._target.backend.read(lambda connection: str(find_end(connection, space).cursor))
 
 
-def read_pages(
-    connection: Connection, space: int, seqs: Sequence[int]
-) -> tuple[list[bytes], list[list[TurnRecord]], list[SentSignature]]:
+def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple[list[bytes], list[list[TurnRecord]]]:
     """The first of some turns in pages of about ``BATCH_BYTES``, with the receipts of those that are erased before
-    them, and their signatures.
+    them.
 
     Raises: CorruptTurn.
     """
     departing = Departing(connection, space)
     pages, _ = take_pages(departing.picked(seqs), BATCH_BYTES)
-    signatures: list[SentSignature] = []
-    # Most spaces have no signatures, and one seek tells so.
-    if last_signature(connection, space):
-        signed = signatures_of(connection, space, [each.id for page in pages for each in page])
-        signatures = [as_sent(each) for each in signed]
-    return departing.receipts_of(pages), pages, signatures
+    return departing.receipts_of(pages), pages
 
 
-def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool]:
-    """How far the space is, and whether it holds what lay at a cursor."""
+def signatures_between(connection: Connection, space: int, after: int, until: int) -> tuple[list[StoredSignature], int]:
+    """The first signatures behind a number, up to another, and up to which number they are all. One statement."""
+    found = list(islice(all_signatures(connection, space, after), PAGE_TURNS))
+    reached = found[-1].number if len(found) == PAGE_TURNS else until
+    return [each for each in found if each.number <= until], min(reached, until)
+
+
+def _find_holds(connection: Connection, space: int, cursor: str | None) -> tuple[str, bool, int]:
+    """How far the space is, whether it holds what lay at a cursor, and the number of its last signature."""
     end = str(find_end(connection, space).cursor)
-    return end, cursor is not None and is_held(connection, space, parse_cursor(cursor))
+    holds = cursor is not None and is_held(connection, space, parse_cursor(cursor))
+    return end, holds, last_signature(connection, space)
 
 
 def _read_head(connection: Connection, space: int) -> LiveHead:

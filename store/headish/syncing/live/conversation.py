@@ -42,8 +42,9 @@ class LiveSync:
         """Forget up to where each side was at the other: a history that was put back has lost what came behind. This is
         kept before anything moves, since a push alone, or half of a sync, makes that history go on from a new end."""
         state = self.remote.state
-        if state.pulled is not None or state.pushed is not None:
-            self.note(replace(state, pulled=None, pushed=None))
+        anew = replace(state, pulled=None, pushed=None, taken=0, signed=0, signed_there=0)
+        if anew != state:
+            self.note(anew)
 
     @property
     def label(self) -> str:

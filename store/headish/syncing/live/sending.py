@@ -13,8 +13,10 @@ from headish.bundles.live import (
     MARK_BYTES,
     LeaseAnswers,
     NameLeases,
+    NewSignatures,
     Offer,
     OfferedTurn,
+    SignaturesTaken,
     Stored,
     Wanted,
 )
@@ -22,10 +24,12 @@ from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, RemoteRefused, SecretsFound
 from headish.history.feeds.cursors import Cursor, find_end, is_held, parse_cursor
+from headish.history.signatures import as_sent
 from headish.rows.elsewhere.arrivals import arrivals_among, arrived_with
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_behind
+from headish.rows.signatures import last_signature
 from headish.syncing.bundling import receipts_behind, write_locked
-from headish.syncing.live.answering import read_pages
+from headish.syncing.live.answering import read_pages, signatures_between
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.moves import NameWishes, choose_moves, names_of, note_moved, only_sent, records_of, send_moves
 from headish.syncing.pushing import handles_of
@@ -49,8 +53,10 @@ def send_all(given: LivePush) -> Pushed:
     """
     live = given.live
     space, backend, state = live.target.space, live.target.backend, live.remote.state
-    end = backend.read(lambda connection: find_end(connection, space))
-    if str(end.cursor) == state.pushed and live.welcome.holds and not given.wishes:
+    # Of one moment: a signature goes with or behind its turn.
+    end, signed = backend.read(lambda connection: (find_end(connection, space), last_signature(connection, space)))
+    is_known = str(end.cursor) == state.pushed and live.welcome.holds and not given.wishes
+    if is_known and signed == state.signed:
         return Pushed(live.label)
     if live.welcome.read_only:
         raise RemoteRefused(live.wire.name, "ReadOnly", "it is open to readers alone")
@@ -60,6 +66,7 @@ def send_all(given: LivePush) -> Pushed:
     if end.change > change:
         receipts = backend.read(lambda connection: list(receipts_behind(connection, space, change)))
     turns = _send_turns(given, after, end.seq, receipts)
+    _send_signatures(live, signed)
     names = _publish(given, end.seq)
     state = live.remote.state
     live.note(replace(state, pushed=str(end.cursor), met=state.met or live.welcome.cursor))
@@ -126,11 +133,11 @@ def _own_behind(
 def _send(given: LivePush, seqs: Sequence[int], receipts: Sequence[bytes]) -> int:
     """Send receipts, and the first of some turns; how many turns went."""
     live = given.live
-    told, pages, signatures = live.target.backend.read(partial(read_pages, space=live.target.space, seqs=seqs))
+    told, pages = live.target.backend.read(partial(read_pages, space=live.target.space, seqs=seqs))
     keys = tuple(key for page in pages for key in find_keys(page))
     if keys and not given.allow_secrets:
         raise SecretsFound(keys, handles_of(live.target, keys))
-    sent = live.wire.send_bundle(dict.fromkeys([*receipts, *told]), pages, signatures)
+    sent = live.wire.send_bundle(dict.fromkeys([*receipts, *told]), pages)
     done = live.wire.receive(Stored)
     before, after = live.cursor(done.before), live.cursor(done.after)
     is_ours = (after.seq, after.change) == (before.seq + done.stored, before.change)
@@ -140,6 +147,21 @@ def _send(given: LivePush, seqs: Sequence[int], receipts: Sequence[bytes]) -> in
         state = replace(state, seen=live.seen_with(tuple(sorted(erased))))
     live.note(state)
     return sent
+
+
+def _send_signatures(live: LiveSync, last: int) -> None:
+    """Send the signatures up to a number that did not come from there, once their turns are there."""
+    space, low = live.target.space, live.remote.state.signed
+    while low < last:
+        found, low = live.target.backend.read(partial(signatures_between, space=space, after=low, until=last))
+        new = tuple(as_sent(each) for each in found if each.remote != live.remote.name)
+        state = live.remote.state
+        if new:
+            done = live.wire.ask(NewSignatures(new), SignaturesTaken)
+            # What came from here is not asked for.
+            there = done.after if done.before == state.signed_there and done.after else state.signed_there
+            state = replace(state, signed_there=there)
+        live.note(replace(state, signed=low))
 
 
 def _publish(given: LivePush, end: int) -> list[ArrivedName]:

@@ -1,7 +1,7 @@
 """Pull from a store that answers: receipts first, then turns, then names, each once what it needs is here.
 
 Turns are found by cursor where the other history goes on from where it was, else by ranges, else by a list of all. What
-was taken stays: whatever breaks off is taken up by the next pull.
+was taken stays: a pull goes on where the one before broke off.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from headish.bundles.live import (
     LISTED_AT_ONCE,
     AskPages,
     AskReceipts,
+    AskSigned,
     AskTurns,
     LiveHead,
+    SignedThere,
     TurnMark,
     TurnMarks,
 )
@@ -24,7 +26,7 @@ from headish.bundles.records import BundleKind
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_with
-from headish.syncing.bundling import apply_bundle, read_sent_receipt, write_locked
+from headish.syncing.bundling import apply_bundle, read_sent_receipt, store_arrived_signatures, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.ranges import check_mark
@@ -42,7 +44,11 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
     Raises: RemoteRefused, RemoteUnavailable, InvalidBundle, ForeignConflict, MissingParents, QuotaExceeded.
     """
     state = live.remote.state
-    if state.pulled == live.welcome.cursor:
+    is_known = state.pulled == live.welcome.cursor
+    if is_known and state.signed_there == live.welcome.signed:
+        return Pulled(live.label)
+    if is_known:
+        _take_signatures(live)
         return Pulled(live.label)
     if not state.seen:  # before its turns come: whether their options act is looked up there
         live.note(replace(state, seen=live.seen_with(())))
@@ -51,11 +57,13 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
     after = live.cursor(state.pulled) if state.pulled is not None and live.welcome.holds else None
     if live.there.change > (after.change if after else 0):
         erasures.take(_ask_receipts(live, after.change if after else 0))
-    different = None if after else live.compare()
+    low = max(after.seq if after else 0, live.remote.state.taken)
+    different = None if low else live.compare()
     if different is not None:
         stored, known = _take(live, different.there, erasures), 0
     else:
-        stored, known = _take_listed(live, after.seq if after else 0, erasures)
+        stored, known = _take_listed(live, low, erasures)
+    _take_signatures(live)
     names, records, kept = write_locked(live.target, partial(_meet, live=live, head=live.head(), prune=prune))
     return Pulled(live.label, stored, known, tuple(names), records, tuple(kept), erasures.count)
 
@@ -77,7 +85,21 @@ def _take_listed(live: LiveSync, low: int, erasures: ErasuresThere) -> tuple[int
         stored += _take(live, wanted, erasures)
         known += len(listed.turns) - len(wanted)
         low = listed.reached
+        if low < live.there.seq:
+            live.note(replace(live.remote.state, taken=low, met=live.welcome.cursor))
     return stored, known
+
+
+def _take_signatures(live: LiveSync) -> None:
+    """Take the signatures that are new there, once their turns are here."""
+    low, target = live.remote.state.signed_there, live.target
+    while low < live.welcome.signed:
+        found = live.wire.ask(AskSigned(low, live.welcome.signed), SignedThere)
+        if not low < found.reached <= live.welcome.signed:
+            raise InvalidBundle(live.wire.name, "it has other signatures than it was asked for")
+        store_arrived_signatures(target, found.signatures, live.wire.name, live.origin.bringer)
+        low = found.reached
+        live.note(replace(live.remote.state, signed_there=low))
 
 
 def _missing_here(live: LiveSync, listed: Sequence[TurnMark]) -> list[int]:
@@ -120,5 +142,6 @@ def _meet(
     gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in there}
     # As far as was asked for: what came there meanwhile is taken by the next pull.
     at = live.welcome.cursor
-    live.keep(connection, replace(remote.state, pulled=at, met=at, gone=gone, seen=live.seen_with(head.erased)))
+    state = replace(remote.state, pulled=at, met=at, taken=0, gone=gone, seen=live.seen_with(head.erased))
+    live.keep(connection, state)
     return names, records, kept

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from headish.bundles.live import BODIES, KINDS, LIVE, Hello, LiveKind, LiveRefusal, Nothing, Welcome
-from headish.bundles.records import BundleHeader, BundleKind, SentSignature, TurnRecord
+from headish.bundles.records import BundleHeader, BundleKind, TurnRecord
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import HeadishError, InvalidBundle, RemoteRefused, RemoteUnavailable
@@ -67,20 +67,15 @@ class Talk(ABC):
         self.send(question)
         return self.receive(answer)
 
-    def send_bundle(
-        self,
-        receipts: Iterable[bytes],
-        pages: Iterable[Sequence[TurnRecord]],
-        signatures: Iterable[SentSignature] = (),
-    ) -> int:
-        """Send turns, with receipts and signatures; how many turns that were."""
+    def send_bundle(self, receipts: Iterable[bytes], pages: Iterable[Sequence[TurnRecord]]) -> int:
+        """Send turns, with receipts; how many turns that were."""
         with self._saying() as frames:
             writer = BundleWriter(frames, BundleHeader())
             for receipt in receipts:
                 writer.receipt(receipt)
             for page in pages:
                 writer.page(page)
-            writer.end(signatures=signatures)
+            writer.end()
         return writer.turns
 
     def bundle(self, first: tuple[LiveKind, Any] | None = None) -> BundleReader:

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from headish.content.forms.calls import anthropic_call, anthropic_result
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.apis.steps import ApiStep, arguments_text, as_object, read_steps, text_of, to_transcript
+from headish.transcripts.apis.steps import ApiStep, as_object, read_call, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
@@ -121,9 +121,7 @@ def _read_block(block: Any, role: str, path: str) -> ApiStep:
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind == "tool_use" and role == "assistant":
         refuse_keys(block, ("type", "id", "name", "input"), TARGET, path)
-        arguments = arguments_text(block.get("input"), TARGET, f"{path}.input")
-        call_id, name = string(block, "id", TARGET, path), string(block, "name", TARGET, path)
-        return ApiStep(kind="call", role="assistant", text=arguments, name=name, id=call_id)
+        return read_call(block, string(block, "id", TARGET, path), TARGET, path, "input")
     if kind == "tool_result" and role == "user":
         refuse_keys(block, ("type", "tool_use_id", "content", "is_error"), TARGET, path)
         text = text_of(block.get("content") or "", TARGET, f"{path}.content")

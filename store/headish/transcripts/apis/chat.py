@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from headish.content.forms.calls import chat_call, chat_result
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.apis.steps import ApiStep, arguments_text, read_steps, text_of, to_transcript
+from headish.transcripts.apis.steps import ApiStep, read_call, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, optional_list, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
 
 TARGET = "list of chat messages"
 _TEXT = ("role", "content", "name")
+_CALL = ("name", "arguments")
 _KEYS = {
     "system": _TEXT, "developer": _TEXT, "user": _TEXT, "function": _TEXT,
     "assistant": ("role", "content", "name", "tool_calls", "function_call"),
@@ -98,19 +101,13 @@ def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[ApiStep]:
         if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
             raise InvalidInterchange(TARGET, "a call that is no function's", where)
         refuse_keys(call, ("id", "type", "function"), TARGET, where)
-        yield _read_call(call["function"], where, string(call, "id", TARGET, where))
+        refuse_keys(call["function"], _CALL, TARGET, where)
+        yield read_call(call["function"], string(call, "id", TARGET, where), TARGET, where)
     if legacy is not None:
         if not isinstance(legacy, Mapping):
             raise InvalidInterchange(TARGET, "function_call is an object", path)
-        yield _read_call(legacy, f"{path}.function_call", None)
-
-
-def _read_call(function: Mapping[str, Any], path: str, call_id: str | None) -> ApiStep:
-    refuse_keys(function, ("name", "arguments"), TARGET, path)
-    arguments = arguments_text(function.get("arguments"), TARGET, f"{path}.arguments")
-    return ApiStep(
-        kind="call", role="assistant", text=arguments, name=string(function, "name", TARGET, path), id=call_id
-    )
+        refuse_keys(legacy, _CALL, TARGET, f"{path}.function_call")
+        yield read_call(legacy, None, TARGET, f"{path}.function_call")
 
 
 def _read_text(message: Mapping[str, Any], path: str) -> ApiStep:
@@ -136,7 +133,5 @@ def _read_result(
             raise InvalidInterchange(TARGET, "a result without its call", path)
         legacy.remove(place)
         call_id = call_id or f"noid_{place + 1}"
-        steps[place] = ApiStep(
-            kind="call", role="assistant", text=steps[place].text, name=steps[place].name, id=call_id
-        )
+        steps[place] = replace(steps[place], id=call_id)
     return ApiStep(kind="result", role="tool", text=text, name=name, id=call_id)

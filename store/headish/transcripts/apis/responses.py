@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.content.forms.calls import responses_call, responses_output
 from headish.errors import InvalidInterchange
-from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_steps, text_of, to_transcript
+from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_call, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
 from headish.transcripts.shared.transcript import Transcript
 from headish.values.checks.doors import an, door
@@ -60,7 +60,7 @@ def _read_item(item: Mapping[str, Any], path: str) -> ApiStep:
     kind = item.get("type", "message")
     if kind == "function_call":
         refuse_keys(item, (*_ITEM, "call_id", "name", "arguments"), TARGET, path)
-        return _read_call(item, "call_id", path)
+        return read_call(item, string(item, "call_id", TARGET, path), TARGET, path)
     if kind == "function_call_output":
         refuse_keys(item, (*_ITEM, "call_id", "output"), TARGET, path)
         return _read_result(item, "call_id", path)
@@ -73,17 +73,11 @@ def _read_item(item: Mapping[str, Any], path: str) -> ApiStep:
         part, where = content[0], f"{path}.content[0]"
         if part.get("type") == "tool_call" and role == "assistant":
             refuse_keys(part, ("type", "id", "name", "arguments"), TARGET, where)
-            return _read_call(part, "id", where)
+            return read_call(part, string(part, "id", TARGET, where), TARGET, where)
         if part.get("type") == "tool_result" and role == "user":
             refuse_keys(part, ("type", "tool_call_id", "output"), TARGET, where)
             return _read_result(part, "tool_call_id", where)
     return ApiStep(kind="text", role=str(role), text=text_of(content, TARGET, f"{path}.content", _TEXTS))
-
-
-def _read_call(item: Mapping[str, Any], id_key: str, path: str) -> ApiStep:
-    arguments = arguments_text(item.get("arguments"), TARGET, f"{path}.arguments")
-    call_id, name = string(item, id_key, TARGET, path), string(item, "name", TARGET, path)
-    return ApiStep(kind="call", role="assistant", text=arguments, name=name, id=call_id)
 
 
 def _read_result(item: Mapping[str, Any], id_key: str, path: str) -> ApiStep:

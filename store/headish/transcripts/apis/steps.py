@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from headish.errors import InvalidInterchange, Unmappable
-from headish.transcripts.shared.jsontext import read_json, refuse_keys
+from headish.transcripts.shared.jsontext import read_json, refuse_keys, string
 from headish.transcripts.shared.pairs import only_block, pair_replies
 from headish.transcripts.shared.transcript import Transcript, arguments_of, make_call, make_message, stop_of, usual_stop
 from headish.values.blocks import Text, Thinking, ToolResult, ToolUse
@@ -80,6 +80,12 @@ def text_of(content: Any, target: str, path: str, kinds: Sequence[str] = ("text"
         raise InvalidInterchange(target, f"a part of type {part.get('type')!r}", f"{path}[0]")
     refuse_keys(part, ("type", "text"), target, f"{path}[0]")
     return str(part["text"])
+
+
+def read_call(call: Mapping[str, Any], id: str | None, target: str, path: str, arguments: str = "arguments") -> ApiStep:
+    """A call as the APIs write it: ``name`` beside its arguments, which one of them calls its input."""
+    text = arguments_text(call.get(arguments), target, f"{path}.{arguments}")
+    return ApiStep(kind="call", role="assistant", text=text, name=string(call, "name", target, path), id=id)
 
 
 def arguments_text(value: Any, target: str, path: str) -> str:

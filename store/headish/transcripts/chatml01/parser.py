@@ -209,7 +209,7 @@ class ChatMLParser(Parser):
 
 
 def _hold_back(text: str, begin: int) -> int:
-    """Where the text ends that cannot be the beginning of a message token."""
+    """The end of the part of the text that cannot belong to a message token."""
     last = text.rfind("<", max(begin, len(text) - len(IM_START)))
     rest = text[last:] if last >= 0 else ""
     return last if rest and (IM_START.startswith(rest) or IM_END.startswith(rest)) else len(text)

@@ -76,7 +76,7 @@ def _hf_part(part: Any) -> Any:
 
 
 def _url_of(part: Mapping[str, Any]) -> str | None:
-    """Where a medium lies; None of a part that has the type of one and nothing else of it."""
+    """The URL of a medium; None for a part that only has the type of one."""
     url = shapes.record(part.get(str(part.get("type")))).get("url")
     return url if isinstance(url, str) else None
 

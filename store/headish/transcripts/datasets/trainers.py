@@ -204,8 +204,8 @@ def _why_not(message: Message, hidden: Collection[TurnId]) -> str | None:
 
 
 def _without_unpaired(messages: Sequence[Message], note: Callable[[str, str | None], None]) -> Iterator[Message]:
-    """The messages without results whose call is gone, and without calls, but for the last message's, that nothing
-    answers."""
+    """The messages without the results whose call is gone, and without the calls that nothing answers, except those of
+    the last message."""
     called = {block.id for message in messages for block in message.content if isinstance(block, ToolUse)}
     answered = {block.tool_use_id for each in messages for block in each.content if isinstance(block, ToolResult)}
     for message in messages:

@@ -203,14 +203,14 @@ def is_attribute_value(value: str) -> bool:
 
 
 def _before_break(text: str, begin: int, end: int, has_crlf: bool) -> int:
-    """Where a body ends: before the line break that stands before its end tag."""
+    """The end of a body: before the line break in front of its end tag."""
     if end > begin and text[end - 1] == "\n":
         return end - 2 if has_crlf and end - 1 > begin and text[end - 2] == "\r" else end - 1
     return end
 
 
 def _hold_back(text: str, begin: int, end_tag: str) -> int:
-    """Where the text ends that can be neither the beginning of the end tag nor the break before it."""
+    """The end of the part of the text that cannot belong to the end tag or the break before it."""
     wholes = (end_tag, "\n" + end_tag, "\r\n" + end_tag)
     first = max(begin, len(text) - len(end_tag) - 1)
     if text.find("<", first) < 0 and not text.endswith(("\n", "\r")):

@@ -96,7 +96,7 @@ def read_members(text: str) -> tuple[dict[str, tuple[Any, str]], int, int] | Non
 
 
 def scan_value(text: str, place: int) -> tuple[Any, int] | None:
-    """The JSON value that stands at a place, and where it ends; None where there is none."""
+    """The JSON value at a place, and its end; None if there is none."""
     try:
         value, end = _scan(text, place)
     except (ValueError, RecursionError):
@@ -141,7 +141,7 @@ def list_of(data: Mapping[str, Any], key: str, target: str) -> list[Mapping[str,
 
 
 def optional_list(record: Mapping[str, Any], key: str, target: str, path: str) -> list[Any]:
-    """A list under a key, empty where there is none. Raises: InvalidInterchange."""
+    """A list under a key; empty if there is no such key. Raises: InvalidInterchange."""
     value = record.get(key)
     if not isinstance(value, list | None):
         raise InvalidInterchange(target, f"{key} must be a list", f"{path}.{key}")

@@ -59,7 +59,7 @@ def _less_format(transcript: Transcript) -> list[Any]:
 
 
 def usual_stop(message: Message) -> str:
-    """How a message ends where nothing else is said."""
+    """The stop of a message that does not say one."""
     return _usual_stop(message.content)
 
 

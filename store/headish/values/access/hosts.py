@@ -45,7 +45,8 @@ def known_hosts(port: int, public_urls: Sequence[str] = (), *, host: str = "127.
 
 
 def local_url(host: str, port: int) -> str:
-    """Where this machine reaches a server that listens on a host: on all addresses, at its own."""
+    """The URL at which this machine reaches a server that listens on a host. One that listens on all addresses is
+    reached at the machine's own."""
     shortest = _shortest(host)
     return f"http://{in_url(_OWN_OF_ALL.get(shortest, shortest))}:{port}"
 
@@ -66,7 +67,7 @@ def _listened_on(host: str) -> tuple[str, ...]:
 
 
 def _shortest(host: str) -> str:
-    """A number in the one spelling that a browser asks for, without brackets; a name as it is."""
+    """An address in the spelling that browsers use, without brackets; a name unchanged."""
     number = host.strip("[]")
     try:
         return str(_number_of(number))

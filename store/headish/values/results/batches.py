@@ -9,12 +9,13 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
 
 State = Literal["uncertain", "open", "collected"]
 """``uncertain``: its creation was cut off, the provider may have it or not. ``open``: not all of it is collected."""
 
 
-class BatchEntry(Struct, frozen=True):
+class BatchEntry(PlainResult, frozen=True):
     """One request of a batch: the turns that its answer continues, and what became of it.
 
     ``turn`` is the answer once it is collected; ``error`` is what the provider said instead (``{type, message}``).
@@ -25,11 +26,6 @@ class BatchEntry(Struct, frozen=True):
     bookmark: str | None = None
     turn: TurnId | None = None
     error: dict[str, str] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{id, continues, bookmark, turn, error}``."""
-        record = {"id": self.id, "continues": list(self.continues), "bookmark": self.bookmark}
-        return {**record, "turn": self.turn, "error": self.error}
 
 
 class Batch(Struct, frozen=True):

@@ -18,7 +18,7 @@ UNREAD = "headish/unread-call"
 
 
 class PrefixBreak(PlainResult, frozen=True, omit_defaults=True):
-    """Where a request stopped being what the one before it in its lane had sent: a provider's prompt cache ends there.
+    """The place at which a request differs from the one before it in its lane: a provider's prompt cache ends there.
 
     ``what`` is ``message``, ``system`` or ``tools``. ``index`` is that of the first message that differs, from 0, those
     of the system counted; ``turn`` is the turn that stood there before. ``tokens`` estimates how many tokens the

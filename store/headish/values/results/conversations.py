@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
 
 
 class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -122,12 +123,8 @@ def _is_model(model: str, pattern: str) -> bool:
     return fnmatchcase(model, pattern) or fnmatchcase(model.rpartition("/")[2], pattern)
 
 
-class Page(Struct, frozen=True):
+class Page(PlainResult, frozen=True):
     """Entries of a list, and what ``after=`` takes to continue after them; None at the end."""
 
     entries: tuple[Entry, ...]
     after: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data: ``{entries, after}``."""
-        return {"entries": [entry.to_dict() for entry in self.entries], "after": self.after}

@@ -1,8 +1,7 @@
-"""The results of an export of many conversations, one by one or as a folder of files."""
+"""What leaves a database as files, and comes back: exports of conversations, backups and what was restored of them."""
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.errors import HeadishError
@@ -29,7 +28,7 @@ class Exported(PlainResult, frozen=True):
         return replace(self, text="", refused=error)
 
 
-class Folder(Struct, frozen=True):
+class Folder(PlainResult, frozen=True):
     """What ``export_folder`` did: ``written`` files, those that held the same before (``unchanged``), conversations
     that were ``refused``, and how many ``notes`` say what was left out."""
 
@@ -49,7 +48,27 @@ class Folder(Struct, frozen=True):
             notes=self.notes + notes,
         )
 
-    def to_dict(self) -> dict[str, object]:
-        """As plain data: ``{path, written, unchanged, refused, notes}``."""
-        facts = {"written": self.written, "unchanged": self.unchanged, "refused": self.refused}
-        return {"path": self.path, **facts, "notes": self.notes}
+
+class Backup(PlainResult, frozen=True):
+    """A backup that is whole and was checked: the file, its size, its BLAKE3 in hex (as ``b3sum`` says it), and the
+    spaces and turns in it."""
+
+    path: str
+    size_bytes: int
+    blake3: str
+    spaces: tuple[str, ...]
+    turns: int
+
+
+class Restored(PlainResult, frozen=True):
+    """A database, or a space of it, that was put back and checked: where, and the spaces and turns in it.
+
+    ``erased`` counts the turns and names that receipts of erasures took; where their bytes may be on the disk still,
+    ``unscrubbed`` says why.
+    """
+
+    target: str
+    spaces: tuple[str, ...]
+    turns: int
+    erased: int = 0
+    unscrubbed: str = ""

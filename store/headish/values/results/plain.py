@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -23,12 +24,15 @@ class PlainResult(Struct, frozen=True):
         """
         kind = getattr(self, "kind", None)
         record: dict[str, Any] = {"kind": kind} if isinstance(kind, str) else {}
-        for field in fields(self):
+        for field in _fields(type(self)):
             value = getattr(self, field.name)
             default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
             if not (self.__struct_config__.omit_defaults and value == default):
                 record[field.encode_name] = as_plain(value)
         return record
+
+
+_fields = cache(fields)  # msgspec makes them anew each time, and a list may have many results
 
 
 def as_plain(value: Any) -> Any:

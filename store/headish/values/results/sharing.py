@@ -28,7 +28,8 @@ class Bundled(PlainResult, frozen=True):
 
 class BundleChecked(PlainResult, frozen=True):
     """A bundle that is whole. ``turns`` are in it; ``proven`` of them derive from what is in it alone, the others
-    continue ``requires``. ``signatures`` counts those of its turns."""
+    continue ``requires``. ``signatures`` counts those of its turns. ``signed`` says who signed the whole; it is empty
+    where nobody did."""
 
     path: str
     turns: int
@@ -37,6 +38,7 @@ class BundleChecked(PlainResult, frozen=True):
     names: int
     requires: tuple[TurnId, ...]
     signatures: int = 0
+    signed: str = ""
 
 
 class BundleRewritten(PlainResult, frozen=True):
@@ -65,13 +67,14 @@ class ArrivedName(PlainResult, frozen=True):
 
 class Applied(PlainResult, frozen=True):
     """What a bundle brought: ``stored`` turns are new here, ``known`` were here already; names, what is said of so
-    many conversations, and so many signatures."""
+    many conversations, and so many signatures. ``signed`` says who signed the bundle."""
 
     stored: int
     known: int
     names: tuple[ArrivedName, ...] = ()
     records: int = 0
     signatures: int = 0
+    signed: str = ""
 
 
 class RemotePlace(PlainResult, frozen=True):
@@ -81,7 +84,8 @@ class RemotePlace(PlainResult, frozen=True):
     yet; then ``recipient`` is what another one takes to invite it. ``device`` is what this store is called there.
     ``names`` is the pattern of the bookmarks that a pull may make, ``erasures`` what an erasure of another device does
     here. ``trust``: the options of its turns act here, though it is not encrypted. ``sign``: what this store puts there
-    is signed. ``waits`` says what is to be done before it syncs.
+    is signed. ``require_signed``: what comes from there must be signed by somebody whom the list of signers names.
+    ``waits`` says what is to be done before it syncs.
     """
 
     name: str
@@ -92,6 +96,7 @@ class RemotePlace(PlainResult, frozen=True):
     erasures: str = "apply"
     trust: bool = False
     sign: bool = False
+    require_signed: bool = False
     fingerprint: str | None = None
     recipient: str | None = None
     waits: str = ""
@@ -112,14 +117,30 @@ class RemoteDevice(PlainResult, frozen=True):
     erased: bool = True
 
 
+class SyncRun(PlainResult, frozen=True):
+    """How ``headish serve`` syncs a space with a remote: every so many seconds, ``last`` when it has, ``next`` when it
+    will, ``begun`` when what goes on began. ``failed`` times in a row it could not, the last time because of
+    ``error``."""
+
+    space: str
+    remote: str
+    every_seconds: float
+    last: datetime | None = None
+    next: datetime | None = None
+    begun: datetime | None = None
+    failed: int = 0
+    error: str = ""
+
+
 class RemoteStatus(PlainResult, frozen=True):
     """The state of a remote: the turns that it does not have yet, its devices, and the bookmarks that diverged
-    there."""
+    there. ``run``: a server of this machine syncs with it at intervals."""
 
     remote: RemotePlace
     unsent: int
     devices: tuple[RemoteDevice, ...]
     diverged: tuple[str, ...]
+    run: SyncRun | None = None
 
 
 class Pushed(PlainResult, frozen=True):

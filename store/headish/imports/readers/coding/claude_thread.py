@@ -61,7 +61,7 @@ class _OpenTail:
         self._answer: object = None
 
     def add(self, record: Mapping[str, Any], role: str) -> None:
-        """Take a line; lines that say nothing are none of it, and end nothing."""
+        """Take a line. A line that says nothing is left out, and does not end an answer."""
         answer = record["message"].get("id") if role == "assistant" else None
         is_further = role == "tool" or (answer is not None and answer == self._answer)
         if self.uuids and is_further:
@@ -191,7 +191,8 @@ class SessionThread:
         )  # fmt: skip
 
     def _join(self, first: str, uuid: str, record: Mapping[str, Any]) -> None:
-        """A further line of an answer: its blocks go to the first one's, and its uuid stands for that one."""
+        """Take a further line of an answer: its blocks join those of the first line, and its uuid means the same
+        turn."""
         if self._nodes[first].content is None:
             raise WrittenLate
         further = self._joined.setdefault(first, _FurtherLines([], [], {}))
@@ -229,7 +230,7 @@ class SessionThread:
         return self._due(notes, self._open() | {uuid for uuid in self._pending if self._order[uuid] >= first})
 
     def gave(self, messages: Sequence[SourceMessage], tree: ImportedTree | None) -> None:
-        """Forget what was given out, but for the last message. What became no turn is walked through from now on."""
+        """Forget what was given out, except the last message. What became no turn is walked through from now on."""
         keys = {draft.facts.key for draft in tree.drafts} if tree is not None else set[bytes | None]()
         for message in messages:
             uuid = str(message.id)
@@ -250,7 +251,7 @@ class SessionThread:
         return sorted(uuids, key=lambda uuid: self._order[uuid])
 
     def _due(self, notes: ImportNotes, held: Collection[str]) -> list[SourceMessage]:
-        """The pending messages but for what is held back, each with what it really continues."""
+        """The pending messages without those that are held back, each with the message that it really continues."""
         self._held = held
         due: list[SourceMessage] = []
         for uuid in self._pending:
@@ -285,7 +286,7 @@ class SessionThread:
         return self._behind_results(uuid, node, parent) if node.role == "tool" else parent
 
     def _behind(self, parent: str | None, listed: Collection[str | None]) -> str | None:
-        """What stands for a line that others hang on: lines that say nothing are walked through."""
+        """The message that is taken for a line that others continue: lines that say nothing are walked through."""
         met = set[str]()
         while parent is not None and parent in self._nodes and parent not in listed and parent not in self._given:
             if parent in met:
@@ -378,7 +379,7 @@ def _is_noise(node: SourceMessage) -> bool:
 
 
 def _parts(content: Any) -> list[Any]:
-    """The blocks of a message; nothing else than a text or a list says anything."""
+    """The blocks of a message. Only a text or a list has any."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return content if isinstance(content, list) else []

@@ -221,7 +221,8 @@ def _item(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stays(node: SourceMessage, told: Sequence[str] | None) -> bool:
-    """Whether a compaction leaves a message in the window: it says so, or it keeps what the user said."""
+    """Whether a compaction leaves a message in the window: either it names the message, or it keeps what the user
+    said."""
     return node.role == "user" and (told is None or _text_of(node.content or ()) in told)
 
 

@@ -107,7 +107,7 @@ def _draft(message: Any, tree: dict[str, Any] | None) -> Draft:
     if not isinstance(message, dict) or not isinstance(message.get("text"), str):
         raise _Malformed("a message is an object with a `text`")
     role = message.get("role")
-    if role not in ROLES:
+    if not isinstance(role, str) or role not in ROLES:
         raise _Malformed(f"unknown role {role!r}: expected {', '.join(ROLES)}")
     kept = {key: value for key, value in message.items() if key not in _OWN}
     options = {

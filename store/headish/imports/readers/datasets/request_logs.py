@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from headish.imports.readers.shared.blocks import make_reply
 from headish.values import shapes
 
 LOG = "openai-log"
@@ -24,7 +25,7 @@ class LoggedAnswer(NamedTuple):
 
 
 def asked_of(row: Row) -> list[Any] | None:
-    """The messages of a call; None for a row that is none."""
+    """The messages of a call; None for a row that is no call."""
     for key in ("body", "request"):
         held = _body_of(row.get(key))
         if held is not None and isinstance(held.get("messages"), list):
@@ -62,12 +63,8 @@ def _response_of(row: Row) -> Row | None:
 
 def _reply(response: Row, choice: Row) -> dict[str, Any]:
     model, id, stop = response.get("model"), response.get("id"), choice.get("finish_reason")
-    reply: dict[str, Any] = {"provider": "openai"}
-    reply |= {"model": model} if isinstance(model, str) else {}
-    reply |= {"stop_reason": stop} if isinstance(stop, str) else {}
-    reply |= {"response_id": id} if isinstance(id, str) else {}
     usage = _usage(response.get("usage")) if choice.get("index", 0) == 0 else {}  # of all choices together
-    return reply | ({"usage": usage} if usage else {})
+    return make_reply("openai", usage, model=model, stop_reason=stop, response_id=id)
 
 
 def _usage(usage: Any) -> dict[str, int]:

@@ -56,7 +56,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
 
 class _RecordThread:
-    """The records so far. ``known`` says what stands for each id: its draft, or what is before one that is broken."""
+    """The records so far. ``known`` has the draft of each id; for a broken record, what is before it."""
 
     def __init__(self) -> None:
         self.drafts: list[Draft] = []
@@ -91,7 +91,7 @@ class _RecordThread:
             self._known[record["id"]] = places
 
     def _parents(self, record: dict[str, Any]) -> tuple[int, ...]:
-        """What a record continues: the one before it unless it says so, else one or several before it, in order."""
+        """What a record continues: what it says, one or several before it in order, else the one before it."""
         continues = record.get("continues")
         if continues is None:
             return self._last()
@@ -147,7 +147,7 @@ def _read_list(given: ImportSource) -> Iterator[tuple[str, bytes | None, str]]:
 
 
 def _as_record(where: str, data: bytes, notes: ImportNotes) -> dict[str, Any] | None:
-    """A record; None, and noted as broken, for what is none."""
+    """A record; None, and a note of a broken one, for anything else."""
     try:
         value = strictjson.decode(data, "the record")
     except HeadishError as error:

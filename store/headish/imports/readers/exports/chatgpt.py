@@ -23,6 +23,7 @@ from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.exports.chatgpt_content import Assets, Block, read_content
+from headish.imports.readers.shared.blocks import make_reply, result_block
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.values import shapes
 
@@ -100,7 +101,7 @@ class _ChatGPTConversation:
             self._notes.keep(where, f"content of type {said.get('content_type')}")
         recipient = message.get("recipient")
         if role == "tool":
-            blocks = [_result(blocks, name, self._call_of(parent))]
+            blocks = [result_block(self._call_of(parent), name or None, blocks)]
         elif role == "assistant" and isinstance(recipient, str) and recipient != "all":
             blocks = _as_call(blocks, recipient, id, said)
         return SourceMessage(
@@ -168,18 +169,11 @@ def _as_call(blocks: list[Block], recipient: str, id: str, said: Mapping[str, An
     return [*rest, {**call, "input": {**spoken, "text": text}}]
 
 
-def _result(blocks: list[Block], name: str | None, call: str | None) -> Block:
-    answers = {"tool_use_id": call} if call is not None else {}
-    return {"type": "tool_result", **answers, **({"name": name} if name else {}), "content": blocks}
-
-
 def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     details = shapes.record(message.get("metadata"))
     model, finish = details.get("model_slug"), details.get("finish_details")
     stop = shapes.record(finish).get("type")
-    reply = {"provider": "openai"}
-    reply |= {"model": model} if isinstance(model, str) else {}
-    return reply | ({"stop": stop} if isinstance(stop, str) else {})
+    return make_reply("openai", model=model, stop=stop)
 
 
 def _hidden(message: Mapping[str, Any]) -> str | None:
@@ -193,7 +187,7 @@ def _hidden(message: Mapping[str, Any]) -> str | None:
 
 
 def _milliseconds(seconds: Any) -> Any:
-    """Unix seconds as milliseconds; anything else as it is, to be left out and counted."""
+    """Unix seconds as milliseconds; anything else unchanged, to be left out and counted."""
     # Larger numbers are no times, and may not fit what a time is stored as.
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < 1e12
     return round(seconds * 1000) if is_number else seconds

@@ -25,6 +25,7 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.blocks import make_reply
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.values.blocks import ContentBlock, ToolResult
 
@@ -185,7 +186,7 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(record: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     model = next((each["model"] for each in (message, record) if isinstance(each.get("model"), str)), None)
-    return {"provider": ANTHROPIC, **({"model": model} if model else {})}
+    return make_reply(ANTHROPIC, model=model or None)
 
 
 def _text(value: Any) -> str | None:

@@ -163,12 +163,12 @@ def _usage(row: Row) -> dict[str, int]:
     cached, reasoned = inside.get("cached_tokens"), outside.get("reasoning_tokens")
     cached = cached if type(cached) is int else 0
     counts = {
-        "input_tokens": max(0, row["input_tokens"] - cached) if type(row["input_tokens"]) is int else None,
+        "input_tokens": row["input_tokens"],
         "output_tokens": row["output_tokens"],
         "cache_read_input_tokens": cached,
         "reasoning_tokens": reasoned,
     }
-    return {name: count for name, count in counts.items() if type(count) is int and count >= 0}
+    return shapes.token_counts(counts)
 
 
 def _load(value: Any) -> Mapping[str, Any]:

@@ -16,13 +16,22 @@ from typing import Any
 import msgspec
 
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.blocks import (
+    Block,
+    base64_source,
+    call_block,
+    make_reply,
+    own_block,
+    result_block,
+    text_block,
+    url_source,
+)
 from headish.imports.readers.shared.branching import fingerprint
 from headish.imports.readers.shared.json_records import read_values
 from headish.values import shapes
 from headish.values.caches import Cache, longest
 
 FORMAT = "pydantic-ai"
-Block = dict[str, Any]
 Part = Mapping[str, Any]
 _ROLES = {"system-prompt": "system", "instruction": "system", "user-prompt": "user", "tool-return": "tool"}
 _LISTS = ("messages", "message_history", "all_messages", "new_messages")
@@ -121,7 +130,7 @@ class _History:
         blocks = None if read is None else read(part)
         if blocks is None:
             self._notes.keep(where, f"part of kind {part.get('part_kind')!s:.60}")
-            return [{"type": "provider", "provider": FORMAT, "data": dict(part)}]
+            return [own_block(FORMAT, part)]
         return blocks
 
 
@@ -155,13 +164,13 @@ def _text(part: Part) -> list[Block] | None:
 
 def _system(part: Part) -> list[Block] | None:
     content = part.get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else None
+    return [text_block(content)] if isinstance(content, str) else None
 
 
 def _prompt(part: Part) -> list[Block] | None:
     content = part.get("content")
     if isinstance(content, str):
-        return [{"type": "text", "text": content}]
+        return [text_block(content)]
     if not isinstance(content, list):
         return None
     return [_item(item) for item in content if not _is_cache_point(item)]
@@ -170,13 +179,12 @@ def _prompt(part: Part) -> list[Block] | None:
 def _item(item: Any) -> Block:
     """A piece of what a user says: a text, or a medium."""
     if isinstance(item, str):
-        return {"type": "text", "text": item}
+        return text_block(item)
     kind = shapes.record(item).get("kind")
     if kind == "text-content" and isinstance(item.get("content"), str):
         return {"type": "text", "text": item["content"], **_opaque(_rest(item, "content", "kind"))}
     document = _document(item) if isinstance(item, Mapping) else None
-    held = item if isinstance(item, Mapping) else {"value": item}
-    return document or {"type": "provider", "provider": FORMAT, "data": dict(held)}
+    return document or own_block(FORMAT, item if isinstance(item, Mapping) else {"value": item})
 
 
 def _document(item: Part) -> Block | None:
@@ -185,10 +193,10 @@ def _document(item: Part) -> Block | None:
     if kind == "binary" and isinstance(item.get("data"), str):
         # The alphabet of URLs is pydantic-ai's; blocks have the standard one.
         usual = media_type if isinstance(media_type, str) else "application/octet-stream"
-        source = {"type": "base64", "media_type": usual, "data": item["data"].translate(_STANDARD)}
+        source = base64_source(usual, item["data"].translate(_STANDARD))
     elif isinstance(kind, str) and kind in _MEDIA_URLS and isinstance(item.get("url"), str):
         known = media_type if isinstance(media_type, str) else _MEDIA_URLS[kind]
-        source = {"type": "url", "url": item["url"], **({"media_type": known} if known else {})}
+        source = url_source(item["url"], known)
     elif kind == "uploaded-file" and isinstance(item.get("file_id"), str):
         provider = item.get("provider_name")
         source = {"type": "file", "file_id": item["file_id"]}
@@ -218,9 +226,8 @@ def _call(part: Part) -> list[Block] | None:
     name, id, given = part.get("tool_name"), part.get("tool_call_id"), part.get("args")
     if not isinstance(name, str):
         return None
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
     rest = _rest(part, "tool_name", "tool_call_id", "args", "part_kind")
-    return [{"type": "tool_use", "name": name, **_id("id", id), **arguments, **_opaque(rest)}]
+    return [call_block(name, shapes.name(id), given, {FORMAT: rest} if rest else {})]
 
 
 def _result(part: Part) -> list[Block] | None:
@@ -231,10 +238,7 @@ def _result(part: Part) -> list[Block] | None:
     listed = content if isinstance(content, list) and any(map(_is_medium, content)) else [content]
     said = [_item(each) if isinstance(each, str) or _is_medium(each) else _as_json(each) for each in listed]
     failed = part.get("part_kind") == "retry-prompt" or part.get("outcome") not in (None, "success")
-    return [
-        {"type": "tool_result", **_id("tool_use_id", part.get("tool_call_id")), "name": name, "content": said,
-         **({"is_error": True} if failed else {})}
-    ]  # fmt: skip
+    return [result_block(shapes.name(part.get("tool_call_id")), name, said, failed=failed)]
 
 
 def _file(part: Part) -> list[Block] | None:
@@ -248,7 +252,7 @@ def _is_medium(item: Any) -> bool:
 
 
 def _as_json(value: Any) -> Block:
-    return {"type": "text", "text": "" if value is None else msgspec.json.encode(value).decode()}
+    return text_block("" if value is None else msgspec.json.encode(value).decode())
 
 
 def _is_cache_point(item: Any) -> bool:
@@ -274,14 +278,7 @@ def _part_rest(part: Part) -> Block:
 
 
 def _reply(message: Part) -> Block:
-    usage = message.get("usage")
-    counts = shapes.record(usage)
-    facts = {
-        "provider": message.get("provider_name") or FORMAT,
-        "model": message.get("model_name"),
-        "stop": message.get("finish_reason"),
-    }
-    reply: Block = {key: value for key, value in facts.items() if isinstance(value, str)}
+    counts = shapes.record(message.get("usage"))
     found = {
         "input_tokens": counts.get("input_tokens", counts.get("request_tokens")),
         "output_tokens": counts.get("output_tokens", counts.get("response_tokens")),
@@ -289,11 +286,9 @@ def _reply(message: Part) -> Block:
         "cache_read_input_tokens": counts.get("cache_read_tokens"),
         "reasoning_tokens": counts.get("output_reasoning_tokens"),
     }
-    known = {key: value for key, value in found.items() if type(value) is int and value >= 0}
-    # Here the input includes what came from a cache; headish counts each token once.
-    cached = known.get("cache_creation_input_tokens", 0) + known.get("cache_read_input_tokens", 0)
-    known |= {"input_tokens": max(0, known["input_tokens"] - cached)} if "input_tokens" in known else {}
-    return reply | ({"usage": known} if known else {})
+    provider = shapes.name(message.get("provider_name")) or FORMAT
+    usage = shapes.token_counts(found)
+    return make_reply(provider, usage, model=message.get("model_name"), stop=message.get("finish_reason"))
 
 
 def _rest(part: Part, *own: str) -> Block:
@@ -302,10 +297,6 @@ def _rest(part: Part, *own: str) -> Block:
 
 def _opaque(rest: Block) -> Block:
     return {"opaque": {FORMAT: rest}} if rest else {}
-
-
-def _id(key: str, value: Any) -> Block:
-    return {key: value} if isinstance(value, str) and value else {}
 
 
 _READERS: dict[str, Callable[[Part], list[Block] | None]] = {

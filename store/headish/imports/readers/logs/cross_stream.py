@@ -66,7 +66,7 @@ def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
 
 
 class _FrameNames:
-    """Which turn each name stands for in the end."""
+    """The turn that each name points at in the end."""
 
     def __init__(self) -> None:
         self._name_of: dict[str, str] = {}
@@ -89,7 +89,7 @@ class _FrameNames:
         return continued.lower() if as_turn_id(continued) else self._last.get(continued, continued)
 
     def names_of(self, id: str) -> list[str]:
-        """The names that stand for a turn in the end."""
+        """The names that point at a turn in the end."""
         return [name for name, last in self._last.items() if last == id]
 
 
@@ -126,7 +126,7 @@ class _FrameExport:
             )  # fmt: skip
 
     def _about(self, name: str) -> ImportedConversation | None:
-        """A name is kept as it is, where a bookmark may have it."""
+        """The name unchanged, if a bookmark may have it."""
         about = about_of(SourceConversation(format=FORMAT, id=name, title=name, tags=[FORMAT]), self._notes)
         return replace(about, names=(name, *about.names)) if new_refusal(name) is None else about
 

@@ -12,6 +12,7 @@ from typing import Any
 from headish.content.media import guess_media_type
 from headish.imports.imported import make_key
 from headish.imports.reader import SourceMessage
+from headish.imports.readers.shared.blocks import make_reply
 from headish.imports.readers.shared.databases import ForeignFile
 from headish.values import shapes
 
@@ -147,10 +148,9 @@ def reply_of(row: Row) -> tuple[Block, Block]:
     """What a turn or an older response says of its answer, and what is kept beside it."""
     model = row.get("resolved_model") or row.get("model")
     usage = {name: row[name] for name in ("input_tokens", "output_tokens") if type(row.get(name)) is int}
-    reply = {"provider": FORMAT, **({"model": model} if isinstance(model, str) else {})}
     kept = {name: load(row.get(name)) for name in ("options_json", "token_details", "response_json", "prompt_json")}
     kept |= {"duration_ms": row.get("duration_ms"), "turn": row.get("id"), "schema_id": row.get("schema_id")}
-    return {**reply, **({"usage": usage} if usage else {})}, {key: value for key, value in kept.items() if value}
+    return make_reply(FORMAT, usage, model=model), {key: value for key, value in kept.items() if value}
 
 
 def utc(time: Any) -> Any:
@@ -163,7 +163,7 @@ def utc(time: Any) -> Any:
 
 
 def load(text: Any) -> Any:
-    """JSON of a column; text that is none stays as it is."""
+    """The JSON of a column; text that is no JSON stays text."""
     try:
         return json.loads(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):

@@ -10,12 +10,21 @@ from blake3 import blake3
 
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceMessage
+from headish.imports.readers.shared.blocks import (
+    Block,
+    base64_source,
+    call_block,
+    document_block,
+    own_block,
+    result_block,
+    text_block,
+    url_source,
+)
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.values import shapes
 from headish.values.limits import IMPORT_LINE_BYTES
 
 FORMAT = "inspect"
-Block = dict[str, Any]
 Message = Mapping[str, Any]
 _ROLES = ("system", "user", "assistant", "tool", "developer")
 _APART = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
@@ -142,7 +151,7 @@ class InspectSample:
     def _blocks(self, message: Message, where: str) -> list[Block]:
         content = message.get("content")
         if isinstance(content, str):
-            said = [_text(self._whole(content, where))] if content else []
+            said = [text_block(self._whole(content, where))] if content else []
         else:
             said = [block for part in shapes.listed(content) for block in self._part(part, where)]
         if message["role"] == "tool":
@@ -154,22 +163,18 @@ class InspectSample:
         error, id, name = message.get("error"), message.get("tool_call_id"), message.get("function")
         words = error.get("message") if isinstance(error, Mapping) else error
         if isinstance(words, str) and words and not any(block.get("text") for block in said):
-            said = [_text(words)]
-        return {
-            "type": "tool_result", **({"tool_use_id": id} if isinstance(id, str) else {}),
-            **({"name": name} if isinstance(name, str) else {}), "content": said,
-            **({"is_error": True} if error else {}),
-        }  # fmt: skip
+            said = [text_block(words)]
+        return result_block(id, name, said, failed=bool(error))
 
     def _part(self, part: Any, where: str) -> list[Block]:
         if isinstance(part, str):
-            return [_text(self._whole(part, where))]
+            return [text_block(self._whole(part, where))]
         held = part if isinstance(part, Mapping) else {"type": "unknown", "value": part}
         read = _PARTS.get(str(held.get("type")))
         block = None if read is None else read(self._restored(held, where))
         if block is None:
             self._notes.keep(where, f"part of type {held.get('type')!s:.60}")
-            return [{"type": "provider", "provider": FORMAT, "data": dict(held)}]
+            return [own_block(FORMAT, held)]
         return [block]
 
     def _restored(self, part: Message, where: str) -> Block:
@@ -196,7 +201,7 @@ def _hashed(text: str) -> str:
 
 
 def _read_text(part: Block) -> Block | None:
-    return _text(part["text"]) if isinstance(part.get("text"), str) else None
+    return text_block(part["text"]) if isinstance(part.get("text"), str) else None
 
 
 def _read_reasoning(part: Block) -> Block | None:
@@ -217,15 +222,11 @@ def _read_media(part: Block) -> Block | None:
     if not isinstance(held, str) or not held:
         return None
     found = _DATA_URL.fullmatch(held)
-    name = part.get("filename")
-    named = {"name": name} if isinstance(name, str) and name else {}
     if found is not None:
-        return {"type": "document", "source": {"type": "base64", "media_type": found[1], "data": found[2]}, **named}
+        return document_block(base64_source(found[1], found[2]), part.get("filename"))
     if not held.startswith(("http://", "https://")):
         return None  # a path on the machine that ran it
-    media_type = _MEDIA[kind]
-    source = {"type": "url", "url": held, **({"media_type": media_type} if media_type else {})}
-    return {"type": "document", "source": source, **named}
+    return document_block(url_source(held, _MEDIA[kind]), part.get("filename"))
 
 
 _PARTS: dict[str, Callable[[Block], Block | None]] = {
@@ -236,12 +237,8 @@ _PARTS: dict[str, Callable[[Block], Block | None]] = {
 
 
 def _call(call: Mapping[str, Any]) -> Block:
-    name, id, given = call.get("function"), call.get("id"), call.get("arguments")
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
     rest = {key: call[key] for key in ("parse_error", "view") if call.get(key)}
-    kept = {"opaque": {FORMAT: rest}} if rest else {}
-    named = {"id": id} if isinstance(id, str) else {}
-    return {"type": "tool_use", "name": shapes.text(name), **named, **arguments, **kept}
+    return call_block(call.get("function"), call.get("id"), call.get("arguments"), {FORMAT: rest} if rest else {})
 
 
 def _call_said(call: Any) -> Any:
@@ -266,8 +263,4 @@ def _usage(counts: Any) -> dict[str, int]:
         "cache_read_input_tokens": counts.get("input_tokens_cache_read"),
         "reasoning_tokens": counts.get("reasoning_tokens"),
     }  # fmt: skip
-    return {key: value for key, value in found.items() if type(value) is int and value >= 0}
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
+    return shapes.token_counts(found, cached_inside=False)

@@ -18,12 +18,21 @@ from msgspec.structs import replace
 
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
+from headish.imports.readers.shared.blocks import (
+    Block,
+    call_block,
+    document_block,
+    make_reply,
+    own_block,
+    result_block,
+    text_block,
+    url_source,
+)
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.json_records import milliseconds, read_values
 from headish.values import shapes
 
 FORMAT = "librechat"
-Block = dict[str, Any]
 _ROOT = "00000000-0000-0000-0000-000000000000"
 _SYSTEM = "system"
 _OWN = (
@@ -61,7 +70,7 @@ class _LibreChatConversation:
         system = self._options.get("promptPrefix")
         nodes: list[SourceMessage] = []
         if isinstance(system, str) and system:
-            nodes.append(SourceMessage(id=_SYSTEM, role="system", content=[_text(system)], key=self._key(_SYSTEM)))
+            nodes.append(SourceMessage(id=_SYSTEM, role="system", content=[text_block(system)], key=self._key(_SYSTEM)))
         for number, (message, parent) in enumerate(_flat(listed), 1):
             nodes += self._nodes(message, parent, number)
         known = {node.id for node in nodes}
@@ -104,12 +113,15 @@ class _LibreChatConversation:
     def _blocks(self, message: Mapping[str, Any], where: str) -> list[Block]:
         content, text = message.get("content"), message.get("text")
         files = [*shapes.listed(message.get("files")), *shapes.listed(message.get("attachments"))]
-        kept = [_own({"type": "file", **(each if isinstance(each, Mapping) else {"value": each})}) for each in files]
+        kept = [
+            own_block(FORMAT, {"type": "file", **(each if isinstance(each, Mapping) else {"value": each})})
+            for each in files
+        ]
         for _ in kept:
             self._notes.keep(where, "file without its bytes")
         said = [block for part in shapes.listed(content) for block in self._part(part, where)]
         if not said and isinstance(text, str) and text:
-            said = [_text(text)]
+            said = [text_block(text)]
         return [*kept, *said]
 
     def _part(self, part: Any, where: str) -> list[Block]:
@@ -117,23 +129,22 @@ class _LibreChatConversation:
         held = part.get(kind) if isinstance(kind, str) else None
         if kind == "text":
             value = held.get("value") if isinstance(held, Mapping) else held
-            return [_text(value)] if isinstance(value, str) and value else []
+            return [text_block(value)] if isinstance(value, str) and value else []
         if kind == "think" and isinstance(held, str):
             return [{"type": "thinking", "text": held, "provider": FORMAT}] if held else []
         if kind == "tool_call" and isinstance(held, Mapping):
             return _call(held)
         url = held.get("url") if isinstance(held, Mapping) else held
         if kind == "image_url" and isinstance(url, str):
-            return [{"type": "document", "source": {"type": "url", "url": url, "media_type": "image/*"}}]
+            return [document_block(url_source(url, "image/*"))]
         self._notes.keep(where, f"part of type {kind!s:.60}")
-        return [_own(dict(part) if isinstance(part, Mapping) else {"type": "unknown", "value": part})]
+        return [own_block(FORMAT, part)]
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         model = shapes.name(message.get("model")) or shapes.name(self._options.get("model"))
         endpoint = shapes.name(message.get("endpoint")) or shapes.name(self._record.get("endpoint"))
         stop = shapes.name(message.get("finish_reason"))
-        reply = {"provider": endpoint or FORMAT, **({"model": model} if model else {})}
-        return reply | ({"stop": stop} if stop else {})
+        return make_reply(endpoint or FORMAT, model=model, stop=stop)
 
     def _key(self, id: str) -> str | None:
         return make_key(FORMAT, self._id, id)
@@ -157,21 +168,7 @@ def _call(call: Mapping[str, Any]) -> list[Block]:
     inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
     name, given, output = inner.get("name"), inner.get("args", inner.get("arguments")), inner.get("output")
     id = shapes.name(call.get("id"))
-    arguments = (
-        {"raw": given} if isinstance(given, str) and given else {"input": given if given not in (None, "") else {}}
-    )
-    named = {"id": id} if id else {}
-    blocks: list[Block] = [{"type": "tool_use", "name": shapes.text(name), **named, **arguments}]
+    blocks = [call_block(name, id, None if given == "" else given)]
     if isinstance(output, str) and output:
-        answers = {"tool_use_id": id} if id else {}
-        called = {"name": name} if isinstance(name, str) else {}
-        blocks.append({"type": "tool_result", **answers, **called, "content": [_text(output)]})
+        blocks.append(result_block(id, name, [text_block(output)]))
     return blocks
-
-
-def _own(data: Block) -> Block:
-    return {"type": "provider", "provider": FORMAT, "data": data}
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}

@@ -19,6 +19,7 @@ from headish.imports.cleaning import NotJson, decode
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.services.open_webui_content import read_blocks
+from headish.imports.readers.shared.blocks import make_reply
 from headish.imports.readers.shared.branching import cut
 from headish.imports.readers.shared.databases import SQLITE, ForeignFile, TooLargeValue, opened
 from headish.imports.readers.shared.json_records import milliseconds, read_values
@@ -79,7 +80,7 @@ class _Chat:
 
     @classmethod
     def of(cls, record: Any, where: str, given: ImportSource) -> _Chat | None:
-        """The chat of a record; None, and noted as broken, where it is none."""
+        """The chat of a record; None, and a note of a broken one, if it is no chat."""
         chat = record.get("chat", record) if isinstance(record, Mapping) else None
         if not isinstance(chat, Mapping) or not ({"history", "messages"} & chat.keys()):
             given.notes.break_off(where, "a chat is an object with `chat`, and in it `history` or `messages`")
@@ -168,9 +169,7 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
         "input_tokens": usage.get("prompt_tokens", usage.get("input_tokens", usage.get("prompt_eval_count"))),
         "output_tokens": usage.get("completion_tokens", usage.get("output_tokens", usage.get("eval_count"))),
     }
-    counts = {key: value for key, value in found.items() if type(value) is int and value >= 0}
-    reply: dict[str, Any] = {"provider": FORMAT, **({"model": model} if isinstance(model, str) else {})}
-    return reply | ({"usage": counts} if counts else {})
+    return make_reply(FORMAT, shapes.token_counts(found, cached_inside=False), model=model)
 
 
 def _is(value: Any) -> bool:

@@ -17,11 +17,19 @@ from typing import Any
 from headish.content.forms.foreign import read_kept
 from headish.content.media import guess_media_type
 from headish.errors import HeadishError
+from headish.imports.readers.shared.blocks import (
+    Block,
+    base64_source,
+    call_block,
+    document_block,
+    own_block,
+    result_block,
+    text_block,
+)
 from headish.values import shapes
 from headish.values.blocks import to_mapping
 
 PROVIDER = "open-webui"
-Block = dict[str, Any]
 _DETAILS = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"([^>]{0,1000000})>')
 _END = "</details>"
 _FACT = re.compile(r'(\w{1,40})="([^"]*)"')
@@ -30,10 +38,14 @@ _DATA_URL = re.compile(r"data:([^;,]{1,200})(?:;[^;,]{1,200})*;base64,(.*)", re.
 
 
 def read_blocks(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
-    """The blocks of a message, and what of it had to be kept as it is. One that says nothing may say why."""
+    """The blocks of a message, and a sentence on each part that had to be kept unread. A message without words may hold
+    an error."""
     blocks, unread = _read(message)
     if not blocks and message.get("error"):
-        return [_own({"type": "error", "error": message["error"]})], [*unread, "error in place of an answer"]
+        return [own_block(PROVIDER, {"type": "error", "error": message["error"]})], [
+            *unread,
+            "error in place of an answer",
+        ]
     return blocks, unread
 
 
@@ -51,25 +63,25 @@ def _read(message: Mapping[str, Any]) -> tuple[list[Block], list[str]]:
         return [*files, *(each for part in content for each in _part(part, unread))], unread
     if not isinstance(content, str):
         return files, unread
-    said = list(_told(content)) if message["role"] == "assistant" else [_text(content)]
+    said = list(_told(content)) if message["role"] == "assistant" else [text_block(content)]
     return [*files, *(block for block in said if block.get("text") != "")], unread
 
 
 def _item(item: Any) -> list[Block]:
     if not isinstance(item, Mapping):
-        return [_own({"type": "unknown", "value": item})]
+        return [own_block(PROVIDER, item)]
     kept = read_kept("responses", item)
     return [to_mapping(block) for block in kept.blocks if getattr(block, "text", None) != ""]
 
 
 def _part(part: Any, unread: list[str]) -> list[Block]:
     if isinstance(part, str):
-        return [_text(part)]
+        return [text_block(part)]
     try:
         return [to_mapping(block) for block in read_kept("chat", {"role": "user", "content": [part]}).blocks]
     except HeadishError:
         unread.append("part of a message")
-        return [_own({"type": "unknown", "value": part})]
+        return [own_block(PROVIDER, {"type": "unknown", "value": part})]
 
 
 def _told(content: str) -> Iterator[Block]:
@@ -79,10 +91,10 @@ def _told(content: str) -> Iterator[Block]:
         end = content.find(_END, found.end())
         if end < 0:
             break
-        yield _text(content[at : found.start()].strip("\n"))
+        yield text_block(content[at : found.start()].strip("\n"))
         yield from _detail(found[1], found[2], content[found.end() : end])
         at = end + len(_END)
-    yield _text(content[at:].strip("\n") if at else content)
+    yield text_block(content[at:].strip("\n") if at else content)
 
 
 def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
@@ -100,16 +112,13 @@ def _detail(kind: str, facts: str, body: str) -> Iterator[Block]:
 
 def _call(said: Mapping[str, str], body: str) -> Iterator[Block]:
     """A call, and its result if it has one: both are JSON inside an attribute, the arguments twice."""
-    arguments, id = _unpacked(said.get("arguments", "")), said.get("id")
-    given = {"raw": arguments} if isinstance(arguments, str) else {"input": arguments}
-    named = {"id": id} if id else {}
-    yield {"type": "tool_use", "name": said["name"], **named, **given}
+    id = shapes.name(said.get("id"))
+    yield call_block(said["name"], id, _unpacked(said.get("arguments", "")))
     result = said["result"] if "result" in said else _SUMMARY.sub("", html.unescape(body)).strip()
     if said.get("done") != "false" and result:
         found = _unpacked(result)
         text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
-        answers = {"tool_use_id": id} if id else {}
-        yield {"type": "tool_result", **answers, "name": said["name"], "content": [_text(text)]}
+        yield result_block(id, said["name"], [text_block(text)])
 
 
 def _unpacked(text: str) -> Any:
@@ -123,26 +132,13 @@ def _file(file: Mapping[str, Any], unread: list[str]) -> Block:
     """A file of a message: its bytes or its text if they stand here, else what is said of it."""
     url, name, inner = file.get("url"), file.get("name"), file.get("file")
     found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
-    named = {"name": name} if isinstance(name, str) and name else {}
     if found is not None:
-        return {"type": "document", "source": _base64(found[1], found[2]), **named}
+        return document_block(base64_source(found[1], found[2]), name)
     text = shapes.record(shapes.record(inner).get("data")).get("content")
     if isinstance(text, str) and text:
         encoded = text.encode(errors="replace")
         guessed = guess_media_type(encoded, name if isinstance(name, str) else None)
         media_type = guessed if guessed.startswith("text/") else "text/plain"  # the text of a PDF is no PDF
-        return {"type": "document", "source": _base64(media_type, b64encode(encoded).decode()), **named}
+        return document_block(base64_source(media_type, b64encode(encoded).decode()), name)
     unread.append("file without its bytes")
-    return _own({"type": "file", **{key: value for key, value in file.items() if key != "type"}})
-
-
-def _own(data: Block) -> Block:
-    return {"type": "provider", "provider": PROVIDER, "data": data}
-
-
-def _base64(media_type: str, data: str) -> Block:
-    return {"type": "base64", "media_type": media_type, "data": data}
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
+    return own_block(PROVIDER, {"type": "file", **{key: value for key, value in file.items() if key != "type"}})

@@ -34,7 +34,7 @@ Attributes = Mapping[str, Any]
 
 
 class _Span(NamedTuple):
-    """Where a span lies that says something, and what puts it in order."""
+    """The place of a span with messages, and what it is sorted by."""
 
     began: int
     number: int

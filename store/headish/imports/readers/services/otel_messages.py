@@ -16,11 +16,21 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from headish.imports.cleaning import heal
+from headish.imports.readers.shared.blocks import (
+    Block,
+    base64_source,
+    call_block,
+    document_block,
+    make_reply,
+    own_block,
+    result_block,
+    text_block,
+    url_source,
+)
 from headish.values import shapes
+from headish.values.shapes import whole
 
 PROVIDER = "otel"
-Block = dict[str, Any]
 Attributes = Mapping[str, Any]
 _ROLES = {
     "system": "system", "developer": "developer", "user": "user", "human": "user", "assistant": "assistant",
@@ -72,10 +82,10 @@ def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
 def attributes_of(listed: Any) -> dict[str, Any]:
     """Attributes as values: OTLP's list of typed ones, or a plain object."""
     if isinstance(listed, Mapping):
-        return {str(key): heal(value) for key, value in listed.items()}
+        return {str(key): whole(value) for key, value in listed.items()}
     pairs = shapes.listed(listed)
     return {
-        each["key"]: heal(_value(each.get("value"), 0))
+        each["key"]: whole(_value(each.get("value"), 0))
         for each in pairs
         if isinstance(each, Mapping) and isinstance(each.get("key"), str)
     }
@@ -192,20 +202,19 @@ def _said(message: Any, unread: list[str], usual: str = "user") -> SpanMessage |
 
 def _part(part: Any, unread: list[str]) -> list[Block]:
     if isinstance(part, str):
-        return [_text(part)] if part else []
+        return [text_block(part)] if part else []
     held = _unwrapped(part, "message_content")
     read = _PARTS.get(str(held.get("type"))) if isinstance(held, Mapping) else None
     block = read(held) if read is not None else None
     if block is not None:
         return [block] if block.get("text") != "" else []
     unread.append(f"part of type {held.get('type') if isinstance(held, Mapping) else type(held).__name__!s:.60}")
-    data = dict(held) if isinstance(held, Mapping) else {"type": "unknown", "value": held}
-    return [{"type": "provider", "provider": PROVIDER, "data": data}]
+    return [own_block(PROVIDER, held)]
 
 
 def _read_text(part: Attributes) -> Block | None:
     text = part.get("content", part.get("text"))
-    return _text(text) if isinstance(text, str) else None
+    return text_block(text) if isinstance(text, str) else None
 
 
 def _read_reasoning(part: Attributes) -> Block | None:
@@ -218,9 +227,7 @@ def _call(part: Any) -> Block:
     function = held.get("function")
     inner = function if isinstance(function, Mapping) else held
     name, given, id = inner.get("name"), inner.get("arguments", inner.get("args", inner.get("input"))), held.get("id")
-    arguments = {"raw": given} if isinstance(given, str) and given else {"input": {} if given in (None, "") else given}
-    named = {"id": id} if isinstance(id, str) and id else {}
-    return {"type": "tool_use", "name": shapes.text(name), **named, **arguments}
+    return call_block(name, shapes.name(id), None if given == "" else given)
 
 
 def _read_result(part: Attributes) -> Block:
@@ -228,16 +235,14 @@ def _read_result(part: Attributes) -> Block:
     said = next((part[key] for key in keys if part.get(key) is not None), "")
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     id = part.get("id", part.get("tool_use_id", part.get("tool_call_id")))
-    answers = {"tool_use_id": id} if isinstance(id, str) and id else {}
-    named = {"name": part["name"]} if isinstance(part.get("name"), str) else {}
-    return {"type": "tool_result", **answers, **named, "content": [_text(text)]}
+    return result_block(shapes.name(id), part.get("name"), [text_block(text)])
 
 
 def _read_blob(part: Attributes) -> Block | None:
     data = part.get("content", part.get("data"))
     if not isinstance(data, str):
         return None
-    return _document({"type": "base64", "media_type": _media_type(part) or "application/octet-stream", "data": data})
+    return document_block(base64_source(_media_type(part) or "application/octet-stream", data))
 
 
 def _read_uri(part: Attributes) -> Block | None:
@@ -247,12 +252,12 @@ def _read_uri(part: Attributes) -> Block | None:
     if not isinstance(url, str) or not url:
         return None
     media_type = _media_type(part) or ("image/*" if "image" in str(part.get("type")) else None)
-    return _document({"type": "url", "url": url, **({"media_type": media_type} if media_type else {})})
+    return document_block(url_source(url, media_type))
 
 
 def _read_file(part: Attributes) -> Block | None:
-    id = part.get("file_id")
-    return _document({"type": "file", "file_id": id}) if isinstance(id, str) and id else None
+    id = shapes.name(part.get("file_id"))
+    return None if id is None else document_block({"type": "file", "file_id": id})
 
 
 def _media_type(part: Attributes) -> str | None:
@@ -283,12 +288,9 @@ def _reply(attributes: Attributes) -> dict[str, Any]:
     names = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
     models = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
     stops = attributes.get("gen_ai.response.finish_reasons")
-    reply: dict[str, Any] = {"provider": _first(attributes, names) or PROVIDER}
-    model = _first(attributes, models)
-    reply |= {"model": model} if model else {}
-    reply |= {"stop": stops[0]} if isinstance(stops, list) and stops and isinstance(stops[0], str) else {}
-    usage = _usage(attributes)
-    return reply | ({"usage": usage} if usage else {})
+    stop = stops[0] if isinstance(stops, list) and stops else None
+    provider = _first(attributes, names) or PROVIDER
+    return make_reply(provider, _usage(attributes), model=_first(attributes, models), stop=stop)
 
 
 def _usage(attributes: Attributes) -> dict[str, int]:
@@ -301,10 +303,7 @@ def _usage(attributes: Attributes) -> dict[str, int]:
         "reasoning_tokens": ("gen_ai.usage.reasoning.output_tokens",),
     }
     found = {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in places.items()}
-    counts = {name: value for name, value in found.items() if type(value) is int and value >= 0}
-    # The conventions count what came from a cache into the input. headish counts it apart: `cost` would have it twice.
-    cached = counts.get("cache_creation_input_tokens", 0) + counts.get("cache_read_input_tokens", 0)
-    return counts | ({"input_tokens": max(0, counts["input_tokens"] - cached)} if "input_tokens" in counts else {})
+    return shapes.token_counts(found)
 
 
 def _first(attributes: Attributes, names: Sequence[str]) -> str | None:
@@ -322,7 +321,7 @@ def _loaded(value: Any, *, only_lists: bool = False) -> Any:
     except (ValueError, RecursionError):
         return value
     is_parts = isinstance(found, list) and all(isinstance(each, dict) and "type" in each for each in found)
-    return heal(found) if is_parts or not only_lists else value
+    return whole(found) if is_parts or not only_lists else value
 
 
 def _unwrapped(value: Any, key: str) -> Any:
@@ -331,11 +330,3 @@ def _unwrapped(value: Any, key: str) -> Any:
 
 def _one(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else parts
-
-
-def _document(source: Block) -> Block:
-    return {"type": "document", "source": source}
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}

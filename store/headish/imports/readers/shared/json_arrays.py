@@ -174,7 +174,7 @@ class _ArrayScan:
             self._grow()
 
     def _pass_over(self, at: int, depth: int) -> None:
-        """Step behind an item that is too large, from a place so deep in it, and hold no more than is looked at."""
+        """Go behind an item that is too large, from a place at this depth inside it, and keep none of it in memory."""
         self._at = at
         while True:
             self._at = self._plain_end(self._at)

@@ -27,7 +27,8 @@ class RecordLine(NamedTuple):
 
 
 def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordLine]:
-    """The objects of a file of JSON lines; what is none, or is longer than memory should hold, is noted as broken.
+    """The objects of a file of JSON lines. A line that is no object, or is longer than memory should hold, is noted as
+    broken.
 
     A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
     """

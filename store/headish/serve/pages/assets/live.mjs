@@ -11,6 +11,15 @@ export function listen(url, say) {
   let fetched = 0;
   let waiting = null;
 
+  const announced = new Set();
+
+  const announce = () => {
+    for (const { dataset } of document.querySelectorAll("[data-answer]")) {
+      if (!announced.has(dataset.answer)) say("Answering");
+      announced.add(dataset.answer);
+    }
+  };
+
   const refresh = () => {
     if (waiting) return;
     const pause = Math.max(0, fetched + PAUSE - performance.now());
@@ -19,10 +28,12 @@ export function listen(url, say) {
       fetched = performance.now();
       const fresh = await swap(location.href, REGIONS[page] ?? []);
       if (fresh) document.body.dataset.head = fresh.body.dataset.head ?? "";
+      announce();
     }, pause);
   };
 
   const isAbout = (told) => {
+    if (told.kind?.startsWith("answer")) return told.continues.some((each) => document.getElementById(`t${each}`));
     if (page === "list" || !told.kind || told.kind === "erasure") return true;
     if (told.name && told.name === name) return true;
     return (told.continues ?? []).some((each) => document.getElementById(`t${each}`));
@@ -30,8 +41,8 @@ export function listen(url, say) {
 
   source.addEventListener("change", (event) => {
     const told = JSON.parse(event.data);
-    // What was written through this server is rare, and somebody waits for it.
-    if (!told.kind) fetched = 0;
+    // What was written through this server is rare, and somebody waits for it; or watches it.
+    if (!told.kind || told.kind === "answered") fetched = 0;
     if (isAbout(told)) refresh();
   });
   source.addEventListener("delta", (event) => {
@@ -39,12 +50,12 @@ export function listen(url, say) {
     const shown = document.querySelector(`[data-answer="${told.answer}"] .arriving-text`);
     if (!shown) return;
     const text = shown.textContent;
-    if (!text) say("Answering");
+    announce();
     if (told.at <= text.length) shown.textContent = text.slice(0, told.at) + told.text;
   });
   source.addEventListener("answered", (event) => {
     const told = JSON.parse(event.data);
-    if (document.querySelector(`[data-answer="${told.answer}"]`)) say(`Answered, ${told.words} words`);
+    if (announced.has(told.answer)) say(`Answered, ${told.words} words`);
   });
   source.addEventListener("lost", () => { source.close(); location.reload(); });
   addEventListener("pagehide", () => source.close());

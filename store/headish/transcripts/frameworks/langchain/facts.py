@@ -19,7 +19,7 @@ OPENAI_ROLE = "__openai_role__"
 
 
 def kind_of_message(name: str, fields: Fields) -> str | None:
-    """The kind of a message by its fields, else by its class; None for what is none."""
+    """The kind of a message by its fields, else by its class; None for what is no message."""
     kind = fields.get("type")
     kind = kind if isinstance(kind, str) and kind else name.removesuffix("Chunk").removesuffix("Message").lower()
     kind = kind if kind in ROLES else plain_kind(kind)
@@ -53,7 +53,7 @@ def role_of(kind: str, fields: Fields) -> str:
 
 
 def speaker_of(role: str, fields: Fields) -> str | None:
-    """The name of whoever speaks; None where there is none, or no transcript can hold it."""
+    """The speaker's name; None if there is none, or if no transcript can hold it."""
     named = fields.get("name")
     is_name = isinstance(named, str) and named and is_header_value(named)
     return str(named) if is_name and role in ("user", "assistant") else None
@@ -83,6 +83,4 @@ def _usage(counts: Fields) -> dict[str, int]:
         "cache_creation_input_tokens": inside.get("cache_creation"),
         "cache_read_input_tokens": inside.get("cache_read"), "reasoning_tokens": outside.get("reasoning"),
     }  # fmt: skip
-    usage = {key: value for key, value in found.items() if type(value) is int and value >= 0}
-    cached = usage.get("cache_creation_input_tokens", 0) + usage.get("cache_read_input_tokens", 0)
-    return usage | ({"input_tokens": max(0, usage["input_tokens"] - cached)} if "input_tokens" in usage else {})
+    return shapes.token_counts(found)

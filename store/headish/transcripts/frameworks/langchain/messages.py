@@ -32,8 +32,8 @@ _EMPTY = {
 
 
 class Split(NamedTuple):
-    """A message as a turn: whose it is, its blocks, what stands beside them, who speaks, whether a cache is asked for,
-    and what the provider of an answer said (nothing, where it said no more than who it is)."""
+    """A message as a turn: its role, its blocks, what is kept beside them, the speaker, whether a cache is asked for,
+    and what the provider of an answer said beside its name."""
 
     role: str
     blocks: list[ContentBlock]

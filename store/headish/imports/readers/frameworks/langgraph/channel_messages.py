@@ -39,7 +39,7 @@ _REPEATED = ("tool_calls", "function_call", "reasoning_content", OPENAI_ROLE)
 
 
 def as_message(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """The kind and the fields of a message; None for what is none."""
+    """The kind and the fields of a message; None for what is no message."""
     fields = _fields(value)
     if fields is None:
         return None
@@ -98,7 +98,7 @@ def id_of(value: Any) -> str | None:
 
 
 def coerced(value: Any) -> Any:
-    """A message for what stands for one; any other value as it is."""
+    """A message from a short way to write one; any other value unchanged."""
     if isinstance(value, Revivable) and value.name == "tuple":
         value = value.value
     if isinstance(value, str):

@@ -68,7 +68,7 @@ class Checkpoints(Protocol):
 
 
 def read_step(value: Any, metadata: Any) -> CheckpointState:
-    """A checkpoint that holds all of its values. Raises: Unreadable for what is none."""
+    """A checkpoint that holds all of its values. Raises: Unreadable for what is no checkpoint."""
     values = shapes.record(value).get("channel_values")
     if not isinstance(values, Mapping):
         raise Unreadable("a checkpoint has `channel_values`")

@@ -1,0 +1,90 @@
+"""Hide what looks like a key in a text that comes in pieces, so that no piece shows a part of one.
+
+``secrecy.hide_shapes`` needs a whole text, and a key may come in two pieces. So the end of the text waits for as long
+as more text could make a key of it: a run of the characters that keys are made of, an address, what follows ``Bearer``,
+a private key up to its last line.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+
+from headish.content.secrecy import hide_shapes
+
+HELD_CHARACTERS = 16 * 1024
+"""How much of a text may wait. A longer run without a blank is no prose."""
+_RUN = string.ascii_letters + string.digits + "._~+/-:="
+"""What keys, and the beginnings of addresses, are made of."""
+_LOOKS = 8
+_ENDS_LOGIN = re.compile(r"[\s/?#@]")
+_BEARER, _PRIVATE = "earer ", "-----BEGIN "
+_PRIVATE_BEGINS = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
+_PRIVATE_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+
+
+class ShapeFilter:
+    """``hide_shapes`` of the pieces of a text. ``is_full`` once so much waits that no further piece is read."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self.is_full = False
+
+    def feed(self, piece: str) -> str:
+        """What can be shown of the pieces so far. Cost: some searches of the piece and of what waits."""
+        if self.is_full:
+            return ""
+        text = self._held + piece
+        at = _count_settled(text)
+        self._held = text[at:]
+        self.is_full = len(self._held) > HELD_CHARACTERS
+        return str(hide_shapes(text[:at]))
+
+    def finish(self) -> str:
+        """The rest, once the text is whole; nothing of one that was not read to its end."""
+        rest, self._held = self._held, ""
+        return "" if self.is_full else str(hide_shapes(rest))
+
+
+def _count_settled(text: str) -> int:
+    """How many characters no further text can make a part of a key; 0 where that is not told in a few looks."""
+    for _ in range(_LOOKS):  # what is cut off may have been the end of what stands before it
+        settled = text[: min(_login_at(text), _bearer_at(text), _private_at(text))].rstrip(_RUN)
+        if settled == text:
+            return len(text)
+        text = settled
+    return 0
+
+
+def _login_at(text: str) -> int:
+    """Where an address begins whose user or password may go on."""
+    at = text.rfind("://")
+    if at < 0 or _ENDS_LOGIN.search(text, at + 3):
+        return len(text)
+    return at
+
+
+def _bearer_at(text: str) -> int:
+    """Where a ``Bearer`` begins whose token may go on."""
+    at = text.rfind(_BEARER)
+    if at < 0 or " " in text[at + len(_BEARER) :].lstrip(" "):
+        return len(text)
+    return at
+
+
+def _private_at(text: str) -> int:
+    """Where a private key begins that has not ended."""
+    at = text.find(_PRIVATE)
+    while at >= 0:
+        begun = _PRIVATE_BEGINS.match(text, at)
+        assert begun is not None
+        if begun.end() == len(text):
+            return at
+        behind = at + 1  # the dashes of another beginning may follow at once
+        if begun[0].endswith("PRIVATE KEY-----"):
+            ended = _PRIVATE_ENDS.search(text, begun.end())
+            if ended is None:
+                return at
+            behind = ended.end()
+        at = text.find(_PRIVATE, behind)
+    return len(text)

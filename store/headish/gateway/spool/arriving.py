@@ -1,0 +1,176 @@
+"""Answers while they arrive: a small file for each beside the spool, which the recorder appends to and the page reads.
+
+::
+
+    file = JSON of ArrivingCall LF, *(JSON of a text LF)
+
+A file is there from the answer's first words until its call is stored. It is a convenience: what does not fit into it,
+or cannot be written, is missing there alone. The recorder writes only for spaces that somebody watches, which the page
+tells it again and again in a file of its own. What a process left behind that was killed is removed by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from headish.values.ids import TurnId
+
+ARRIVING_FOLDER = "arriving"
+"""Where the files are in the folder of a server."""
+ANSWER_BYTES = 256 * 1024
+"""The largest file. What follows is seen when the call is stored."""
+ANSWERS_LIMIT = 200
+"""How many answers are written down at once."""
+WATCHED_SECONDS = 5.0
+"""How long a word about who watches holds."""
+_WATCHED = "watched.json"
+_SUFFIX = ".jsonl"
+_CREATED = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
+
+
+class ArrivingCall(Struct, frozen=True, omit_defaults=True):
+    """Whose answer arrives: the call, its space, the turn that it will continue, the client, the model, and what was
+    asked as far as it is new, empty for other than words. Nothing in it looks like a key."""
+
+    call: str
+    space: str
+    continues: TurnId
+    client: str
+    model: str | None = None
+    question: str = ""
+
+
+class ArrivingWriter:
+    """Writes the file of one answer."""
+
+    def __init__(self, folder: Path, call: ArrivingCall) -> None:
+        """Raises: OSError."""
+        self.path = folder / f"{call.call}{_SUFFIX}"
+        self._file = os.open(self.path, _CREATED, 0o600)
+        self._left = ANSWER_BYTES
+        self.append(call)
+
+    def remove(self) -> None:
+        """Remove the file. Raises: OSError."""
+        os.close(self._file)
+        self.path.unlink(missing_ok=True)
+
+    def append(self, value: ArrivingCall | str) -> bool:
+        """Add a part of the text; False if it has no room. Raises: OSError."""
+        line = msgspec.json.encode(value) + b"\n"
+        if len(line) > self._left:
+            return False
+        self._left -= len(line)
+        while line:
+            line = line[os.write(self._file, line) :]
+        return True
+
+
+class _ArrivingText:
+    """An answer as far as it is read: ``call`` is None until its first line is there."""
+
+    def __init__(self, path: Path) -> None:
+        self.call: ArrivingCall | None = None
+        self.text = ""
+        self._path = path
+        self._inode = self._position = 0
+
+    def forget(self) -> None:
+        """Read it from its beginning the next time."""
+        self._position, self.call, self.text = 0, None, ""
+
+    def read(self, found: os.stat_result) -> bool:
+        """Read what was added. Returns whether something was. Raises: OSError, MsgspecError."""
+        if found.st_ino != self._inode or found.st_size < self._position:  # a recorder has begun it anew
+            self.forget()
+            self._inode = found.st_ino
+        if found.st_size == self._position:
+            return False
+        with self._path.open("rb") as file:
+            file.seek(self._position)
+            whole, end, _ = file.read(ANSWER_BYTES).rpartition(b"\n")
+        if not end:
+            return False
+        self._position += len(whole) + 1
+        lines = whole.split(b"\n")
+        if self.call is None:
+            self.call = msgspec.json.decode(lines.pop(0), type=ArrivingCall)
+        self.text += "".join(msgspec.json.decode(line, type=str) for line in lines)
+        return True
+
+
+class ArrivingReader:
+    """Follows the files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._texts: dict[str, _ArrivingText] = {}
+
+    def look(self) -> tuple[list[tuple[ArrivingCall, str]], list[str]]:
+        """The calls whose answer has grown since the last look, each with all of its text, and the ids of those whose
+        file is gone. What cannot be read has not grown.
+
+        Cost: a look at each file, and what was added to it.
+        """
+        there = dict(_files_in(self._folder))
+        gone = [self._texts.pop(name).call for name in self._texts.keys() - there.keys()]
+        grown = [read for name, found in there.items() if (read := self._read(name, found))]
+        return grown, [call.call for call in gone if call is not None]
+
+    def _read(self, name: str, found: os.stat_result) -> tuple[ArrivingCall, str] | None:
+        text = self._texts.setdefault(name, _ArrivingText(self._folder / name))
+        try:
+            return (text.call, text.text) if text.read(found) and text.call is not None else None
+        except OSError:
+            return None
+        except msgspec.MsgspecError:  # a file begun anew had the number of the old one, and other lines
+            text.forget()
+            return None
+
+
+def open_folder(folder: Path) -> Path:
+    """The folder of the files, made for its owner alone. Raises: OSError."""
+    made = folder / ARRIVING_FOLDER
+    made.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return made
+
+
+def files_left(folder: Path) -> dict[str, Path]:
+    """What an earlier recorder left, by the ids of the calls."""
+    return {path.name.removesuffix(_SUFFIX): path for path in (folder / ARRIVING_FOLDER).glob(f"*{_SUFFIX}")}
+
+
+def write_watched(folder: Path, spaces: Collection[str]) -> None:
+    """Say of which spaces somebody watches answers; it holds for a few seconds. Raises: OSError."""
+    made = open_folder(folder)
+    part = made / f"{_WATCHED}.part"
+    with open(os.open(part, _CREATED, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(sorted(spaces)))
+    os.replace(part, made / _WATCHED)
+
+
+def read_watched(folder: Path) -> frozenset[str]:
+    """The spaces that somebody watches now."""
+    path = folder / ARRIVING_FOLDER / _WATCHED
+    try:
+        if abs(time.time() - path.stat().st_mtime) > WATCHED_SECONDS:
+            return frozenset()
+        return frozenset(msgspec.json.decode(path.read_bytes(), type=list[str]))
+    except (OSError, msgspec.MsgspecError):
+        return frozenset()
+
+
+def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIX):
+                    yield entry.name, entry.stat(follow_symlinks=False)
+    except OSError:  # no recorder has made it yet, or a file went away meanwhile
+        return

@@ -1,0 +1,62 @@
+"""Blocks that readers make of what other programs wrote, and what a provider said beside an answer.
+
+Names, ids and arguments are whatever the file holds: an id or a name that is no text is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headish.values import shapes
+
+Block = dict[str, Any]
+
+
+def text_block(text: str) -> Block:
+    """A text."""
+    return {"type": "text", "text": text}
+
+
+def own_block(provider: str, data: Any) -> Block:
+    """What no other block can say, whole; what is no object stands under ``value``."""
+    held = dict(data) if isinstance(data, Mapping) else {"type": "unknown", "value": data}
+    return {"type": "provider", "provider": provider, "data": held}
+
+
+def document_block(source: Block, name: object = None) -> Block:
+    """A document; an empty name is none."""
+    named = shapes.name(name)
+    return {"type": "document", "source": source, **({} if named is None else {"name": named})}
+
+
+def base64_source(media_type: str, data: str) -> Block:
+    """The source of a document whose bytes are at hand."""
+    return {"type": "base64", "media_type": media_type, "data": data}
+
+
+def url_source(url: str, media_type: str | None = None) -> Block:
+    """The source of a document that lies elsewhere."""
+    return {"type": "url", "url": url, **({"media_type": media_type} if media_type else {})}
+
+
+def call_block(name: object, id: object, given: Any, opaque: Mapping[str, Any] = {}) -> Block:
+    """A call. Arguments that are a text stay that text; none are an empty object. ``opaque`` is kept beside it."""
+    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+    kept = {"opaque": opaque} if opaque else {}
+    return {"type": "tool_use", "name": shapes.text(name), **_texts(id=id), **arguments, **kept}
+
+
+def result_block(id: object, name: object, content: list[Block], *, failed: bool = False) -> Block:
+    """The result of a call."""
+    error = {"is_error": True} if failed else {}
+    return {"type": "tool_result", **_texts(tool_use_id=id, name=name), "content": content, **error}
+
+
+def make_reply(provider: str, usage: Mapping[str, int] | None = None, **said: object) -> Block:
+    """What a provider said beside its answer: those of ``model``, ``stop`` and the like that are texts, and counts."""
+    return {"provider": provider, **_texts(**said), **({"usage": usage} if usage else {})}
+
+
+def _texts(**values: object) -> dict[str, str]:
+    return {key: value for key, value in values.items() if isinstance(value, str)}

@@ -1,0 +1,117 @@
+"""Shows answers while they arrive: what a provider has said so far, for the page, as long as somebody watches.
+
+All of it is beside the record: a call that cannot be shown is stored like any other. What looks like a key is hidden
+before a word is written, even where it comes in two pieces. Reasoning and calls of tools are not shown; the stored turn
+has them, folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from contextlib import suppress
+from pathlib import Path
+
+from headish.content.piecewise import ShapeFilter
+from headish.gateway.spool import SpooledCall
+from headish.gateway.spool.arriving import (
+    ANSWERS_LIMIT,
+    ArrivingCall,
+    ArrivingWriter,
+    files_left,
+    open_folder,
+    read_watched,
+)
+from headish.providers.events import EventReader
+from headish.providers.stream import Stream
+from headish.serve.recorder.replies import read_chat_event
+from headish.serve.recorder.surfaces import find_surface
+
+
+class ShownAnswers:
+    """The answers that arrive, written down for those who watch their spaces.
+
+    ``describe`` says whose answer that of a call is, as far as its request tells; None where it has no place yet.
+    """
+
+    def __init__(self, folder: Path, describe: Callable[[SpooledCall], ArrivingCall | None]) -> None:
+        self._folder, self._describe = folder, describe
+        self._answers: dict[str, _ShownAnswer | None] = {}
+        self._stored: list[str] = []
+        self._left = files_left(folder)
+        self.watched: frozenset[str] = frozenset()
+
+    def look(self) -> None:
+        """Look who watches, and remove what is stored, or what nobody watches any more. Before each look at the spool:
+        whoever watches has had time to read the last words of what the look before stored."""
+        self.watched = read_watched(self._folder)
+        for call in self._stored if self.watched else [*self._answers, *self._left]:
+            self._remove(call)
+        self._stored = []
+
+    def keep(self, call: Container[str]) -> None:
+        """Remove what an earlier recorder left of calls that the spool does not hold any more."""
+        for each in [each for each in self._left if each not in call]:
+            self._remove(each)
+
+    def show(self, call: SpooledCall) -> None:
+        """Write down what is new of the answer of a call. If that fails, it is not shown any more."""
+        if not call.is_sent or call.head is None or not 200 <= call.head.status < 300:
+            return
+        try:
+            if call.id not in self._answers:
+                self._answers[call.id] = self._open(call)
+            answer = self._answers[call.id]
+            if answer is not None:
+                answer.take(call)
+        except Exception:  # whatever it is: the call is stored all the same, and that says what is wrong
+            self._remove(call.id)
+            self._answers[call.id] = None
+
+    def forget(self, call: str) -> None:
+        """A call is stored, or will not be."""
+        self._stored.append(call)
+
+    def _remove(self, call: str) -> None:
+        answer, left = self._answers.pop(call, None), self._left.pop(call, None)
+        with suppress(OSError):
+            if answer is not None:
+                answer.writer.remove()
+            elif left is not None:
+                left.unlink(missing_ok=True)
+
+    def _open(self, call: SpooledCall) -> _ShownAnswer | None:
+        told = self._describe(call) if len(self._answers) < ANSWERS_LIMIT else None
+        if told is None:
+            return None
+        self._left.pop(call.id, None)
+        return _ShownAnswer(ArrivingWriter(open_folder(self._folder), told), call, told.model)
+
+
+class _ShownAnswer:
+    """One answer: its events as far as they came, and the file of its text."""
+
+    def __init__(self, writer: ArrivingWriter, call: SpooledCall, model: str | None) -> None:
+        surface = find_surface(call.begin.method, call.begin.path)
+        assert surface is not None
+        self.writer = writer
+        self._is_chat = surface.name == "ollama"
+        self._events, self._keys = EventReader(), ShapeFilter()
+        self._stream = Stream(surface.provider, model=model, seed=call.id)
+        self._taken = 0
+        self._is_over = False
+
+    def take(self, call: SpooledCall) -> None:
+        """Write what is new of the text. Raises: OSError; InvalidReply for what is no answer."""
+        if self._is_over:
+            return
+        came, self._taken = call.response_from(self._taken), call.response_size
+        text = self._keys.feed("".join(self._read(came)))
+        if call.is_complete:
+            text += self._keys.finish()
+        has_room = not text or self.writer.append(text)
+        self._is_over = call.is_complete or self._keys.is_full or not has_room
+
+    def _read(self, came: bytes) -> list[str]:
+        events = self._events.feed(came)
+        told = [read_chat_event(event) for event in events] if self._is_chat else events
+        return [delta.content for event in told for delta in self._stream.feed(event) if delta.type == "text"]

@@ -1,0 +1,81 @@
+"""What looks like a key is hidden however a text was cut, no piece shows a part of it, and nothing else is lost."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from headish.content.piecewise import HELD_CHARACTERS, ShapeFilter
+from headish.content.secrecy import hide_shapes
+
+KEYS = (
+    "sk-ant-api03-abcdefghijklmnop0123456789",
+    "xai-abcdefghijklmnop0123",
+    "gsk_abcdefghijklmnop0123",
+    "ghp_abcdefghijklmnopqrst0123",
+    "github_pat_abcdefghijklmnopqrst0123",
+    "AIzaabcdefghijklmnopqrstuvwxyz0123456789",
+    "AKIAABCDEFGHIJKLMNOP",
+    "hdsh_" + "a1" * 24 + "b",
+    "AGE-SECRET-KEY-1" + "Q" * 58,
+    "Bearer abcdefghijklmnop0123",
+    "Bearer   abcdefghijklmnopqrst\nuvw0 ",
+    "postgresql://me:hunter2§ü@host/base",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE owIB\nAAKC\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nMIIE never ends",
+)
+PROSE = (
+    "",
+    " ",
+    "\n",
+    "a",
+    "An ",
+    "ordinary sentence. ",
+    "天気がいい。",
+    "sk-",
+    "Bear",
+    "-----",
+    "://",
+    "@",
+    "😀",
+    '"',
+    "BEGIN ",
+)
+texts = st.lists(st.sampled_from([*KEYS, *PROSE])).map("".join)
+
+
+def shown(pieces: list[str]) -> list[str]:
+    keys = ShapeFilter()
+    return [*(keys.feed(piece) for piece in pieces), keys.finish()]
+
+
+@given(texts)
+@example("".join(f"{key} " for key in KEYS))
+@example("".join(f"。{key}、" for key in KEYS))
+def test_character_by_character_it_is_what_the_whole_text_would_be(text: str) -> None:
+    whole = hide_shapes(text)
+    assert "".join(shown(list(text))) == "".join(shown([text])) == whole
+
+
+@given(texts, st.data())
+def test_wherever_a_text_is_cut_the_pieces_are_those_of_the_whole(text: str, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
+    pieces = [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert "".join(shown(pieces)) == hide_shapes(text)
+
+
+def test_prose_waits_for_a_word_at_most() -> None:
+    keys = ShapeFilter()
+    assert keys.feed("It is call") == "It is "
+    assert keys.feed("ed lichen. ") == "called lichen. "
+    assert keys.feed("天気がいい") == "天気がいい"
+    assert keys.feed("see https://example.org/a?b and") == "see https://example.org/a?b "
+
+
+def test_a_run_without_end_is_given_up_and_shows_nothing_of_itself() -> None:
+    keys = ShapeFilter()
+    said = [keys.feed("So: "), *(keys.feed("sk-abcdefghijklmnop0123" * 100) for _ in range(50)), keys.feed(" and on ")]
+    assert keys.is_full
+    assert said[0] == "So: "
+    assert "".join(said[1:]) + keys.finish() == ""
+    assert HELD_CHARACTERS < 50 * 2300

@@ -1,0 +1,223 @@
+"""What is written down of answers that arrive: nothing that harms a call, a disk or another's eyes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.gateway.spool import SpooledCall, SpoolFrame, SpoolKind, arriving
+from headish.gateway.spool.arriving import (
+    ANSWER_BYTES,
+    ANSWERS_LIMIT,
+    ARRIVING_FOLDER,
+    ArrivingCall,
+    ArrivingReader,
+    write_watched,
+)
+from headish.serve.recorder.arriving import ShownAnswers
+from headish.serve.recorder.recording import CallRecorder
+from support.passed import (
+    CLAUDE_CODE,
+    PATHS,
+    anthropic_answer,
+    anthropic_body,
+    assistant,
+    passed,
+    responses_answer,
+    user,
+)
+
+CALL = "1" * 25
+
+
+def shown(folder: Path, describe: Any = None) -> ShownAnswers:
+    answers = ShownAnswers(folder, describe or (lambda call: ArrivingCall(call.id, "default", CALL, "test")))
+    write_watched(folder, {"default"})
+    answers.look()
+    return answers
+
+
+def texts(folder: Path) -> list[str]:
+    grown, _ = ArrivingReader(folder / ARRIVING_FOLDER).look()
+    return [text for _, text in grown]
+
+
+def open_call(surface: str = "anthropic", answer: bytes = b"", id: str = CALL, body: Any = None) -> SpooledCall:
+    """A call whose answer has not ended."""
+    call = passed(surface, body or {"messages": []}, answer, id=id, headers=CLAUDE_CODE)
+    call.end = None
+    return call
+
+
+def come(call: SpooledCall, more: bytes) -> SpooledCall:
+    call.take(SpoolFrame(SpoolKind.RESPONSE, call.id, more))
+    return call
+
+
+def delta(text: str) -> bytes:
+    event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+    return b"data: " + json.dumps(event).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("surface", PATHS)
+def test_every_api_is_read_byte_by_byte(surface: str, tmp_path: Path) -> None:
+    said = {
+        "anthropic": anthropic_answer({"type": "thinking", "thinking": "Hm.", "signature": "s"}, "One two."),
+        "chat": b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"One two."}}]}\n\n',
+        "responses": b"data: " + json.dumps({"type": "response.output_text.delta", "item_id": "m", "output_index": 0,
+                                             "content_index": 0, "delta": "One two."}).encode() + b"\n\n",
+        "gemini": b'[{"candidates":[{"content":{"role":"model","parts":[{"text":"One two."}]}}]}]',
+        "ollama": b'{"message":{"role":"assistant","content":"One "}}\n{"message":{"content":"two."},"done":true}\n',
+    }[surface]  # fmt: skip
+    answers, call = shown(tmp_path), open_call(surface)
+    for at in range(len(said)):
+        answers.show(come(call, said[at : at + 1]))
+    assert texts(tmp_path) == ["One "], "the last word may go on"
+    call.is_abandoned = True
+    answers.show(call)
+    assert texts(tmp_path) == ["One two."]
+
+
+def test_a_request_tells_which_turn_its_answer_continues(store: Store, tmp_path: Path) -> None:
+    for known in (True, False):
+        messages = [user(f"Hi {known}")]
+        recorder = CallRecorder(lambda _space: store)
+        first = passed("anthropic", anthropic_body(messages), anthropic_answer("Hello"), headers=CLAUDE_CODE)
+        asked = open_call(body=anthropic_body(messages), id="2" * 25)
+        assert recorder.describe(asked) is None, "nothing of it is stored"
+        recorded = recorder.record(first)
+        assert recorded is not None
+        if not known:
+            recorder = CallRecorder(lambda _space: store)
+        before = store.stats()
+        messages += [assistant("Hello"), user("Is ghp_abcdefghijklmnopqrst0123 a key?")]
+        told = recorder.describe(open_call(body=anthropic_body(messages), id="2" * 25))
+        assert told is not None
+        assert told.continues == recorded.call.answer
+        assert told.question == "Is <hidden: it looked like a key> a key?"
+        assert (told.client, told.model, told.space) == ("claude-code", "claude-x", "default")
+        results = [
+            *messages[:2],
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "1"}]},
+        ]
+        told = recorder.describe(open_call(body=anthropic_body(results), id="3" * 25))
+        assert told is None or told.question == ""
+        assert store.stats() == before, "nothing is stored by asking"
+
+
+def test_an_answer_of_responses_continues_the_one_that_it_names(store: Store) -> None:
+    recorder = CallRecorder(lambda _space: store)
+    item = {"type": "message", "id": "m", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Hello", "annotations": []}]}  # fmt: skip
+    recorded = recorder.record(passed("responses", {"model": "m", "input": "Hi"}, responses_answer(item)))
+    assert recorded is not None
+    told = recorder.describe(
+        open_call("responses", body={"model": "m", "input": "and", "previous_response_id": "resp_1"})
+    )
+    assert told is not None
+    assert (told.continues, told.question) == (recorded.call.answer, "and")
+
+
+def test_an_answer_without_end_takes_a_bounded_file(tmp_path: Path) -> None:
+    answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", whole=False))
+    piece = json.dumps(
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "word " * 2000}}
+    )
+    for _ in range(60):
+        answers.show(come(call, f"data: {piece}\n\n".encode()))
+    [path] = (tmp_path / ARRIVING_FOLDER).glob("*.jsonl")
+    assert ANSWER_BYTES // 2 < path.stat().st_size <= ANSWER_BYTES
+    assert texts(tmp_path)[0].startswith("word word")
+
+
+def test_only_so_many_answers_are_written_down(tmp_path: Path) -> None:
+    answers = shown(tmp_path)
+    for number in range(ANSWERS_LIMIT + 20):
+        answers.show(open_call(answer=anthropic_answer("Yes."), id=f"{number:025}"))
+    assert len(texts(tmp_path)) == ANSWERS_LIMIT
+
+
+def test_refusals_unknown_paths_and_unsent_requests_are_not_shown(tmp_path: Path) -> None:
+    answers = shown(tmp_path)
+    refused = open_call(answer=b'{"error":{"message":"no"}}')
+    refused.head = refused.head and type(refused.head)(status=429, at=0)
+    unsent = open_call(answer=anthropic_answer("Yes."), id="4" * 25)
+    unsent.is_sent = False
+    for call in (refused, unsent):
+        answers.show(call)
+    assert texts(tmp_path) == []
+
+
+@pytest.mark.parametrize("failing", ["open", "write"])
+def test_a_full_disk_ends_the_showing_and_nothing_else(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, call = shown(tmp_path), open_call(answer=anthropic_answer("One ", whole=False))
+
+    def full(*_: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    if failing == "write":
+        answers.show(call)
+    monkeypatch.setattr(arriving.os, failing, full)
+    for _ in range(2):
+        answers.show(come(call, anthropic_answer("two ", whole=False)))
+    monkeypatch.undo()
+    assert list((tmp_path / ARRIVING_FOLDER).glob("*.jsonl")) == []
+    answers.show(come(call, b"data: {}\n\n"))
+    assert texts(tmp_path) == [], "it is not begun again in the middle"
+
+
+def test_what_is_no_answer_and_what_cannot_be_described_is_not_shown(tmp_path: Path) -> None:
+    def describe(_: SpooledCall) -> ArrivingCall | None:
+        raise ValueError("a request that nobody foresaw")
+
+    answers = shown(tmp_path, describe)
+    answers.show(open_call(answer=anthropic_answer("Yes.")))
+    assert texts(tmp_path) == []
+    answers = shown(tmp_path)
+    answers.show(open_call(answer=b"<html>" * 100))
+    assert texts(tmp_path) == []
+
+
+def test_it_goes_when_the_call_is_stored_and_when_nobody_watches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = shown(tmp_path)
+    for id in ("5" * 25, "6" * 25):
+        answers.show(open_call(answer=anthropic_answer("Yes."), id=id))
+    answers.forget("5" * 25)
+    assert len(texts(tmp_path)) == 2, "its last words are read first"
+    answers.look()
+    assert len(texts(tmp_path)) == 1
+    os.utime(tmp_path / ARRIVING_FOLDER / "watched.json", (1, 1))
+    answers.look()
+    assert texts(tmp_path) == []
+
+
+def test_what_a_killed_recorder_left_goes_with_its_call(tmp_path: Path) -> None:
+    before = shown(tmp_path)
+    for id in ("7" * 25, "8" * 25):
+        before.show(open_call(answer=anthropic_answer("Yes."), id=id))
+    answers = shown(tmp_path)
+    answers.keep({"7" * 25})
+    [path] = (tmp_path / ARRIVING_FOLDER).glob("*.jsonl")
+    assert path.name.startswith("777")
+    answers.forget("7" * 25)
+    answers.look()
+    assert texts(tmp_path) == []
+
+
+def test_a_file_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
+    reader = ArrivingReader(tmp_path / ARRIVING_FOLDER)
+    for pieces in (["One ", "two ", "three "], ["One two ", "three four "], ["One ", "two three ", "four five "]):
+        answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", whole=False))
+        for piece in pieces:
+            answers.show(come(call, delta(piece)))
+        read = [each for _ in range(3) for each in reader.look()[0]]
+        assert read[-1][1] == "".join(pieces)
