@@ -16,6 +16,7 @@ from headish.remotes.keys import (
     allow_command,
     forget_keys,
     is_allowed,
+    key_env_of,
     load_keys,
     new_secret,
     read_passphrase,
@@ -164,3 +165,16 @@ def test_a_passphrase_comes_from_the_environment_or_a_file(tmp_path: Path, monke
         assert read_passphrase() == read
     monkeypatch.setenv("HEADISH_PASSPHRASE", "another")
     assert read_passphrase() == "another"
+
+
+def test_what_a_person_has_named_is_kept_until_it_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    id = "0" * 16
+    assert (is_allowed(id, "cmd:x"), is_allowed(id, ""), key_env_of(id)) == (False, False, None)
+    for url, place in (("cmd:x", None), ("https://example.org", "TOKEN")):
+        allow_command(id, url, place)
+        assert (is_allowed(id, url), is_allowed(id, f"{url}x"), key_env_of(id)) == (True, False, place)
+        assert not is_allowed("1" * 16, url)
+    assert stat.S_IMODE(next((tmp_path / "keys").iterdir()).stat().st_mode) == 0o600
+    forget_keys(id)
+    assert not is_allowed(id, "https://example.org")
