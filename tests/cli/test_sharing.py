@@ -88,7 +88,10 @@ def test_erasures_wait_where_it_is_asked(two: tuple[Command, Command, str]) -> N
     assert "not reached: 1 of 2 devices on box" in desk("erasures").out
     assert "erasures not reached: 1 of 2 devices" in desk("status").out
     laptop("sync")
-    assert "mistake" in laptop("erasures", "--pending").out
+    [line] = laptop("erasures", "--pending").out.splitlines()
+    assert "mistake" in line
+    assert "is pending" not in laptop.misused("erasures", "--pending", "--apply")
+    assert "has the number" in laptop.fails("erasures", "--dismiss", "03hapqwkbfc5blg7smu5a74ph")
     assert laptop("erasures", "--apply").err == "Erased 1 turn.\n"
     assert laptop("erasures", "--pending").err == "Nothing is pending.\n"
     laptop("sync")

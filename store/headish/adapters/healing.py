@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headish.values.shapes import heal_text as heal_text
-from headish.values.shapes import whole
+from headish.values import shapes
 
 NOTE = "lone surrogates were replaced by U+FFFD"
 
@@ -37,7 +36,12 @@ def heal_and_encode(value: Any) -> Healed:
     try:
         return Healed(value, False, msgspec.json.encode(value))
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
-        return Healed(whole(value), True) if _is_broken(value) else Healed(value, False)
+        return Healed(shapes.whole(value), True) if _is_broken(value) else Healed(value, False)
+
+
+def heal_text(text: str) -> tuple[str, bool]:
+    """``heal`` for a text."""
+    return shapes.heal_text(text)
 
 
 def _is_broken(value: Any) -> bool:

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from threading import Thread
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from headish.aio.threads import finish, finish_surely
@@ -66,9 +65,7 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def __del__(self) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.transcripts.shared.transcript import arguments_of, plain_text
+from headish.transcripts.shared.transcript import arguments_of
 from headish.transcripts.views import may_be_seen, visible_text
 from headish.values.blocks import (
     ContentBlock,
@@ -28,6 +28,7 @@ from headish.values.blocks import (
     ToolResult,
     ToolUse,
     erased_in,
+    join_texts,
 )
 from headish.values.ids import TurnId
 from headish.values.messages import NO_ATTRIBUTES, Face, Message
@@ -271,7 +272,7 @@ def _debug_parts(blocks: Collection[ContentBlock]) -> Iterator[Part]:
             case ToolUse(name=name):
                 yield Part("call", f"Call of {name}", arguments_of(block))
             case ToolResult(name=name, content=content):
-                inner = plain_text(content) or "(no text)"
+                inner = join_texts(content) or "(no text)"
                 yield Part("result", f"Result of {name}" if name else "Result", inner)
             case Document():
                 yield _document(block)

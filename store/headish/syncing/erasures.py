@@ -6,19 +6,19 @@ of what lies at a place that anybody can write to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
 
 from headish.content.receipts import decode_receipt, encode_receipt
 from headish.database.query import Connection
-from headish.errors import InvalidBundle
+from headish.errors import InvalidBundle, UnknownErasure
 from headish.history.erasing.choosing import Wish, names_without_turns
 from headish.history.erasing.erase import ErasureGrounds, begin_receipt, erase
 from headish.history.erasing.names import forget_name
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
-from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, count_pending, write_notice
+from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, count_notices, write_notice
 from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import bar, barred, count_gone
@@ -76,6 +76,8 @@ class ErasuresThere:
         data = encode_receipt(receipt)
         if self._state == PENDING:
             self._check_room(connection, receipt, len(data))
+        if self._state == IGNORED and not self._has_room(connection, len(data)):
+            return 0  # it is read again whenever it comes, and changes nothing
         write_notice(connection, space, receipt.id, origin.remote or b"", origin.by or b"", data, self._state)
         if self._state != APPLIED:
             return 0
@@ -85,11 +87,16 @@ class ErasuresThere:
         """Check that one more may wait. Those that list nothing here wait, too, since turns may come later; they have
         half of the room, so that made-up ones keep none out that list something. Raises: InvalidBundle."""
         share = 1 if _listed_here(connection, self._target.space, receipt) else 2
-        pending, used = count_pending(connection, self._target.space)
-        if pending >= PENDING_LIMIT // share or used + size > PENDING_LIMIT_BYTES // share:
+        if not self._has_room(connection, size, share):
             by = stored_name(self._origin.by or self._origin.remote or b"")
-            told = f"{pending:,} erasures wait here to be confirmed, and no more are taken ('headish erase --pending')"
-            raise InvalidBundle(f"what comes from {by!r}", told)
+            pending, _ = count_notices(connection, self._target.space, PENDING)
+            told = f"{pending:,} erasures wait here to be confirmed, and no more are taken"
+            raise InvalidBundle(f"what comes from {by!r}", f"{told} ('headish erasures --apply' or '--dismiss')")
+
+    def _has_room(self, connection: Connection, size: int, share: int = 1) -> bool:
+        """Whether one more notice of the state that is given may be kept."""
+        count, used = count_notices(connection, self._target.space, self._state)
+        return count < PENDING_LIMIT // share and used + size <= PENDING_LIMIT_BYTES // share
 
     def find(self, receipt: TurnId) -> Receipt | None:
         return self._receipts.get(receipt)
@@ -149,19 +156,45 @@ def pending_notices(connection: Connection, space: int) -> list[tuple[Notice, Re
     return [(each, decode_receipt(each.receipt, 0)) for each in found]
 
 
-def apply_pending(target: SyncTarget) -> int:
-    """Erase what is pending, in one transaction per erasure. Returns how many turns were erased."""
+def apply_pending(target: SyncTarget, ids: Collection[str] | None = None) -> int:
+    """Erase what is pending, or those of it with these ids, in one transaction per erasure. Returns how many turns were
+    erased. Raises: UnknownErasure."""
     erased = 0
-    for notice, receipt in target.backend.read(lambda connection: pending_notices(connection, target.space)):
+    for notice, receipt in _chosen(target, ids):
         work = partial(_confirm, target=target, notice=notice, receipt=receipt, kept=KeptIds(target.mint))
         erased += write_locked(target, work)
     return erased
 
 
+def dismiss_pending(target: SyncTarget, ids: Collection[str] | None = None) -> int:
+    """Note that what is pending, or those of it with these ids, erases nothing here. One transaction. Returns how many
+    that were. Raises: UnknownErasure."""
+    chosen = _chosen(target, ids)
+
+    def work(connection: Connection) -> None:
+        for notice, _ in chosen:
+            _settle(connection, target.space, notice, IGNORED)
+
+    write_locked(target, work)
+    return len(chosen)
+
+
+def _chosen(target: SyncTarget, ids: Collection[str] | None) -> list[tuple[Notice, Receipt]]:
+    found = target.backend.read(lambda connection: pending_notices(connection, target.space))
+    for each in ids or ():
+        if each not in {notice.id for notice, _ in found}:
+            raise UnknownErasure(each)
+    return [each for each in found if ids is None or each[0].id in ids]
+
+
 def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt: Receipt, kept: KeptIds) -> int:
     kept.rewind()
-    write_notice(connection, target.space, notice.id, notice.remote, notice.device, notice.receipt, APPLIED)
+    _settle(connection, target.space, notice, APPLIED)
     return apply_receipt(connection, target.space, receipt, target.backend.not_reached, kept)
+
+
+def _settle(connection: Connection, space: int, notice: Notice, state: str) -> None:
+    write_notice(connection, space, notice.id, notice.remote, notice.device, notice.receipt, state)
 
 
 def ids_of_erasures(connection: Connection, space: int) -> list[str]:

@@ -25,11 +25,10 @@ from headish.transcripts.shared.transcript import (
     Transcript,
     arguments_of,
     make_call,
-    plain_text,
     tightened,
     usual_stop,
 )
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 from headish.values.checks.doors import TEXT, an, door
 from headish.values.messages import Attributes, Message
 
@@ -163,7 +162,7 @@ def _into_frames(messages: Sequence[Message], target: str) -> Iterator[Message]:
             block = make_call(qualified(block.name), arguments_of(block), id=block.id, envelope=block.envelope)
         elif isinstance(block, ToolResult):
             filled = {"channel": "commentary", "recipient": "assistant"}
-            failed = says_error(plain_text(block.content)) or block.is_error
+            failed = says_error(join_texts(block.content)) or block.is_error
             name = None if block.name is None else qualified(block.name)
             block = replace(block, name=name, is_error=failed or None)
         elif isinstance(block, Thinking):

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from headish.errors import InvalidArgument, Unrepresentable, shown
 from headish.transcripts.shared.jsontext import says_error
 from headish.transcripts.shared.native import DROPPABLE as LEFT_OUT
-from headish.transcripts.shared.transcript import Transcript, plain_text, usual_stop
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
+from headish.transcripts.shared.transcript import Transcript, usual_stop
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 from headish.values.messages import Message
 
 T = TypeVar("T")
@@ -140,7 +140,7 @@ def _less_call(block: ToolUse, drop: Collection[str]) -> ToolUse:
 def _less_result(block: ToolResult, drop: Collection[str]) -> ToolResult:
     gone: dict[str, Any] = {"status": None} if "status" in drop else {}
     # A flag that the text itself shows is no more than the text.
-    gone |= {"is_error": None} if "is_error" in drop and not says_error(plain_text(block.content)) else {}
+    gone |= {"is_error": None} if "is_error" in drop and not says_error(join_texts(block.content)) else {}
     gone |= {"tool_use_id": None} if "call_id" in drop else {}
     gone |= {"content": merge_texts(block.content)} if "literal" in drop else {}
     return replace(block, **gone)

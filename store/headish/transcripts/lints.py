@@ -11,9 +11,9 @@ from headish.transcripts.openchatml.forms import FORMS, is_builtin
 from headish.transcripts.openchatml.frames import broken_promises
 from headish.transcripts.shared.jsontext import is_object
 from headish.transcripts.shared.pairs import only_block, pair_replies
-from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, plain_text, stop_of
+from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, stop_of
 from headish.transcripts.views import may_be_seen
-from headish.values.blocks import Mark, Text, ToolResult, ToolUse
+from headish.values.blocks import Mark, Text, ToolResult, ToolUse, join_texts
 from headish.values.checks.doors import an, door
 from headish.values.messages import Message
 
@@ -89,7 +89,7 @@ def _lint_reply(message: Message, format: str) -> Iterator[str]:
     if isinstance(block, ToolResult):
         if block.name is None and format == "2.2":
             yield "W-TOOL-NAME"
-        if format == "rwkv" and not is_object(plain_text(block.content)):
+        if format == "rwkv" and not is_object(join_texts(block.content)):
             yield "W-PAYLOAD-NOT-OBJECT"
 
 

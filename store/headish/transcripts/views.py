@@ -20,10 +20,9 @@ from headish.transcripts.shared.transcript import (
     arguments_of,
     is_open,
     make_message,
-    plain_text,
     stop_of,
 )
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 from headish.values.checks.doors import COUNT_LIMIT, Kind, an, door
 from headish.values.messages import Message
 
@@ -52,7 +51,7 @@ def visible_text(message: Message) -> str:
     if isinstance(only_block(message), ToolUse) or not may_be_seen(message.role, given.channel, given.intent):
         return ""
     if message.role == "user":
-        return plain_text(message.content)
+        return join_texts(message.content)
     return cut_reasoning("".join(_unmarked(message.content)))
 
 
@@ -148,7 +147,7 @@ def _debug_text(block: ContentBlock) -> str:
     if isinstance(block, ToolUse):
         return f"{block.name} {arguments_of(block)}"
     if isinstance(block, ToolResult):
-        return plain_text(block.content)
+        return join_texts(block.content)
     if isinstance(block, Text | Thinking):
         return block.text
     return block.raw if isinstance(block, ToolDefinitions) else block.token if isinstance(block, Mark) else ""

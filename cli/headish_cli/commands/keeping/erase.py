@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,20 +94,34 @@ def erase_command(
 @click.command("erasures")
 @click.option("--export", "whole", is_flag=True, help="Print whole receipts as JSON, one per line, to keep elsewhere.")
 @click.option("--pending", is_flag=True, help="List what other machines erased and nobody has confirmed here.")
-@click.option("--apply", "is_applied", is_flag=True, help="Erase here what is pending.")
+@click.option("--apply", "is_applied", is_flag=True, help="Erase here what is pending, or the RECEIPTs of it.")
+@click.option("--dismiss", is_flag=True, help="Keep here what is pending, or the RECEIPTs of it; they ask no more.")
+@click.argument("receipts", metavar="[RECEIPT]...", nargs=-1)
 @json_option
 @pass_settings
-def erasures_command(settings: GlobalOptions, whole: bool, pending: bool, is_applied: bool, as_json: bool) -> None:
+def erasures_command(
+    settings: GlobalOptions, whole: bool, pending: bool, is_applied: bool, dismiss: bool, receipts: Sequence[str],
+    as_json: bool,
+) -> None:  # fmt: skip
     """List the receipts of what was erased, the first one first.
 
-    Lists, below each receipt, the devices that it has not reached yet.
+    Lists, below each receipt, the devices that it has not reached yet. --pending begins each line with the id of the
+    receipt, which --apply and --dismiss take.
     """
+    if is_applied + dismiss + pending > 1 or (receipts and not (is_applied or dismiss)):
+        raise click.UsageError("take one of --pending, --apply and --dismiss; RECEIPTs go with --apply or --dismiss")
+    if is_applied or dismiss:
+        with settings.open() as store:
+            verb = store.remotes.erase_pending if is_applied else store.remotes.dismiss_pending
+            done = verb(receipts or None)
+        say(f"Erased {counted(done, 'turn')}." if is_applied else f"Dismissed {counted(done, 'erasure')}.")
+        return
+    _list_erasures(settings, whole=whole, pending=pending, as_json=as_json)
+
+
+def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_json: bool) -> None:
     from headish.values.times import local_time
 
-    if is_applied:
-        with settings.open() as store:
-            say(f"Erased {counted(store.remotes.erase_pending(), 'turn')}.")
-        return
     with settings.open() as store:
         receipts = store.remotes.pending_erasures() if pending else store.erasures.list()
         missing = {} if pending else store.remotes.not_reached()
@@ -120,9 +135,9 @@ def erasures_command(settings: GlobalOptions, whole: bool, pending: bool, is_app
         if each.covers is None:
             where = "" if each.number <= scrubbed else click.style(" (may be on the disk still)", fg="red")
             by = f" by {one_line(each.by, 60)}" if each.by else ""
-            click.echo(
-                f"{each.number:>4} {local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
-            )
+            which = each.id if pending else f"{each.number:>4}"
+            told = f"{local_time(each.time)} {_what(each)}{by}: {one_line(each.reason, None)}{where}"
+            click.echo(f"{which} {told}")
         for line in missing.get(each.id, ()):
             click.echo(f"     not reached: {one_line(line, 500)}")
 

@@ -12,7 +12,7 @@ from headish.aio.streams import AsyncStream
 if TYPE_CHECKING:
     import builtins
     import os
-    from collections.abc import Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
     from headish.calls.deadline import Timeouts
     from headish.database.isolation.members import Member
@@ -350,12 +350,13 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def answer(
         self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool = False, caller:
-        str | None = None
+        str | None = None, questions: int | None = None
     ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came."""
         return await self._wait(
-            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller
+            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller,
+            questions=questions
         )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:
@@ -379,9 +380,14 @@ class AsyncRemotes(Front["Remotes"]):
         live remote there is one."""
         return await self._finish(self.sync.devices, name=name)
 
-    async def erase_pending(self) -> int:
-        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
-        return await self._finish(self.sync.erase_pending)
+    async def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
+        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
+        again, and the machine that erased still sees that they have not reached this one."""
+        return await self._finish(self.sync.dismiss_pending, ids=ids)
+
+    async def erase_pending(self, ids: Collection[str] | None = None) -> int:
+        """Erase here what is pending, or the erasures with these ids; how many turns that were."""
+        return await self._finish(self.sync.erase_pending, ids=ids)
 
     async def exchange(
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,

@@ -19,7 +19,7 @@ from headish.content.forms.chat import MESSAGE, PART, TOOL_CALL
 from headish.content.forms.customs import CHAT as CUSTOM
 from headish.content.forms.customs import is_custom
 from headish.content.forms.media import write_chat_media
-from headish.content.forms.parts import joined
+from headish.content.forms.parts import joined, without
 from headish.content.media import media_type_of
 from headish.content.recordings import AUDIO, is_transcript, said_aloud
 from headish.providers.shared.copies import arguments_text, custom_text
@@ -161,8 +161,8 @@ class ChatWriter(RequestWriter):
         arguments = arguments_text(block, self.arguments(block, message))
         call = chat_call(block.id, called["name"], arguments)
         if own:
-            call["function"] |= _less(own.get("function"), "name", "arguments")
-            call |= _less(own, CUSTOM, "function", "id", "type")
+            call["function"] |= without(record(own.get("function")), ("name", "arguments"))
+            call |= without(own, (CUSTOM, "function", "id", "type"))
         return call
 
     def result_part(self, block: ToolResult, pieces: Sequence[Piece], message: Message) -> Part:
@@ -358,10 +358,6 @@ def _said(parts: list[Part]) -> Any:
     if any(part["type"] == PART for part in parts):
         return [part.get(PART, part) for part in parts]
     return "\n".join(part["text"] for part in parts)
-
-
-def _less(value: Any, *keys: str) -> Part:
-    return {key: each for key, each in record(value).items() if key not in keys}
 
 
 def _word(kind: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from headish.content.forms.gemini import response_of
 from headish.content.forms.media import write_gemini_media
-from headish.content.forms.parts import joined
+from headish.content.forms.parts import joined, without
 from headish.content.media import media_type_of
 from headish.content.merge import merge
 from headish.providers.gemini.calls import GeminiNames, is_signature, sign_calls
@@ -112,7 +112,7 @@ class GeminiWriter(RequestWriter):
         }
         own = record(block.opaque.get(self.provider))
         response = joined(result | ({"parts": media} if media else {}), own.get("functionResponse"))
-        return {"functionResponse": response} | _less(own, "response", "functionResponse")
+        return {"functionResponse": response} | without(own, ("response", "functionResponse"))
 
     def thinking_part(self, block: Thinking, message: Message) -> Part | None:
         signature = {} if block.signature is None else {"thoughtSignature": block.signature}
@@ -225,10 +225,6 @@ class GeminiWriter(RequestWriter):
         called, description, schema = self.as_function(tool)
         described: Part = {"description": description} if description else {}
         return {"name": self.names.send(called), **described, "parametersJsonSchema": schema}
-
-
-def _less(value: Mapping[str, Any], *keys: str) -> Part:
-    return {key: each for key, each in value.items() if key not in keys}
 
 
 def _choice(choice: Choice) -> Part:

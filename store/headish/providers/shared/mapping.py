@@ -37,6 +37,7 @@ from headish.values.blocks import (
     ToolDefinitions,
     ToolResult,
     ToolUse,
+    kind_of,
 )
 from headish.values.messages import Message, Note
 
@@ -187,7 +188,7 @@ class BlockMapper(ABC):
 
     def result(self, block: ToolResult, message: Message) -> Part | None:
         if message.role != "tool":  # it stood in a result that answers no call, and goes out as text
-            return self.refuse(f"a block of type {type_of(block)!r} inside a tool result", message)
+            return self.refuse(f"a block of type {kind_of(block)!r} inside a tool result", message)
         if block.status is not None:
             self.note(f"the status {block.status[:80]!r} of a result is not sent", message)
         if block.opaque:
@@ -214,7 +215,7 @@ class BlockMapper(ABC):
         return self.media_part(media_type_of(piece), piece)
 
     def unknown(self, block: ContentBlock, message: Message) -> Part | None:
-        return self.refuse(f"a block of type {type_of(block)!r}", message)
+        return self.refuse(f"a block of type {kind_of(block)!r}", message)
 
     def _said(self, text: str, block: Text | None, message: Message) -> Part | None:
         blank = not text or text.isspace()
@@ -230,7 +231,7 @@ class BlockMapper(ABC):
             if block.provider != self.provider:
                 return self.left_out(f"a block of {block.provider} inside a result", message)
             return self.result_piece(replace(block, data=owned(block.data)), message)
-        self.refuse(f"a block of type {type_of(block)!r} inside a tool result", message)
+        self.refuse(f"a block of type {kind_of(block)!r} inside a tool result", message)
         return None
 
     def _read_document(self, block: Document, message: Message) -> Piece | None:
@@ -290,11 +291,6 @@ class BlockMapper(ABC):
         own = block.opaque.get(self.provider)
         kept = {} if own is None else {self.provider: owned(own)}
         return replace(block, opaque=(kind_kept(block) if isinstance(block, ToolUse) else {}) | kept)
-
-
-def type_of(block: ContentBlock) -> str:
-    """The block's type, as it is stored."""
-    return block.type if isinstance(block, Other) else str(block.__struct_config__.tag)
 
 
 _MAPPERS: dict[type, Callable[[BlockMapper, Any, Message], Part | None]] = {

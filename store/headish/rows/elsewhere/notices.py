@@ -52,9 +52,9 @@ COUNT = Query(
 )
 
 
-def count_pending(connection: Connection, space: int) -> tuple[int, int]:
-    """How many erasures of other stores wait to be confirmed, and how many bytes their receipts have."""
-    row = connection.row(COUNT, space=space, state=PENDING)
+def count_notices(connection: Connection, space: int, state: str) -> tuple[int, int]:
+    """How many erasures of other stores have a state, and how many bytes their receipts have."""
+    row = connection.row(COUNT, space=space, state=state)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 

@@ -240,6 +240,7 @@ NOT_SERVED: dict[str, str] = {
     "remotes.bookmarks": _SYNC,
     "remotes.clone": _SYNC,
     "remotes.devices": _SYNC,
+    "remotes.dismiss_pending": _SYNC,
     "remotes.erase_pending": _SYNC,
     "remotes.exchange": _SYNC,
     "remotes.invite": _SYNC,

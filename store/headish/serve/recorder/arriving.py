@@ -11,7 +11,6 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
 
-from headish.content.piecewise import ShapeFilter
 from headish.gateway.spool import SpooledCall
 from headish.gateway.spool.arriving import (
     ANSWERS_LIMIT,
@@ -23,6 +22,7 @@ from headish.gateway.spool.arriving import (
 )
 from headish.providers.events import EventReader
 from headish.providers.stream import Stream
+from headish.serve.recorder.piecewise import ShapeFilter
 from headish.serve.recorder.replies import read_chat_event
 from headish.serve.recorder.surfaces import find_surface
 

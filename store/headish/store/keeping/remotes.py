@@ -6,6 +6,7 @@ import builtins
 import os
 import re
 import socket
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -41,7 +42,7 @@ from headish.store.keeping.live import (
 from headish.store.keeping.schedules import find_run
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
-from headish.syncing.erasures import apply_pending, ids_of_erasures, pending_notices
+from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_erasures, pending_notices
 from headish.syncing.joining import change_key, check_key, check_plain, give_key, make_keys, renew_key
 from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.conversation import LiveSync
@@ -395,19 +396,19 @@ class Remotes:
     @door()
     def answer(
         self, reads: int, writes: int, *, names: str = "*", trust: bool = False, erases: bool = False,
-        caller: str | None = None,
+        caller: str | None = None, questions: int | None = None,
     ) -> int:  # fmt: skip
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came.
 
         ``names`` is the pattern of the bookmarks that it may move. ``trust``: it is a device of this store's owner, so
         that the options of its turns act here and its erasures erase here; ``erases``: its erasures do. ``caller`` is
-        what it is known as: without it, turns come from what it calls itself. A store that was opened read-only takes
-        nothing.
+        what it is known as: without it, turns come from what it calls itself. ``questions`` limits how many are
+        answered. A store that was opened read-only takes nothing.
         Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
         """
         space, target = self._space, self._target()
-        door = Doorkeeper(space.space, target.backend.read_only, names, trust, erases, caller)
+        door = Doorkeeper(space.space, target.backend.read_only, names, trust, erases, caller, questions)
         return answer(space, target, Pipes(CALLER, reads, writes), door)
 
     @door()
@@ -441,12 +442,24 @@ class Remotes:
         return [receipt for _, receipt in found]
 
     @door()
-    def erase_pending(self) -> int:
-        """Erase here what is pending; how many turns that were. Raises: CorruptTurn."""
-        erased = apply_pending(self._target())
+    def erase_pending(self, ids: Collection[str] | None = None) -> int:
+        """Erase here what is pending, or the erasures with these ids; how many turns that were.
+
+        Raises: UnknownErasure for an id of which nothing is pending; CorruptTurn.
+        """
+        erased = apply_pending(self._target(), ids)
         if erased:
             scrub_now(self._space._database)
         return erased
+
+    @door()
+    def dismiss_pending(self, ids: Collection[str] | None = None) -> int:
+        """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
+        again, and the machine that erased still sees that they have not reached this one.
+
+        Raises: UnknownErasure for an id of which nothing is pending.
+        """
+        return dismiss_pending(self._target(), ids)
 
     def _wishes(self, delete: bool, force_with_lease: str | None) -> NameWishes:
         leases = () if force_with_lease is None else (self._space._read_at(force_with_lease, lambda _, turn: turn.id),)

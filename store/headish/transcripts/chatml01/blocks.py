@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from headish.transcripts.shared.jsontext import read_json, read_members, scan_value, skip_blanks
 from headish.transcripts.shared.source import BLANKS
-from headish.transcripts.shared.transcript import arguments_of, make_call, plain_text
-from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse
+from headish.transcripts.shared.transcript import arguments_of, make_call
+from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 
 FRAMED = (Thinking, ToolUse, ToolResult, ToolDefinitions)
 """Blocks that a line break parts from their neighbours."""
@@ -179,7 +179,7 @@ def _write_call_json(call: ToolUse) -> str:
 
 
 def _write_output_json(result: ToolResult) -> str:
-    text = plain_text(result.content)
+    text = join_texts(result.content)
     value = text if _is_json_structure(text) else _quote(text)
     members = [f'"name": {_quote(result.name or "")}', f'"content": {value}']
     members += [] if result.tool_use_id is None else [f'"id": {_quote(result.tool_use_id)}']

@@ -17,8 +17,8 @@ from headish.transcripts.openchatml.forms import FORMS, PEOPLE, FrameForm, quali
 from headish.transcripts.shared.jsontext import is_object, says_error
 from headish.transcripts.shared.native import DROPPABLE as DROPPABLE
 from headish.transcripts.shared.native import BlockStep, Run, Taker, note_calls, take_runs
-from headish.transcripts.shared.transcript import KINDS, MARKERS, arguments_of, make_call, make_message, plain_text
-from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.transcripts.shared.transcript import KINDS, MARKERS, arguments_of, make_call, make_message
+from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts
 from headish.values.messages import ContextWindow, Message
 
 _TAKERS = {name: Taker(form.title) for name, form in FORMS.items()}
@@ -113,7 +113,7 @@ def _write_call(block: ToolUse, frame: FrameContext) -> Message:
 
 
 def _write_result(block: ToolResult, frame: FrameContext) -> Message:
-    given, failed = frame.step.message.attributes, says_error(plain_text(block.content))
+    given, failed = frame.step.message.attributes, says_error(join_texts(block.content))
     if block.is_error and not failed:
         raise frame.step.refuse("an error flag that the result itself does not show", "is_error")
     if block.status is not None:

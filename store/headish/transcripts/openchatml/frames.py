@@ -32,10 +32,9 @@ from headish.transcripts.shared.transcript import (
     arguments_of,
     make_call,
     make_message,
-    plain_text,
     stop_of,
 )
-from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts
 from headish.values.messages import Message
 
 
@@ -55,14 +54,14 @@ def read_message(header: Header, pieces: Sequence[Text], stop: str) -> Message:
     if is_call(header):
         assert header.to is not None
         said |= {"recipient": None, "call_id": None}
-        content = [make_call(header.to, plain_text(tuple(pieces)), id=header.call_id)]
+        content = [make_call(header.to, join_texts(pieces), id=header.call_id)]
     elif header.role == "tool":
         said |= {"speaker": None, "call_id": None}
         # A frame has no flag for errors: only the envelope in its text says so.
-        failed = True if says_error(plain_text(tuple(pieces))) else None
+        failed = True if says_error(join_texts(pieces)) else None
         content = [ToolResult(header.call_id, header.name, tuple(pieces), failed)]
     elif header.role == "assistant" and header.channel == "analysis":
-        content = [read_thinking(plain_text(tuple(pieces)))]
+        content = [read_thinking(join_texts(pieces))]
     return make_message(header.role, content, **said)
 
 
@@ -114,7 +113,7 @@ def broken_promises(message: Message, yaml_header: Mapping[str, Any] | None) -> 
 def _body(block: ContentBlock) -> str:
     if isinstance(block, ToolUse):
         return arguments_of(block)
-    return plain_text(block.content if isinstance(block, ToolResult) else (block,))
+    return join_texts(block.content if isinstance(block, ToolResult) else (block,))
 
 
 def write_message(message: Message, form: FrameForm) -> tuple[Header, tuple[Text, ...], str]:
@@ -182,7 +181,7 @@ def _write_result(block: ToolResult, message: Message, header: Header, form: Fra
         raise _refused(message, form, f"the status {block.status!r} of a tool result", "status")
     if says_more(block):
         raise _refused(message, form, "a result whose JSON has further keys")
-    says_so = says_error(plain_text(block.content))
+    says_so = says_error(join_texts(block.content))
     if block.is_error and not says_so:
         raise _refused(message, form, "an error flag that the result itself does not show", "is_error")
     if says_so and not block.is_error:

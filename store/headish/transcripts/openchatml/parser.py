@@ -20,8 +20,8 @@ from headish.transcripts.openchatml.frames import breaks_constraint, open_messag
 from headish.transcripts.openchatml.headers import BadFrame, read_frame_header
 from headish.transcripts.openchatml.preamble import Preamble
 from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
-from headish.transcripts.shared.transcript import Header, Transcript, plain_text
-from headish.values.blocks import Text
+from headish.transcripts.shared.transcript import Header, Transcript
+from headish.values.blocks import Text, join_texts
 from headish.values.limits import MESSAGE_HEADER_LIMIT
 from headish.values.messages import Message
 
@@ -174,7 +174,7 @@ class FrameParser(Parser):
     def _close(self, stop: str) -> None:
         assert self._header is not None
         texts = self._body.end()
-        if stop != "none" and self._strict and breaks_constraint(self._header.constrain, plain_text(texts)):
+        if stop != "none" and self._strict and breaks_constraint(self._header.constrain, join_texts(texts)):
             raise self._source.error("E-BODY-CONSTRAINT-VIOLATION", "the body is not the JSON that its header says")
         message = read_message(self._header, texts, stop)
         self._add_message(message)

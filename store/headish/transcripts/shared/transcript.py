@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from headish.content import strictjson
 from headish.errors import InvalidContent, Unrepresentable
-from headish.values.blocks import ContentBlock, Text, ToolUse
+from headish.values.blocks import ContentBlock, ToolUse
 from headish.values.checks.attributes import is_header_value as is_header_value
 from headish.values.messages import NO_ATTRIBUTES, Attributes, Message
 
@@ -119,11 +119,6 @@ def arguments_of(call: ToolUse) -> str:
     if call.raw is not None:
         return call.raw
     return "" if call.input is UNSET else strictjson.encode(call.input).decode()
-
-
-def plain_text(blocks: tuple[ContentBlock, ...]) -> str:
-    """The texts among some blocks, joined."""
-    return "".join(block.text for block in blocks if isinstance(block, Text))
 
 
 def _usual_stop(blocks: tuple[ContentBlock, ...]) -> str:

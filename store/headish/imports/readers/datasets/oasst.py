@@ -26,6 +26,7 @@ from headish.imports.building import about_of
 from headish.imports.imported import ImportedTree, make_key
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation
+from headish.imports.readers.shared.blocks import title_from
 from headish.imports.source_files import LONG_LINE, read_lines
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish.values.names import refusal
@@ -35,7 +36,6 @@ ROLES = {"prompter": "user", "assistant": "assistant", "system": "system"}
 _OWN = ("text", "role", "replies", "parent_id")
 """Keys that the thread itself says."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_TITLE_CHARACTERS = 200
 
 
 def read_conversations(given: ImportSource) -> Iterator[ImportedTree]:
@@ -84,7 +84,7 @@ def _read_tree(record: Any, notes: ImportNotes) -> ImportedTree:
     made, links = tuple(drafts), tuple(parents)
     if _UUID.fullmatch(str(name)) is None:
         return ImportedTree(made, links, name, untimed=untimed)
-    title = record["prompt"]["text"].strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
+    title = title_from(record["prompt"]["text"])
     about = about_of(SourceConversation(format=FORMAT, id=name, title=title), notes)
     return ImportedTree(made, links, named=best, untimed=untimed, about=about)
 

@@ -24,6 +24,7 @@ from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.logs.llm_messages import utc
+from headish.imports.readers.shared.blocks import title_from
 from headish.imports.readers.shared.databases import ForeignFile, TooLargeValue, opened
 from headish.values import shapes
 from headish.values.blocks import Text
@@ -35,7 +36,6 @@ _USAGE = (
     "branch_id", "user_turn_number", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details",
 )  # fmt: skip
 _ENCRYPTED = "__enc__"
-_TITLE_CHARACTERS = 200
 Row = Mapping[str, Any]
 
 
@@ -137,7 +137,7 @@ class _AgentsSession:
         is_message = item.get("type", "message") == "message"
         role = kept.role if kept.role == "tool" or is_message else "assistant"
         if role == "user" and self._title is None and kept.blocks and isinstance(kept.blocks[0], Text):
-            self._title = kept.blocks[0].text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
+            self._title = title_from(kept.blocks[0].text)
         return SourceMessage(
             id=None, role=role, content=kept.blocks, said_at=utc(row.get("created_at")), where=where, form=kept.form,
             key=make_key(FORMAT, self._id, str(number)), speaker=kept.speaker,

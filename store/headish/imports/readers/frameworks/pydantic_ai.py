@@ -24,6 +24,7 @@ from headish.imports.readers.shared.blocks import (
     own_block,
     result_block,
     text_block,
+    title_from,
     url_source,
 )
 from headish.imports.readers.shared.branching import fingerprint
@@ -38,7 +39,6 @@ _LISTS = ("messages", "message_history", "all_messages", "new_messages")
 _MEDIA_URLS = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*", "document-url": None}
 _STANDARD = str.maketrans("-_", "+/")
 _MESSAGE = ("parts", "kind", "timestamp", "usage", "model_name", "provider_name", "finish_reason")
-_TITLE_CHARACTERS = 200
 
 
 def read_conversations(given: ImportSource) -> Iterator[SourceConversation]:
@@ -115,7 +115,7 @@ class _History:
         rest = [kept for part in run if (kept := _part_rest(part))]
         if role == "user" and self._title is None:
             texts = (block["text"] for block in blocks if block["type"] == "text")
-            self._title = next(texts, "").strip().split("\n", 1)[0][:_TITLE_CHARACTERS] or None
+            self._title = title_from(next(texts, "")) or None
         number = len(self._nodes)
         self._nodes.append(
             SourceMessage(

@@ -1,4 +1,4 @@
-"""Blocks that readers make of what other programs wrote, and what a provider said beside an answer.
+"""Blocks that readers make of what other programs wrote, what a provider said beside an answer, and titles.
 
 Names, ids and arguments are whatever the file holds: an id or a name that is no text is left out.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from headish.values import shapes
 
 Block = dict[str, Any]
+TITLE_CHARACTERS = 200
 
 
 def text_block(text: str) -> Block:
@@ -60,3 +61,8 @@ def make_reply(provider: str, usage: Mapping[str, int] | None = None, **said: ob
 
 def _texts(**values: object) -> dict[str, str]:
     return {key: value for key, value in values.items() if isinstance(value, str)}
+
+
+def title_from(text: str) -> str:
+    """The title of a conversation that has none: the first line of what is said first."""
+    return text.strip().split("\n", 1)[0][:TITLE_CHARACTERS]

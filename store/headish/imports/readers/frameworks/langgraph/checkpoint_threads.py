@@ -30,6 +30,7 @@ from headish.imports.readers.frameworks.langgraph.checkpoints import TABLE, Chec
 from headish.imports.readers.frameworks.langgraph.delta_channels import DeltaChannels
 from headish.imports.readers.frameworks.langgraph.server_checkpoints import ServerCheckpoints
 from headish.imports.readers.shared import servers
+from headish.imports.readers.shared.blocks import title_from
 from headish.imports.readers.shared.branching import MessagePaths, fingerprint
 from headish.imports.readers.shared.databases import TooLargeValue, opened
 from headish.values.blocks import Text
@@ -38,7 +39,6 @@ FORMAT = "langgraph"
 USUAL = "messages"
 _NOISE = ("branch:", "__no_writes__")
 """What a graph writes to find its way."""
-_TITLE_CHARACTERS = 200
 _PRINTS = 10_000
 """So many messages are remembered as what they say."""
 
@@ -176,7 +176,7 @@ class _MessageChannel:
             return
         first = node.content[0] if node.content and node.role == "user" else None
         if self._title is None and isinstance(first, Text):
-            self._title = first.text.strip().split("\n", 1)[0][:_TITLE_CHARACTERS]
+            self._title = title_from(first.text)
         yield node
 
     def conversation(self, namespace: str, app: Mapping[str, Any]) -> SourceConversation:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headish.content.piecewise import HELD_CHARACTERS, ShapeFilter
 from headish.content.secrecy import hide_shapes
+from headish.serve.recorder.piecewise import HELD_CHARACTERS, ShapeFilter
 
 KEYS = (
     "sk-ant-api03-abcdefghijklmnop0123456789",
