@@ -15,7 +15,7 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     fork               continuing turns in the middle of a thread; also what the file grows by
     bytes_per_turn     what the file grows by, a turn a call
     pages_per_append   pages that an append writes to the log
-    load_N             a thread of N turns, contents read, opened anew
+    load_N             a thread of N turns, contents read, opened anew; also beside opening it and decoding its rows
     read_N             the same with an object that is open; also beside reading its rows and decoding the bytes
     page_50            50 turns in the middle of a thread of 10,000 as a page has them; the limit reads and parses them
     page_10000         the whole page of such a thread in pieces; the limit is its turns and their Markdown parsed
@@ -37,7 +37,8 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     import_chatgpt_N_again  the same file once more, and _more: with 1 % more turns; the limit decodes it
     import_claude_code_N_mb  a session of N MB; the limit decodes its lines; _more: ten lines more under --watch
     open_spaces        descriptors that 10,000 open spaces of one database take
-    start_version      a process of ``headish --version``; start_log and start_resolve of those commands
+    start_version      a process of ``headish --version``; start_log, _list, _resolve, _add of those commands; the limit
+                       imports the same libraries; start_floor opens the file, too, reads the rows and prints them
     search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
     search_index_bytes what the index takes of a turn; the limit is the turn's text
     search_N           the first N hits of two words, the newest first; the limit finds a turn by its name

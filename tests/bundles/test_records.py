@@ -8,13 +8,26 @@ import pytest
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead, read_head, write_head
-from headish.bundles.records import BUNDLE, BundleHeader, BundleKind, SentName, TurnRecord, WirePage, from_page, to_page
+from headish.bundles.records import (
+    BUNDLE,
+    BundleEnd,
+    BundleHeader,
+    BundleKind,
+    SentName,
+    SentSignature,
+    TurnRecord,
+    WirePage,
+    check_signature,
+    from_page,
+    to_page,
+)
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent, NotADevice, TooLarge
 from headish.history.writing.arriving import check_payloads
 from headish.values.ids import TurnId
+from headish.values.limits import LAST_MILLISECOND
 from support.loops import failing
 
 FIRST, SECOND = TurnId("03haya000000000000000000a"), TurnId("03haya000000000000000000b")
@@ -111,6 +124,43 @@ def test_two_halves_of_a_payload_do_not_pass_for_two_payloads() -> None:
     turns = [each._replace(payload=half) for each, half in zip((TURN, NEXT), halves, strict=True)]
     with pytest.raises(InvalidBundle, match="does not decode"):
         check_payloads(turns, "x")
+
+
+@pytest.mark.parametrize("place", [1, 2, -1, 10**18])
+def test_a_turn_continues_only_what_stands_before_it(place: int) -> None:
+    page = to_page([TURN, NEXT], None)
+    broken = replace(page, turns=(page.turns[0], replace(page.turns[1], parents=(place,))))
+    with pytest.raises(InvalidBundle, match="continues what does not stand before it"):
+        from_page(broken, "x")
+
+
+@pytest.mark.parametrize("end", [BundleEnd(1, 1), BundleEnd(2, 2), BundleEnd(2, 0), BundleEnd(0, 1)])
+def test_an_end_that_counts_other_turns_or_receipts_is_refused(end: BundleEnd) -> None:
+    def read(end: BundleEnd) -> None:
+        file = BytesIO()
+        writer = FrameWriter(file, BUNDLE)
+        writer.write(BundleKind.HEADER, BundleHeader())
+        writer.write(BundleKind.RECEIPT, b"{}")
+        writer.write(BundleKind.PAGE, to_page([TURN, NEXT], None))
+        writer.write(BundleKind.END, end)
+        list(BundleReader(BytesIO(file.getvalue()), "x").parts())
+
+    with pytest.raises(InvalidBundle, match="counts other turns or receipts"):
+        read(end)
+    read(BundleEnd(2, 1))
+
+
+def test_a_signature_of_no_turn_is_refused() -> None:
+    good = SentSignature(FIRST, "turn", b"", 1)
+    for sent in (replace(good, turn="x"), replace(good, turn=FIRST.upper()), replace(good, kind="bundle")):
+        with pytest.raises(InvalidBundle, match="something that is no turn"):
+            check_signature(sent, "x")
+    for milliseconds in (-1, LAST_MILLISECOND + 1):
+        with pytest.raises(InvalidBundle, match="at no time"):
+            check_signature(replace(good, milliseconds=milliseconds), "x")
+    for milliseconds in (0, LAST_MILLISECOND):
+        with pytest.raises(InvalidBundle, match=f"a signature of turn {FIRST}"):
+            check_signature(replace(good, milliseconds=milliseconds), "x")
 
 
 def test_a_head_that_says_what_no_store_says_is_refused() -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from headish.database.query import Connection, Query
@@ -59,7 +60,7 @@ class Siblings(Struct, frozen=True):
         return Version(self.current + 1, len(self.turns))
 
 
-class VersionLink(NamedTuple):
+class VersionLink(msgspec.Struct, frozen=True, gc=False):
     """What must be known of a turn to tell whether it has other versions."""
 
     id: TurnId
@@ -198,7 +199,7 @@ REPLACING = Query(
 )
 
 
-class Unlisted(NamedTuple):
+class Unlisted(msgspec.Struct, frozen=True, gc=False):
     """What lists of a space may leave out: its halves, and twins where ``has_arrivals``."""
 
     halves: set[TurnId]

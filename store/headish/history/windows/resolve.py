@@ -39,7 +39,7 @@ def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextW
     contents = read_all_blocks(walked)
     is_marked = is_overlaid(walked)
     # The common thread, by far: it must not pay for overlays that it has not.
-    if not is_marked and not any(isinstance(turn.payload, Erased) for turn in walked):
+    if not is_marked and Erased not in {type(turn.payload) for turn in walked}:
         messages = tuple(map(read_message, walked, contents))
         return without_partial(ContextWindow(messages, resolve_options(walked))), None
     from headish.history.windows.view import View, see, see_originals  # late: it brings the rules of overlays along

@@ -85,7 +85,7 @@ def turns_at_forks(connection: Connection, space: int, places: Iterable[Place]) 
     ranges = as_ranges(places)
     for row in connection.rows(AT_FORKS, space=space, wanted=as_list(ranges)) if ranges else ():
         if row[2] is not None:
-            found.setdefault(Place(row[0], row[1]), []).append(StoredTurn._make(row[2:]))
+            found.setdefault(Place(row[0], row[1]), []).append(StoredTurn(*row[2:]))
     return found
 
 

@@ -77,7 +77,7 @@ BATCH_BYTES = 16 * 1024 * 1024
 class Doorkeeper(NamedTuple):
     """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
     device of this store's owner, so that its options act here and its erasures erase; ``erases``: its erasures do.
-    ``caller`` is what it is known as, else it is called what it calls itself."""
+    ``caller`` is what it is known as, else it is called what it calls itself. ``questions``: so many are answered."""
 
     space: str
     read_only: bool = False
@@ -85,6 +85,7 @@ class Doorkeeper(NamedTuple):
     trusts: bool = False
     erases: bool = False
     caller: str | None = None
+    questions: int | None = None
 
 
 class Answering:
@@ -108,8 +109,12 @@ class Answering:
         """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
         try:
             self._greet(self._wire.receive(Hello))
+            asked = 0
             while (message := self._wire.next())[0] is not LiveKind.BYE:
+                if asked == self._door.questions:
+                    raise InvalidBundle(self._wire.name, "it asks more at once than is answered")
                 self._answer(*message)
+                asked += 1
         except RemoteUnavailable:
             raise  # nobody is there to be told
         except Exception as error:

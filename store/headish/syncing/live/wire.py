@@ -99,6 +99,10 @@ class Talk(ABC):
     def _has_ended(self) -> bool:
         """Whether nothing else comes from the other store."""
 
+    def _shown(self, text: str) -> str:
+        """What the other store says, as people may see it."""
+        return printable(text)
+
     def _read(self) -> tuple[LiveKind, Any]:
         try:
             kind, value = next(self._frames)
@@ -109,7 +113,7 @@ class Talk(ABC):
         except StopIteration:
             raise RemoteUnavailable(self.name, "it has said goodbye") from None
         if kind is LiveKind.REFUSED:
-            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
+            raise RemoteRefused(self.name, self._shown(value.error), self._shown(value.reason))
         return LiveKind(kind), value
 
 
