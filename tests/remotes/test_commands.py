@@ -104,6 +104,24 @@ class TestPipes:
         for each in (reads, other, taken, writes):
             os.close(each)
 
+    def test_one_that_talks_for_ever_and_takes_nothing_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(commands, "AT_WORK_SECONDS", 0.5)
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        ended = threading.Event()
+
+        def beat() -> None:
+            while not ended.wait(0.02):
+                os.write(other, b"w")
+
+        thread = threading.Thread(target=beat)
+        thread.start()
+        with pytest.raises(RemoteUnavailable, match=r"taken nothing for 0\.5 seconds"):
+            Pipes("it", reads, writes).write(b"x" * 500_000)
+        ended.set()
+        thread.join()
+        for each in (reads, other, taken, writes):
+            os.close(each)
+
     def test_one_that_talks_without_end_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.3)
         (reads, other), (taken, writes) = os.pipe(), os.pipe()
