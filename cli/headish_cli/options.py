@@ -309,7 +309,7 @@ def decode_text(data: bytes) -> str:
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
-    from headish.content.merge import combine
+    from headish.content.inherited import combine
 
     options: dict[str, Any] = {}
     for pair in pairs:
@@ -329,7 +329,7 @@ def _hint_at_slip(key: str) -> None:
     """Say what a key may have been meant for. It is taken all the same: applications have keys of their own."""
     from difflib import get_close_matches
 
-    from headish.content.drafts import SHORTCUTS
+    from headish.content.inherited import SHORTCUTS
 
     known = ("params", *SHORTCUTS)
     if key not in known and (close := get_close_matches(key, known, 1)):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.content.merge import combine, fold, merge
+from headish.content.inherited import combine, fold, merge
 from support.dags import dags, ladder_of_forks, linear, reference_merge_patch, reference_walk, stacked_diamonds
 from support.growing import grow, texts
 from support.insides import counted_rows, counted_statements

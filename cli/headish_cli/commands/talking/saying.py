@@ -123,7 +123,7 @@ def read_attachment(place: str) -> Any:
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` pairs as parameters; a value that is not JSON is taken as a string."""
-    from headish.content.merge import combine
+    from headish.content.inherited import combine
 
     params: dict[str, Any] = {}
     for pair in pairs:
