@@ -2,18 +2,20 @@
 
 There are two limits. ``same_rows``: plain sqlite3 writes (or reads) the same rows, byte for byte, in the same tables
 (``samerows.py``); what headish takes beyond it is its own work. ``plain_table``: one table, a row a turn
-(``plain.py``); what a program without headish would have. Rounds of headish and of its limits alternate, so a noisy
-machine slows all; a line gives the medians of the rounds. What is read is compared with what was said, outside the
-clock. One line a dimension, ``name=… limit=… key=value …``: ``ratio`` is headish by the limit, ``goal`` what we ask of
-the ratio, and ``met`` whether it is so. ``goal_of_peers`` is asked of the ratio to the OpenAI Agents SDK's session,
-which ``make bench-peers`` measures. Times are microseconds. The turns are those of ``canonical.py``.
+(``plain.py``); what a program without headish would have. A name that ends in ``_floor`` is the thinnest program that
+stores what headish stores (``thin.py``), beside the plain table: no goal can be met below it. Rounds of headish and of
+its limits alternate, so a noisy machine slows all; a line gives the medians of the rounds. What is read is compared
+with what was said, outside the clock. One line a dimension, ``name=… limit=… key=value …``: ``ratio`` is headish by the
+limit, ``goal`` what we ask of the ratio, and ``met`` whether it is so. ``goal_of_peers`` is asked of the ratio to the
+OpenAI Agents SDK's session, which ``make bench-peers`` measures. Times are microseconds. The turns are those of
+``canonical.py``.
 
     append_full        one turn a call, continuing a name; a commit waits for the disk
     append_normal      the same with durability normal, where the disk hides less of our own time
     append_by_id       continuing by id: what the name and its log cost is missing here
     bulk_N             add_turns with N turns a transaction, a turn
     fork               continuing turns in the middle of a thread; also what the file grows by
-    bytes_per_turn     what the file grows by, a turn a call
+    bytes_per_turn     what the file grows by, a turn a call; its floor has the same rows of ``turn``, without any index
     pages_per_append   pages that an append writes to the log
     load_N             a thread of N turns, contents read, opened anew; also beside opening it and decoding its rows
     read_N             the same with an object that is open; also beside reading its rows and decoding the bytes

@@ -66,7 +66,10 @@ def locate(url: URL) -> Location:
         if url.query.keys() - _OURS:
             # A cache, a file system of SQLite's own: left to SQLite.
             return Location(path, _uri(path, url), is_uri=True, is_foreign=True)
-        path = unquote(urlsplit(path).path)
+        try:
+            path = unquote(urlsplit(path).path)
+        except ValueError as error:
+            raise InvalidArgument(f"the file of the database, {path!r}, cannot be read as a URL ({error})") from None
     read_only = mode == "ro" or url.get("immutable") in ("1", "true")
     return replace(at_path(path), read_only=read_only, may_create=mode == "rwc" and not read_only)
 

@@ -78,8 +78,8 @@ class ServerConnection(Connection):
         settings = self._sent.before(proof.query, self._space)
         self._begin_with_statements(False)
         with self._piped():
-            self._driver.execute(settings)
-            self._cursor.execute(sql, values)
+            self._cursor.execute(settings)
+            self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
         return bool(self._cursor.fetchone()[0])
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
