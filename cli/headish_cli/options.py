@@ -6,11 +6,11 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
@@ -258,6 +258,19 @@ def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
     if file == "-":
         return read_stdin(limit_bytes)
     return _within(read_regular(file, limit_bytes), file, limit_bytes)
+
+
+@contextmanager
+def report_file(path: str | None) -> Iterator[IO[str] | None]:
+    """The file that ``--report`` names, open to be written. Raises: UsageError where it cannot be."""
+    from headish.values.checks.files import open_target
+
+    with ExitStack() as stack:
+        try:
+            report = None if path is None else stack.enter_context(open_target(path))
+        except OSError as error:
+            raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+        yield report
 
 
 def file_or_pipe(file: str | None) -> str:

@@ -189,3 +189,21 @@ class TestCommands:
             number = int(b"".join(iter(lambda: command.pipes.read(1), b"\n")))
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)
+
+
+def test_whether_a_pipe_takes_more_is_told_without_waiting() -> None:
+    reads, writes = os.pipe()
+    try:
+        os.set_blocking(writes, False)
+        pipes = Pipes("x", reads, writes)
+        told = [pipes.takes()]
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writes, bytes(65536))
+        asking = threading.Thread(target=lambda: told.append(pipes.takes()), daemon=True)
+        asking.start()
+        asking.join(60)
+        assert told == [True, False]
+    finally:
+        os.close(reads)
+        os.close(writes)

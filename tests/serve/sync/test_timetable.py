@@ -13,11 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from headish import Database, Store
 from headish.serve.sync import timetable
 from headish.serve.sync.timetable import SyncerSettings, SyncEvery, Timetable, pause_seconds
+from headish.store.keeping.schedules import SCHEDULE_FILE, Schedule, write_runs
 from headish.values.results.sharing import SyncRun
 from support.command import HEADISH, Command
 from support.machines import state
@@ -110,6 +112,18 @@ class TestATimetable:
             assert thread.daemon, "nobody waits for it at the end"
             for number in silent_of(os.getpid()):
                 os.kill(number, signal.SIGKILL)
+
+    def test_what_a_server_left_behind_that_was_killed_says_nothing(self, desk: Store) -> None:
+        desk.remotes.add("box", "cmd:false")
+        folder = Path(f"{desk._database.target}.serve")
+        folder.mkdir()
+        run = SyncRun("default", "box", 60.0)
+        write_runs(folder, [run])
+        assert desk.remotes.status("box").run == run
+        left = msgspec.json.encode(Schedule(2**30, (run,)))
+        for said in (left, b"", b"[]", left.replace(b"1073741824", b"1" * 40)):
+            (folder / SCHEDULE_FILE).write_bytes(said)
+            assert desk.remotes.status("box").run is None
 
     def test_a_mistake_of_headish_ends_no_thread(self, desk: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: Any, **__: Any) -> None:

@@ -61,6 +61,7 @@ class TestACommand:
             with pytest.raises((RemoteUnavailable, InvalidBundle), match=error):
                 desk.sync()
 
+    @pytest.mark.slow
     def test_a_mistake_there_is_told_in_a_line_and_its_traceback_stays_there(self, tmp_path: Path) -> None:
         Store.open(box_at(tmp_path)).close()
         words = [sys.executable, "-c", _FAILS, f"--db={box_at(tmp_path)}", "serve-stdio"]
