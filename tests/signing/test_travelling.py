@@ -124,6 +124,25 @@ class TestAStoreThatAnswers:
             assert sorted(rows(desk.store)) == sorted(rows(box))
             assert len(rows(box)) == 4
 
+    def test_a_signature_whose_number_was_given_again_goes_too(self, keys: Keys, tmp_path: Path) -> None:
+        """An erasure takes the last signature, and the next one gets its number."""
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            for there in (desk.store, box):
+                turns = [there.add_turn(f"{number}").id for number in range(3)]
+                for each in turns[:2]:
+                    there.sign(each, key=keys.folder / "anna")
+                with desk as store:
+                    store.remotes.set("box", erasures="apply")
+                with line_to(box, trust=True):
+                    desk.sync()
+                    there.erase(turns[1], reason="r", meta=True)
+                    there.sign(turns[2], key=keys.folder / "anna")
+                    desk.sync()
+                assert {each[0] for each in rows(box)} >= {turns[0], turns[2]}
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+
     def test_a_store_that_takes_nothing_takes_no_signature(self, keys: Keys, tmp_path: Path) -> None:
         with machines(tmp_path) as machine:
             desk, box = machine("desk"), machine("box").store
