@@ -123,10 +123,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/transcripts.py $(BENCH)
 	$(BIN)/python tests/benchmarks/providers.py $(BENCH)
 
-# What the gateway adds to a call, beside direct calls in the same run; what a page and the API take beside the store.
+# What the gateway adds to a call, beside direct calls in the same run; what a page and the API take beside the store;
+# what a thread takes that is sent whole with each request.
 bench-serve: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/gateway.py $(BENCH)
 	$(BIN)/python tests/benchmarks/pages.py $(BENCH)
+	$(BIN)/python tests/benchmarks/resending.py $(BENCH)
 
 # What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed

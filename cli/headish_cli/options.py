@@ -6,11 +6,11 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
@@ -260,6 +260,19 @@ def read_file(file: str, limit_bytes: int = TRANSCRIPT_LIMIT_BYTES) -> bytes:
     return _within(read_regular(file, limit_bytes), file, limit_bytes)
 
 
+@contextmanager
+def report_file(path: str | None) -> Iterator[IO[str] | None]:
+    """The file that ``--report`` names, open to be written. Raises: UsageError where it cannot be."""
+    from headish.values.checks.files import open_target
+
+    with ExitStack() as stack:
+        try:
+            report = None if path is None else stack.enter_context(open_target(path))
+        except OSError as error:
+            raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+        yield report
+
+
 def file_or_pipe(file: str | None) -> str:
     """The file that was named, else standard input. Nobody at a terminal is waited for who was not asked.
 
@@ -309,7 +322,7 @@ def decode_text(data: bytes) -> str:
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
-    from headish.content.merge import combine
+    from headish.content.inherited import combine
 
     options: dict[str, Any] = {}
     for pair in pairs:
@@ -329,7 +342,7 @@ def _hint_at_slip(key: str) -> None:
     """Say what a key may have been meant for. It is taken all the same: applications have keys of their own."""
     from difflib import get_close_matches
 
-    from headish.content.drafts import SHORTCUTS
+    from headish.content.inherited import SHORTCUTS
 
     known = ("params", *SHORTCUTS)
     if key not in known and (close := get_close_matches(key, known, 1)):

@@ -44,7 +44,7 @@ _INDENTED = {
           HEADISH_ISOLATION        required: refuse a database that keeps no
                                    spaces apart
           HEADISH_PTR              the pointer of threads that name none
-          HEADISH_PRICES           the table of prices of 'cost'
+          HEADISH_PRICES           the table of prices of 'cost' and 'serve'
           HEADISH_MCP_CONFIG       the MCP servers of 'ask --tool-loop'
           HEADISH_TOKEN            the token that 'run' sends
           HEADISH_CONFIG           the configuration file

@@ -31,9 +31,9 @@ MOVE = (
     " WHERE space = 1 AND name = ? AND move = ?"
 )
 READ_THREAD = (
-    "SELECT t.chain, t.pos, t.id, t.role, t.digest, t.hash, coalesce(t.data, p.data) FROM turn t LEFT JOIN payload p"
-    " ON t.data IS NULL AND p.space = t.space AND p.hash = t.hash WHERE t.space = 1 AND t.chain = ? AND t.pos <= ?"
-    " ORDER BY t.pos"
+    "SELECT t.chain, t.pos, t.id, t.role, t.digest, t.hash,"
+    " coalesce(t.data, (SELECT p.data FROM payload p WHERE p.space = t.space AND p.hash = t.hash)) FROM turn t"
+    " WHERE t.space = 1 AND t.chain = ? AND t.pos <= ? ORDER BY t.pos"
 )
 EVERY_TURN = (
     "SELECT t.digest, t.seal, coalesce(t.data, p.data) AS data FROM turn t LEFT JOIN payload p"

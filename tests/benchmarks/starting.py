@@ -1,4 +1,7 @@
-"""How long a process of the command takes, beside a process that imports what it cannot do without."""
+"""How long a process of the command takes, beside a process that imports what it cannot do without.
+
+Also the floor: a process that imports the same, opens the file, reads the rows of the thread and prints them.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,41 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks.appending import PLAIN, add, new_store
-from benchmarks.canonical import conversation
+from benchmarks.canonical import conversation, items
 from benchmarks.clock import Bench, is_cpu, microseconds, report
 from headish import Store
 
-COMMAND = "from headish_cli.main import main; main()"
+COMMAND = "from headish_cli.__main__ import main; main()"
 """What the installed script runs."""
 IMPORTS = "import sqlite3, msgspec, blake3, click"
 READ = (
-    "import sqlite3, msgspec, sys; c = sqlite3.connect(sys.argv[1]);"
-    "print(len([msgspec.json.decode(d) for d, in c.execute('SELECT data FROM turn WHERE data IS NOT NULL')]))"
+    "import sqlite3, msgspec, blake3, click, sys; c = sqlite3.connect(sys.argv[1]);"
+    "rows = c.execute('SELECT id, role, data FROM turn WHERE data IS NOT NULL').fetchall();"
+    "[click.echo(f'{id} {role} {msgspec.json.decode(data)}') for id, role, data in rows]"
 )
 
 
 def starts(bench: Bench) -> None:
-    """``--version``, ``log`` and ``resolve`` of a thread of ten turns."""
-    path = new_store(bench)
+    """Commands on a thread of ten turns; each ``add`` makes it one longer."""
+    path = bench.path("thread")
+    listed = list(items(conversation(10)))
+    listed[-1]["bookmark"] = "main"
     with Store.open(path) as store:
-        for said in conversation(10):
-            add(store, "main", said)
+        store.add_turns(listed)
     at = ("--db", str(path))
-    for name, ours, limit, of, goal in (
-        ("start_version", (COMMAND, "--version"), ("import click",), "click", "<=2"),
-        ("start_log", (COMMAND, *at, "log", "main"), (IMPORTS,), "sqlite3_msgspec_blake3_click", "<=1.5"),
-        ("start_resolve", (COMMAND, *at, "resolve", "main"), (READ, str(path)), PLAIN, None),
-    ):
-        report(name, *bench.alternate(run(*ours), run(*limit)), of=of, goal=goal)
+    version = bench.alternate(run(COMMAND, "--version"), run("import click"))
+    report("start_version", *version, of="click", goal="<=2")
+    *found, bare = bench.alternate(
+        run(COMMAND, *at, "log", "main"),
+        run(COMMAND, *at, "list"),
+        run(COMMAND, *at, "resolve", "main"),
+        run(COMMAND, *at, "add", "--continues", "main", "hi"),
+        run(READ, str(path)),
+        run(IMPORTS),
+    )
+    for name, ours in zip(("log", "list", "resolve", "add", "floor"), found, strict=True):
+        goal = None if name == "floor" else "<=1.4"
+        report(f"start_{name}", ours, bare, of="sqlite3_msgspec_blake3_click", goal=goal)
 
 
 def run(code: str, *arguments: str) -> Callable[[], float]:

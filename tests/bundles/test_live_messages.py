@@ -92,6 +92,15 @@ def test_each_message_has_its_form_and_comes_back() -> None:
         assert msgspec.msgpack.decode(data, type=type(said)) == said
 
 
+def test_the_kinds_have_their_numbers() -> None:
+    bundles = "HEADER RECEIPT PAGE NAMES RECORDS END SIGNATURES"
+    asked = "HELLO WELCOME ASK_RECEIPTS ASK_TURNS TURNS ASK_RANGES RANGES ASK_PAGES OFFER WANTED STORED ASK_HEAD HEAD"
+    later = "MOVES MOVED REFUSED WAIT BYE ASK_SIGNED SIGNED SIGN SIGNED_THERE"
+    numbered = (*enumerate(bundles.split(), 1), *enumerate(f"{asked} {later}".split(), 16))
+    assert {kind.value: kind.name for kind in LiveKind} == dict(numbered)
+    assert LIVE.magic == b"headish-live-1\n"
+
+
 def test_each_kind_of_message_is_among_them() -> None:
     assert {type(said) for said, _ in SAID} == set(BODIES.values())
     assert set(KINDS.values()) == BODIES.keys() - {LiveKind.WAIT, LiveKind.BYE}

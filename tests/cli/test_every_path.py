@@ -57,6 +57,7 @@ BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
     ("lint-transcript", "file"): ("lint-transcript", "@"),
     ("record", "file"): ("record", "@"),
     ("reply", "file"): ("reply", "main", "--from", "openai", "@"),
+    ("run", "--token-file"): ("run", "--token-file", "@", "claude"),
     ("restore", "file"): ("restore", "@", "NEW"),
     ("restore", "target"): ("restore", "BACKUP", "@"),
     ("restore", "--erasures"): ("restore", "BACKUP", "NEW", "--erasures", "@"),

@@ -99,6 +99,21 @@ def test_erasures_wait_where_it_is_asked(two: tuple[Command, Command, str]) -> N
     assert "not reached" not in desk("erasures").out
 
 
+def test_a_server_is_named_with_the_place_of_its_token(
+    two: tuple[Command, Command, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headish, _, _ = two
+    headish("add", "hello")
+    monkeypatch.delenv("OFFICE_TOKEN", raising=False)
+    given = ("remote", "add", "office")
+    assert "use https" in headish.fails(*given, "http://office.example", "--key-env", "OFFICE_TOKEN")
+    assert "--key-env" in headish.fails(*given, "https://office.example")
+    assert "leave out key_env" in headish.fails(*given, "file:///x", "--key-env", "OFFICE_TOKEN")
+    headish(*given, "https://office.example", "--device", "desk", "--key-env", "OFFICE_TOKEN")
+    assert headish("remote", "list").out == "office  https://office.example  live  as desk\n"
+    assert "the environment variable OFFICE_TOKEN" in headish.fails("sync")
+
+
 def test_a_history_is_cloned(two: tuple[Command, Command, str]) -> None:
     desk, laptop, url = two
     assert "no history of the space" in laptop.fails("clone", url)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
+from pathlib import Path
 from runpy import run_module
 
 import pytest
@@ -135,6 +137,34 @@ def test_no_module_needs_posix_to_be_imported() -> None:
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 150
+
+
+COLLECTED = """
+import atexit, gc, sys
+passes = 0
+def count(phase, info):
+    global passes
+    passes += phase == "start"
+def tell():
+    print(gc.isenabled(), passes, len(gc.get_objects()))
+gc.callbacks.append(count)
+atexit.register(tell)  # behind what the command registers later
+from headish_cli.__main__ import main
+main()
+"""
+
+
+def test_the_collector_looks_at_no_module() -> None:
+    """It rests while the command is imported, works while it runs, and at the end nothing is left to look at."""
+    done = subprocess.run([sys.executable, "-c", COLLECTED, "--version"], capture_output=True, text=True, check=True)
+    is_on, passes, left = done.stdout.splitlines()[-1].split()
+    assert (is_on, int(left) < 1_000) == ("True", True)
+    assert int(passes) < 5
+
+
+def test_the_installed_script_is_that_process() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"headish": "headish_cli.__main__:main"}
 
 
 def test_the_package_itself_is_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

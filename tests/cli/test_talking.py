@@ -87,6 +87,11 @@ class TestAttachments:
         assert "no-such-file" in headish.fails("ask", "Hi", "-a", "no-such-file", "-p", "milli")
         assert headish("stats", "--json").json["turns"] == 0
 
+    def test_what_is_no_url_is_named(self, headish: Command, server: Loopback) -> None:
+        assert "'https://[x/a.png' cannot be read as a URL" in headish.fails("add", "Look", "-a", "https://[x/a.png")
+        assert "cannot be read as a URL" in headish.fails("chat", "main", "-p", "milli", stdin="/attach https://[x\n")
+        assert headish("stats", "--json").json["turns"] == 0
+
     def test_standard_input_is_read_once(self, headish: Command) -> None:
         assert "once" in headish.misused("add", "-", "-a", "-", stdin="x")
         assert "--attach" in headish.misused("add", "[]", "--json-blocks", "-a", "-", stdin="x")

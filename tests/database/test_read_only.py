@@ -221,6 +221,8 @@ class TestOpening:
             Store.open(f"sqlite:///{tmp_path}/x.db?mode=rw")
         with pytest.raises(InvalidArgument, match="unknown mode 'r'"):
             Store.open(f"sqlite:///{tmp_path}/x.db?mode=r")
+        with pytest.raises(InvalidArgument, match="cannot be read as a URL"):
+            Store.open("sqlite:///file://[x?uri=true")
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("name", ["what? 50%#1.db", "a b.db"])

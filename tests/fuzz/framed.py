@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from headish import Store
+from headish import Database, Store
 from headish.bundles.live import LIVE, Hello, LiveKind
 from headish.bundles.records import BUNDLE
 from headish.bundles.streams import BundleReader
@@ -41,6 +42,7 @@ from headish.syncing.live.answering import Answering, Doorkeeper
 from headish.syncing.live.wire import Wire
 
 Piece = tuple[int, bytes]
+SPACES = 500
 _HEAD_BYTES, _FRAME_HEAD_BYTES, _FRAME_SUM_BYTES = 3, 5, 16
 
 
@@ -82,9 +84,9 @@ def read_bundle(loose: bytes) -> None:
     """What is proven is stored whole, and verifies."""
     data = framed(loose, BUNDLE)
     check_bundle(BundleReader(BytesIO(data), "a bundle"), "a bundle")
-    with Store.open(":memory:") as store:
-        apply_to(store, data)
-        assert store.verify().problems == ()
+    store = _empty_store()
+    apply_to(store, data)
+    assert store.verify().problems == ()
 
 
 def apply_to(store: Store, bundle: bytes) -> None:
@@ -132,12 +134,12 @@ def _read_spool(folder: Path, loose: bytes) -> None:
     begun = calls_in(folder)
     calls = list(SpoolReader(folder).read(is_over=True))
     assert {each.id for each in calls} <= begun.keys()
-    with Store.open(":memory:") as store:
-        recorder = CallRecorder(lambda _: store)
-        for call in calls:
-            with suppress(HeadishError):
-                recorder.record(call)
-        assert store.verify().problems == ()
+    store = _empty_store()
+    recorder = CallRecorder(lambda _: store)
+    for call in calls:
+        with suppress(HeadishError):
+            recorder.record(call)
+    assert store.verify().problems == ()
 
 
 class _Said(Pipes):
@@ -204,6 +206,20 @@ def _talked_with() -> Store:
             store.remotes.add("box", "cmd:x", device="desk")
         _opened.append(store)
     return _opened[0]
+
+
+_databases: list[Database] = []
+_numbers = count(1)
+
+
+def _empty_store() -> Store:
+    """A space in which nothing was said: made sooner than a database, which is left behind once it is full of them."""
+    number = next(_numbers)
+    if number % SPACES == 1:
+        for each in _databases:
+            each.close()
+        _databases[:] = [Database.open(":memory:")]
+    return _databases[0].store(f"space-{number}", create=True)
 
 
 def _check_whole(store: Store, before: str) -> None:

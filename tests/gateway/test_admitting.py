@@ -118,11 +118,12 @@ def test_behind_a_proxy_every_call_needs_a_token(upstream: Upstream, tmp_path: P
 
 
 def test_a_key_of_the_environment_goes_to_its_own_host_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-usual")
     monkeypatch.setenv("MY_KEY", "named")
-    own = UPSTREAMS["anthropic"]
-    assert _find_key(own) == "sk-ant-usual"
-    assert _find_key(own.moved("https://other.example")) is None
+    for api, name in (("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY"), ("gemini", "GEMINI_API_KEY")):
+        monkeypatch.setenv(name, f"the-usual-one-of-{api}")
+        own = UPSTREAMS[api]
+        assert _find_key(own) == f"the-usual-one-of-{api}"
+        assert _find_key(own.moved("https://other.example")) is None
     assert _find_key(UPSTREAMS["ollama"]) is None
 
 

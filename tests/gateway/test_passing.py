@@ -286,6 +286,11 @@ def test_an_event_passes_before_the_next_is_sent(upstream: Upstream, gateway: Ru
     assert received == WHOLE
     assert response.read() == b""
     connection.close()
+    [call] = gateway.calls(1)
+    assert call.head
+    assert call.end
+    assert call.end.first_byte_at
+    assert call.begin.at <= call.head.at <= call.end.first_byte_at <= call.end.at
 
 
 def test_an_upstream_that_breaks_off_breaks_the_answer_off(upstream: Upstream, gateway: Running) -> None:
@@ -375,6 +380,7 @@ def test_answers_without_a_body_have_none(upstream: Upstream, gateway: Running) 
     upstream.script = lambda _: [b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n"]
     status, headers, body = gateway.ask("/openai/v1/models", method="HEAD")
     assert (status, headers["content-length"], body) == (200, "99", b"")
+    assert [call.end and call.end.first_byte_at for call in gateway.calls(2)] == [None, None]
 
 
 def test_paths_lead_to_their_apis_and_others_nowhere(upstream: Upstream, gateway: Running) -> None:

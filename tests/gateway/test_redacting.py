@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headish.gateway.passing.headers import pairs_of
 from headish.gateway.passing.proxy import find_proxy
 from headish.gateway.recording.bodies import RecordedBody
 from headish.gateway.recording.redacting import KeyFilter
@@ -51,3 +52,7 @@ def test_the_proxy_of_the_environment_is_for_other_machines(monkeypatch: pytest.
     assert list(found.values()) == ["http://proxy.example:3128", None, None, None]
     monkeypatch.setenv("https_proxy", "socks5://proxy.example:1080")
     assert find_proxy(parse_address("https://api.openai.com")) is None
+
+
+def test_a_header_that_is_no_text_is_left_out_alone() -> None:
+    assert pairs_of([(b"A", b"1"), (b"b", b"\xff"), (b"\xff", b"2"), (b"C", b"3")]) == [("A", "1"), ("C", "3")]

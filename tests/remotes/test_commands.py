@@ -104,6 +104,24 @@ class TestPipes:
         for each in (reads, other, taken, writes):
             os.close(each)
 
+    def test_one_that_talks_for_ever_and_takes_nothing_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(commands, "AT_WORK_SECONDS", 0.5)
+        (reads, other), (taken, writes) = os.pipe(), os.pipe()
+        ended = threading.Event()
+
+        def beat() -> None:
+            while not ended.wait(0.02):
+                os.write(other, b"w")
+
+        thread = threading.Thread(target=beat)
+        thread.start()
+        with pytest.raises(RemoteUnavailable, match=r"taken nothing for 0\.5 seconds"):
+            Pipes("it", reads, writes).write(b"x" * 500_000)
+        ended.set()
+        thread.join()
+        for each in (reads, other, taken, writes):
+            os.close(each)
+
     def test_one_that_talks_without_end_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.3)
         (reads, other), (taken, writes) = os.pipe(), os.pipe()
@@ -171,3 +189,21 @@ class TestCommands:
             number = int(b"".join(iter(lambda: command.pipes.read(1), b"\n")))
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)
+
+
+def test_whether_a_pipe_takes_more_is_told_without_waiting() -> None:
+    reads, writes = os.pipe()
+    try:
+        os.set_blocking(writes, False)
+        pipes = Pipes("x", reads, writes)
+        told = [pipes.takes()]
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writes, bytes(65536))
+        asking = threading.Thread(target=lambda: told.append(pipes.takes()), daemon=True)
+        asking.start()
+        asking.join(60)
+        assert told == [True, False]
+    finally:
+        os.close(reads)
+        os.close(writes)

@@ -16,14 +16,16 @@ from headish.remotes.keys import (
     allow_command,
     forget_keys,
     is_allowed,
+    key_env_of,
     load_keys,
     new_secret,
+    read_passphrase,
     recipient_of,
     save_keys,
     unwrap,
     wrap,
 )
-from headish.remotes.objects import ObjectPlace
+from headish.remotes.objects import ObjectPlace, check_url
 
 
 def test_the_id_of_a_remote_names_no_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,3 +135,46 @@ def test_keys_lie_in_a_file_that_its_owner_alone_reads(tmp_path: Path, monkeypat
     forget_keys("a")
     forget_keys("a")
     assert load_keys("a") is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://x/y", "file:relative", "file://host/x", "s3://key@bucket/x", "s3://:key@bucket/x", "s3://b/x?token=1",
+     "s3://[x", "s3://[::1/x", ""],
+)  # fmt: skip
+def test_a_url_that_names_no_place_or_holds_a_key_is_refused(url: str) -> None:
+    with pytest.raises(InvalidArgument):
+        check_url(url)
+
+
+@pytest.mark.parametrize("url", ["file:///x", "file://localhost/x", "s3://bucket/x", "az://container/x#y"])
+def test_a_url_of_a_place_is_taken(url: str) -> None:
+    assert check_url(url) == url
+
+
+def test_a_passphrase_comes_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_passphrase() is None
+    monkeypatch.setenv("HEADISH_PASSPHRASE_FILE", str(tmp_path / "file"))
+    with pytest.raises(InvalidArgument, match="HEADISH_PASSPHRASE_FILE names a file that cannot be read"):
+        read_passphrase()
+    (tmp_path / "file").write_bytes(b"gr\xfcn")
+    with pytest.raises(InvalidArgument, match="HEADISH_PASSPHRASE_FILE names a file that cannot be read"):
+        read_passphrase()
+    for written, read in (("\n", None), (" correct horse \n", "correct horse")):
+        (tmp_path / "file").write_text(written)
+        assert read_passphrase() == read
+    monkeypatch.setenv("HEADISH_PASSPHRASE", "another")
+    assert read_passphrase() == "another"
+
+
+def test_what_a_person_has_named_is_kept_until_it_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADISH_KEYS", str(tmp_path / "keys"))
+    id = "0" * 16
+    assert (is_allowed(id, "cmd:x"), is_allowed(id, ""), key_env_of(id)) == (False, False, None)
+    for url, place in (("cmd:x", None), ("https://example.org", "TOKEN")):
+        allow_command(id, url, place)
+        assert (is_allowed(id, url), is_allowed(id, f"{url}x"), key_env_of(id)) == (True, False, place)
+        assert not is_allowed("1" * 16, url)
+    assert stat.S_IMODE(next((tmp_path / "keys").iterdir()).stat().st_mode) == 0o600
+    forget_keys(id)
+    assert not is_allowed(id, "https://example.org")

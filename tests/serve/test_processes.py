@@ -27,19 +27,13 @@ from headish.values.access.tokens import Token, is_token, make_token, token_hash
 from headish_cli.commands.serving.passed import gateway_problems
 from headish_cli.options import GlobalOptions
 from support.command import Command
+from support.processes import is_alive
 from support.served import PATIENCE_SECONDS, Served, served
 from support.upstream import LAST, Asked, Step, Upstream, answer, chunked, head
 
 pytestmark = pytest.mark.slow
 
 PATH = "/anthropic/v1/messages"
-
-
-def is_alive(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def wait_until_gone(numbers: list[int]) -> None:

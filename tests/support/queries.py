@@ -46,6 +46,6 @@ def texts_of(database: str) -> dict[str, str]:
 
 
 def _named(query: Query, words: Spelling, placeholder: str) -> str:
-    sql, names = words[query]
-    following = iter(names)
-    return re.sub(placeholder, lambda _: f":{next(following)}", sql)
+    compiled = words[query]
+    following = iter(compiled.names)
+    return re.sub(placeholder, lambda _: f":{next(following)}", compiled.sql)

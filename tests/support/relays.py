@@ -66,6 +66,8 @@ class Relay:
         except OSError:
             client.close()
             return
+        for each in (client, server):
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a small answer waits 40 ms for the next
         with self._lock:
             self._open |= {client, server}
         threading.Thread(target=self._pass, args=(client, server, "out"), daemon=True).start()

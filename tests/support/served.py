@@ -15,11 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from headish.gateway.passing.upstreams import UPSTREAMS
+from support.processes import children_of
 from support.upstream import Upstream
 
 PATIENCE_SECONDS = 90.0
@@ -50,13 +51,9 @@ class Served:
     def children(self) -> dict[str, int]:
         """The numbers of its processes, by the names of the children that have told what they are."""
         names = {}
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                parent = int(path.read_text().rpartition(")")[2].split()[1])
-                if parent == self.process.pid:
-                    names[_name_of(path.parent)] = int(path.parent.name)
-            except OSError:
-                continue
+        for each in children_of(self.process.pid):
+            with suppress(OSError):
+                names[_name_of(each)] = int(each.name)
         return names
 
     def child(self, name: str) -> int:

@@ -179,7 +179,7 @@ class TestKeysAndPlaces:
 
     def test_urls_that_are_none(self, machine: Any, tmp_path: Path) -> None:
         desk = machine("desk")
-        for url in ("ftp://x/y", "s3://key:secret@bucket/x", "s3://bucket/x?token=1", "file:relative", "/tmp/x"):
+        for url in ("ftp://x/y", "s3://key:secret@bucket/x", "s3://bucket/x?token=1", "file:relative", str(tmp_path)):
             with pytest.raises(InvalidArgument):
                 desk.add(url)
         (tmp_path / "file").write_text("")

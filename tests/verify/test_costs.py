@@ -48,11 +48,11 @@ def watched() -> Iterator[dict[str, Query]]:
 
 def plan(store: Store, query: Query) -> list[str]:
     """What SQLite's planner makes of a statement, a line for each table."""
-    sql, names = SQLITE[query]
+    words = SQLITE[query]
     database: Any = store._backend
     pooled = database._take_connection()
     try:
-        return [row[3] for row in pooled.cursor().execute(f"EXPLAIN QUERY PLAN {sql}", [1] * len(names)).fetchall()]
+        return [row[3] for row in pooled.cursor().execute(f"EXPLAIN QUERY PLAN {words.sql}", [1] * len(words.names))]
     finally:
         database._give_back(pooled)
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
-from headish_cli.options import INPUT, PLACE, GlobalOptions, force_option, input_path, json_option, pass_settings
+from headish_cli.options import (
+    INPUT,
+    PLACE,
+    GlobalOptions,
+    force_option,
+    input_path,
+    json_option,
+    pass_settings,
+    report_file,
+)
 from headish_cli.printing.output import counted, one_line, print_json, say
 from headish_cli.printing.unread import find_unread, say_unread
 
@@ -166,13 +175,7 @@ def _summarize(done: Imported, dry_run: bool) -> None:
 @contextmanager
 def _reporting(path: str | None) -> Iterator[Callable[[ImportNote], None]]:
     """Says broken records on stderr, and writes every note to the report."""
-    from headish.values.checks.files import open_target
-
-    with ExitStack() as stack:
-        try:
-            report = None if path is None else stack.enter_context(open_target(path))
-        except OSError as error:
-            raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+    with report_file(path) as report:
 
         def told(note: ImportNote) -> None:
             line = one_line(str(note), None)

@@ -31,7 +31,7 @@ LEAST_WORDS = 20
 MODEL_COLUMNS = 20
 """How much of a model's name a list shows at a terminal."""
 _PIECES = re.compile(r"([^\x1b]*)(\x1b\[[0-9;]*m|$)")
-_LINE_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
+_AS_BLANKS = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"), " ")
 
 
 class Told(click.ClickException):
@@ -236,9 +236,9 @@ def one_line(text: str, columns: int | None) -> str:
     from headish.values.checks.controls import escape_controls
 
     if columns is None:
-        return escape_controls(_LINE_BREAKS.sub(" ", text))
+        return escape_controls(text.translate(_AS_BLANKS))
     # A long text is not measured whole: even with a mark on every letter, this is more than fits.
-    line = escape_controls(_LINE_BREAKS.sub(" ", text[: 16 * columns]))
+    line = escape_controls(text[: 16 * columns].translate(_AS_BLANKS))
     if len(text) <= 16 * columns and cells(line) <= columns:
         return line
     if line.isascii():

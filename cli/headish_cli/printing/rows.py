@@ -46,8 +46,6 @@ def print_rows(
 
     ``states`` say how turns are seen, by digest: ``seen_as``. ``signatures``, by id, stand below each turn.
     """
-    from headish_cli.printing.turns import print_content
-
     for portion in _portions(rows):
         ids = [turn.id for turn, _ in portion if turn is not None]
         handles, names, versions = store.abbreviate(ids), store.bookmarks.at(ids), store.versions(ids)
@@ -63,6 +61,8 @@ def print_rows(
                 for line in signature_lines(turn, signatures.get(turn.id, ())):
                     click.echo(rail.replace("*", "|") + "    " + line)
             if whole and (state is None or not state.people):
+                from headish_cli.printing.turns import print_content  # late: most lists show a line of each turn
+
                 print_content(content_of(store, turn.id), rail.replace("*", "|") + "    ")
                 click.echo(rail.replace("*", "|").rstrip())
 

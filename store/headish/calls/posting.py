@@ -108,6 +108,10 @@ class SyncServer:
         self._check(response)
         return answer
 
+    def show(self, text: str) -> str:
+        """What the server says, on one line and without the token."""
+        return self._redactor.show(text)
+
     def _send(self, question: BinaryIO, size_bytes: int, *, may_repeat: bool) -> httpx2.Response:
         import httpx2
 

@@ -18,8 +18,7 @@ from headish.content import encoding, strictjson
 from headish.content.encoding import Content
 from headish.content.facts import NO_FACTS, Facts, read_facts
 from headish.content.hashes import DigestFields, hash_payload
-from headish.content.merge import combine
-from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
+from headish.content.inherited import encode_inherited, encode_record, refuse_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.values.blocks import ContentBlock, KnownBlock
 from headish.values.caches import CACHE_TTL, Cache, longest, read_cache
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
 Continues = str | int | Sequence[str | int] | None
 """What a turn continues: one headish or several; inside ``add_turns`` also the index of an earlier item."""
 Reference = Headish | int | Place
-SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
-"""Inherited options that have an argument of their own."""
-_HANDED_DOWN = frozenset(("inherited", *SHORTCUTS))
 
 
 class DocumentOptions(TypedDict, total=False):
@@ -208,8 +204,8 @@ def make_message_draft(
     return Draft(
         payload=payload,
         said=said,
-        inherited=_encode_mapping(inherited, "inherited"),
-        system=_encode_mapping(system, "transcript"),
+        inherited=encode_record(inherited, "inherited"),
+        system=encode_record(system, "transcript"),
     )
 
 
@@ -285,7 +281,7 @@ def with_reply(draft: Draft, reply: Mapping[str, Any]) -> Draft:
     Raises: InvalidContent, TooLarge.
     """
     system = {} if draft.system is None else strictjson.decode(draft.system, "system")
-    return replace(draft, system=_encode_mapping({"reply": dict(reply), **system}, "system"))
+    return replace(draft, system=encode_record({"reply": dict(reply), **system}, "system"))
 
 
 def _draft(
@@ -307,7 +303,7 @@ def _draft(
         moves=bool(turn.get("moves", True)),
         expect=None if expect is None else read_expect(expect),
         cache=bool(cache),
-        inherited=_encode_inherited(turn),
+        inherited=encode_inherited(turn),
         system=None if system is None and facts is NO_FACTS else _encode_system(system or {}, facts),
         app=_encode_meta(turn.get("meta")),
         facts=facts,
@@ -374,54 +370,19 @@ def _check_known(turn: Mapping[str, Any], options: type[DocumentOptions], has: s
 
 def _encode_system(system: Mapping[str, Any], facts: Facts) -> bytes | None:
     """headish's own keys of a turn: those of its kind, then its facts."""
-    return _encode_mapping({**system, **facts.to_system()}, "system")
-
-
-def _encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
-    """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
-    if _HANDED_DOWN.isdisjoint(turn):  # as of nearly every turn
-        return None
-    given = turn.get("inherited")
-    given = {} if given is None else given
-    named = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
-    if "servers" in named:
-        named["servers"] = _listed(named["servers"])
-    if not isinstance(given, Mapping):
-        raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
-    _refuse_secret(given, "inherited")
-    encoded = _encode_mapping(given, "inherited")  # first: what is merged must have an end
-    return _encode_mapping(combine(given, named), "inherited") if named else encoded
+    return encode_record({**system, **facts.to_system()}, "system")
 
 
 def _encode_meta(given: Mapping[str, Any] | None) -> bytes | None:
     if given is None:
         return None
-    _refuse_secret(given, "meta")
-    return _encode_mapping(given, "meta")
-
-
-def _refuse_secret(given: Any, what: str) -> None:
-    secret = find_secret(given, "$")
-    if secret is not None:
-        raise InvalidContent(what, LOOKS_LIKE_A_KEY, secret)
+    refuse_secret(given, "meta")
+    return encode_record(given, "meta")
 
 
 def _check_media_type(given: str) -> None:
     if not isinstance(given, str) or not given.isascii() or not given.isprintable():
         raise InvalidArgument(f"content_type is a media type in printable ASCII, not {shown(given)}")
-
-
-def _listed(servers: Sequence[str]) -> list[str]:
-    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)
-    if not is_list or not all(isinstance(name, str) for name in servers):
-        raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
-    return list(servers)
-
-
-def _encode_mapping(given: Mapping[str, Any] | None, what: str) -> bytes | None:
-    if given is None or given == {}:
-        return None
-    return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
 
 
 def _within(encoded: bytes, what: str) -> bytes:

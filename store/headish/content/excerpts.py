@@ -23,8 +23,8 @@ from headish.values.blocks import (
 
 WORDS_CHARACTERS = 200
 """So much of a turn a list has at the most."""
-_BEGINNING = re.compile(rb'\[\{"type":"text","text":("(?:[^"\\]|\\.)*)')
-_KIND = re.compile(rb'\[\{"type":"(\w+)"')
+_BEGINNING = rb'\[\{"type":"text","text":("(?:[^"\\]|\\.)*)'
+_KIND = rb'\[\{"type":"(\w+)"'
 _WORDS_OF_KINDS = {b"tool_use": "call", b"tool_result": "result"}
 _decode_text = msgspec.json.Decoder(str).decode
 
@@ -58,9 +58,9 @@ def words_of_payload(payload: bytes) -> str:
 
 def words_of_beginning(payload: bytes) -> str:
     """As ``first_words_or_kinds``, of a payload of which only the beginning is there."""
-    found = _BEGINNING.match(payload)
+    found = re.match(_BEGINNING, payload)
     if found is None:
-        kind = _KIND.match(payload)
+        kind = re.match(_KIND, payload)
         return "" if kind is None else f"({_WORDS_OF_KINDS.get(kind[1], kind[1].decode())} …)"
     # The end may be in the middle of a character or of an escape.
     for missing in range(12):

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeVar
+from operator import attrgetter
+from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -37,7 +39,7 @@ class SchemaConnection(Protocol):
         ...
 
 
-class Compiled(NamedTuple):
+class Compiled(msgspec.Struct, frozen=True, gc=False):
     """A statement as a driver takes it, and its parameters in the order of the placeholders."""
 
     sql: str
@@ -91,7 +93,7 @@ POSTGRESQL = Spelling("postgresql", "%s", leaves_out=_HINT)
 SECURED = Spelling("secured", "%s", leaves_out=_HINT)
 
 
-class Statement(NamedTuple):
+class Statement(msgspec.Struct, frozen=True, gc=False):
     """A statement and its values, in the order of its placeholders."""
 
     query: Query
@@ -149,8 +151,8 @@ class Connection:
         self._cursor.execute(self._words[proof.query].sql, proof.values)
         if self._cursor.rowcount != 1:
             return False
-        for query, same in groupby(others, itemgetter(0)):
-            self.run_rows(query, [values for _, values in same])
+        for query, same in groupby(others, attrgetter("query")):
+            self.run_rows(query, [each.values for each in same])
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
@@ -161,6 +163,6 @@ class Connection:
         return result if self.run_proven(proof, *others) else None
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        sql, names = self._words[query]
+        words = self._words[query]
         self.statements += 1
-        self._cursor.execute(sql, [parameters[name] for name in names])
+        self._cursor.execute(words.sql, [parameters[name] for name in words.names])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 REVISIONS = (
     "headish_0001",
@@ -57,7 +57,7 @@ NEVER_COPIED = ("token",)
 """Those of them that no backup has: they say who may come in here."""
 
 
-class Column(NamedTuple):
+class Column(msgspec.Struct, frozen=True, gc=False):
     """A column, and what SQLite calls its type: integer, text or blob."""
 
     name: str

@@ -97,7 +97,8 @@ class SQLiteBackend:
         if not self.read_only and not is_writable(self.target):
             self.read_only, self._why_read_only = True, FOUND_READ_ONLY
         if self.read_only:
-            (self._opened, self._state), self._is_uri = as_read_only(self.target), True
+            file = as_read_only(self.target)
+            self._opened, self._state, self._is_uri = file.uri, file.state, True
 
     def _renew(self) -> object:
         """Make what a process needs: connections and locks of its own. Returns what it replaces."""

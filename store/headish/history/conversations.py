@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UnsetType
@@ -56,12 +56,11 @@ from headish.values.turns import DOCUMENT, reply_of, said_at_of
 
 Changes = Mapping[str, Any]
 """What is to be said anew of a conversation: some of the fields of ``Record``."""
-_decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 NAMES_SHOWN = 5
 
 
-class ListedConversation(NamedTuple):
+class ListedConversation(msgspec.Struct, frozen=True, gc=False):
     """A conversation: its name or its first turn, and what was said last."""
 
     name: bytes | None
@@ -338,7 +337,7 @@ def _does(words: ListedTurn) -> str:
     from headish.history.windows.states import describe  # late: few lists have one
 
     try:
-        overlay = _decode_attributes(words.overlay or b"").overlay
+        overlay = msgspec.json.decode(words.overlay or b"", type=Attributes).overlay
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptTurn(str(words.id), f"its attributes do not decode ({error})") from None
     return "" if overlay is None else describe(overlay)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
+from msgspec.structs import replace
+
 from headish.content.receipts import rest_of
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
@@ -59,7 +61,7 @@ class Tombstones(Generic[K]):
             self._numbers[erased] = self._last
         receipt, _ = self._receipt(stored, erased)
         self._arrived.setdefault(erased, []).append(as_erased(stored, meta=receipt.meta))
-        return stored._replace(erased=self._numbers[erased])
+        return replace(stored, erased=self._numbers[erased])
 
     def write_receipts(self) -> None:
         """One for each erasure of the source that a turn of the copy met, once all have arrived."""

@@ -21,6 +21,8 @@ from headish.errors import InvalidArgument, RemoteUnavailable
 
 SILENCE_SECONDS = 60.0
 """A store that says nothing for so long, or takes nothing, is given up."""
+AT_WORK_SECONDS = 1800.0
+"""So is one that says for so long that it is at work, and neither takes nor answers anything."""
 _SSH = re.compile(
     r"ssh://(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9._-]*)@)?"
     r"(?:(?P<host>[A-Za-z0-9_][A-Za-z0-9._-]*)|\[(?P<address>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9]+)?)\])"
@@ -199,7 +201,7 @@ class Pipes:
             poll.register(self._errors, select.POLLIN)
         if ready != self._reads and not self._is_at_end and len(self._buffer) < _AHEAD_BYTES:
             poll.register(self._reads, select.POLLIN)
-        until = time.monotonic() + SILENCE_SECONDS
+        until, last = time.monotonic() + SILENCE_SECONDS, time.monotonic() + AT_WORK_SECONDS
         while True:
             found = dict(poll.poll(max(0, (until - time.monotonic()) * 1000)))
             if ready in found:
@@ -211,6 +213,8 @@ class Pipes:
                 until = time.monotonic() + SILENCE_SECONDS
                 if not self._take_in() or len(self._buffer) >= _AHEAD_BYTES:
                     poll.unregister(self._reads)
+            if last <= time.monotonic():
+                raise RemoteUnavailable(self.name, f"it has taken nothing for {AT_WORK_SECONDS:g} seconds")
             if until <= time.monotonic():
                 raise RemoteUnavailable(self.name, f"it said nothing for {SILENCE_SECONDS:g} seconds")
 

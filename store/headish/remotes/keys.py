@@ -144,7 +144,7 @@ def is_allowed(remote_id: str, url: str) -> bool:
 
     Raises: InvalidArgument for an id that no remote has.
     """
-    return _read_allowed(remote_id)[0] == url
+    return url != "" and _read_allowed(remote_id)[0] == url
 
 
 def key_env_of(remote_id: str) -> str | None:

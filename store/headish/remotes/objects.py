@@ -17,7 +17,10 @@ OBJECT_LIMIT_BYTES = 512 * 1024 * 1024
 
 def check_url(url: str) -> str:
     """The URL of a place. Raises: InvalidArgument for another scheme, or for a key in it."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InvalidArgument(f"the URL of a remote, {url[:80]!r}, cannot be read ({error})") from None
     if parts.scheme not in SCHEMES:
         raise InvalidArgument(f"a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), not {url[:80]!r}")
     if parts.password or parts.username or parts.query:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from binascii import hexlify
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
@@ -22,7 +23,7 @@ ALL = 2**63 - 1
 """The largest limit that both databases take: no limit."""
 
 
-class Named(NamedTuple):
+class Named(msgspec.Struct, frozen=True, gc=False):
     """Where a name points, and the end of its log."""
 
     place: Place
@@ -30,7 +31,7 @@ class Named(NamedTuple):
     running: bytes
 
 
-class NameMove(NamedTuple):
+class NameMove(msgspec.Struct, frozen=True, gc=False):
     """A move of a name to a turn. ``own``: the turn itself says so (``turn.head``), so the move needs no number of its
     own among the space's changes. ``recent`` orders lists, in Unix milliseconds; None is now."""
 

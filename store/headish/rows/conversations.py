@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import asdict
 
 from headish.content.hashes import seal_entry, seal_record
 from headish.database.query import Connection, Query, Row
@@ -18,14 +20,14 @@ from headish.values.ids import TurnId
 from headish.values.places import Place
 
 
-class First(NamedTuple):
+class First(msgspec.Struct, frozen=True, gc=False):
     """The first turn of a conversation."""
 
     place: Place
     id: TurnId
 
 
-class StoredRecord(NamedTuple):
+class StoredRecord(msgspec.Struct, frozen=True, gc=False):
     """What a row says of a conversation."""
 
     subject: bytes
@@ -173,7 +175,7 @@ def write_record(
     connection.run(
         WRITE,
         space=space,
-        **stored._asdict(),
+        **asdict(stored),
         archived=int(archived),
         pinned=int(pinned),
         key=key,

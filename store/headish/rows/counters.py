@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
+
+import msgspec
 
 from headish.database.query import Connection, Query, Statement
 from headish.errors import QuotaExceeded, RemovedSpace
@@ -16,14 +18,14 @@ ERASED = "erased"
 """The state of a space whose rows were erased: its receipts stay, and its number is never given out again."""
 
 
-class SpaceNumbers(NamedTuple):
+class SpaceNumbers(msgspec.Struct, frozen=True, gc=False):
     """How far a space is: the number of its last turn, and that of the last change beside the turns."""
 
     seq: int
     change: int
 
 
-class Taken(NamedTuple):
+class Taken(msgspec.Struct, frozen=True, gc=False):
     """How far a space is once it has taken commit numbers, and how many hashes it bars."""
 
     seq: int
@@ -31,7 +33,7 @@ class Taken(NamedTuple):
     bars: int
 
 
-class Counter(NamedTuple):
+class Counter(msgspec.Struct, frozen=True, gc=False):
     """The numbers of a space: ``seq`` of its turns, ``change`` of what else changed; and what every append counts."""
 
     seq: int

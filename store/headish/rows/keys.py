@@ -7,7 +7,8 @@ A handle is made of a digest: of the digests next to it, and of turns whose dige
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from headish.content.hashes import hash_key
 from headish.database.query import Connection, Query, Row
@@ -105,7 +106,7 @@ SHORT_BYTES = 8
 """So much of a digest is indexed."""
 
 
-class NearDigests(NamedTuple):
+class NearDigests(msgspec.Struct, frozen=True, gc=False):
     """A turn's digest, the beginnings of those next to it, and the id of another turn that has the same beginning."""
 
     digest: bytes

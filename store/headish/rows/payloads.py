@@ -27,7 +27,12 @@ LEFT_JOIN_PAYLOAD = (
     "LEFT JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL AND t.data IS NULL"
 )
 """The large payload of a turn ``t``; that of an erased turn may be there still, because another one needs it. Most
-payloads stand in their rows: then no other table is looked at."""
+payloads stand in their rows."""
+
+PAYLOAD = """coalesce(t.data, (
+      SELECT p.data FROM payload AS p WHERE p.space = :space AND p.hash = t.hash AND t.erased IS NULL
+    ))"""
+"""The payload of a turn ``t``. Most stand in their rows: a join would seek in the other table for each of them, too."""
 
 T = TypeVar("T", bytes, TurnId, int)
 
@@ -58,7 +63,7 @@ def add_payloads(connection: Connection, space: int, payloads: Mapping[bytes, by
 
     Cost: none, or one statement.
     """
-    rows = [values for _, values in payload_statements(space, payloads)]
+    rows = [each.values for each in payload_statements(space, payloads)]
     if rows:
         connection.run_rows(ADD_PAYLOAD, rows)
 
@@ -94,10 +99,7 @@ def barred_among(connection: Connection, space: int, hashes: Iterable[bytes]) ->
 
 READ_PAYLOAD = Query(
     "read the payload of a turn",
-    f"""
-    SELECT coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
-    WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos
-    """,
+    f"SELECT {PAYLOAD} FROM turn AS t WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos",
 )
 
 

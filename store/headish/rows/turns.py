@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from itertools import starmap
+from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
 
 from headish.database.query import Connection, Query, Row, Statement
 from headish.rows.payloads import PORTION, in_portions
@@ -11,7 +15,7 @@ from headish.values.ids import TurnId
 from headish.values.places import Place
 
 
-class StoredTurn(NamedTuple):
+class StoredTurn(msgspec.Struct, frozen=True, gc=False):
     """A row of ``turn`` without its payload; hashes and JSON as stored bytes. Fields in column order.
 
     ``head`` is the bookmark that moved with the turn.
@@ -42,7 +46,7 @@ class StoredTurn(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-class ParentTurn(NamedTuple):
+class ParentTurn(msgspec.Struct, frozen=True, gc=False):
     """What a child needs of a stored turn, and what tells which names point at it."""
 
     id: TurnId
@@ -50,7 +54,7 @@ class ParentTurn(NamedTuple):
     head: bytes | None
 
 
-class At(NamedTuple):
+class At(msgspec.Struct, frozen=True, gc=False):
     """Where a turn with a digest is."""
 
     digest: bytes
@@ -63,21 +67,21 @@ class At(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-class Tip(NamedTuple):
+class Tip(msgspec.Struct, frozen=True, gc=False):
     """The last position of a chain, and whether a turn continues the place that was asked for."""
 
     pos: int
     continued: bool
 
 
-COLUMNS = ", ".join(StoredTurn._fields)
+COLUMNS = ", ".join(StoredTurn.__struct_fields__)
 
-T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn._fields)
+T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
-_BEHIND_DATA = StoredTurn._fields.index("hash") + 1  # the payload's own column stands behind its address
-_TYPE, _DIGEST, _ERASED = (StoredTurn._fields.index(each) for each in ("type", "digest", "erased"))
-_NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn._fields) - _ERASED)
+_BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
+_TYPE, _DIGEST, _ERASED = (StoredTurn.__struct_fields__.index(each) for each in ("type", "digest", "erased"))
+_NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn.__struct_fields__) - _ERASED)
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -98,7 +102,7 @@ PARENT_AT = Query(
 def parent_at(connection: Connection, space: int, place: Place) -> ParentTurn | None:
     """What a child needs of the turn at a place: a third of what ``turn_at`` costs."""
     row = connection.row(PARENT_AT, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None else ParentTurn._make(row)
+    return None if row is None else ParentTurn(*row)
 
 
 BY_ID = Query("turn by id", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND id = :id")
@@ -263,15 +267,18 @@ def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
 def _is_bare(turn: StoredTurn) -> bool:
     """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
     bind nothing costs SQLite's driver more than to bind a text."""
-    return (turn[_TYPE:_DIGEST], turn[_ERASED:]) == _NOTHING
+    values = astuple(turn)
+    return (values[_TYPE:_DIGEST], values[_ERASED:]) == _NOTHING
 
 
 def _bare(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
-    return (space, *turn[:_TYPE], *turn[_DIGEST:_BEHIND_DATA], data, *turn[_BEHIND_DATA:_ERASED])
+    values = astuple(turn)
+    return (space, *values[:_TYPE], *values[_DIGEST:_BEHIND_DATA], data, *values[_BEHIND_DATA:_ERASED])
 
 
 def _whole(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
-    return (space, *turn[:_BEHIND_DATA], data, *turn[_BEHIND_DATA:])
+    values = astuple(turn)
+    return (space, *values[:_BEHIND_DATA], data, *values[_BEHIND_DATA:])
 
 
 ADD_LINK = Query(
@@ -295,9 +302,9 @@ def add_links(connection: Connection, space: int, links: Iterable[tuple[int, Seq
 
 
 def _read_turn(row: Row | None) -> StoredTurn | None:
-    return None if row is None else StoredTurn._make(row)
+    return None if row is None else StoredTurn(*row)
 
 
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
     """Rows of ``COLUMNS`` as values."""
-    return list(map(StoredTurn._make, rows))
+    return list(starmap(StoredTurn, rows))

@@ -37,13 +37,13 @@ from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
 from headish.syncing.departing import Departing, Span, all_names, all_records
-from headish.syncing.naming import settle_name, settle_records
+from headish.syncing.naming import settle_name, settle_records, tell_apart
 from headish.syncing.scanning import find_keys, find_said_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import LAST_NUMBER, PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place
 from headish.values.results.erasures import SCRUB, SPACE, ErasedTurn, Receipt
-from headish.values.results.sharing import Applied, ArrivedName, BundleChecked
+from headish.values.results.sharing import DIVERGED, Applied, ArrivedName, BundleChecked
 
 T = TypeVar("T")
 Progress = Callable[[int], None]
@@ -308,7 +308,16 @@ def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedNa
         return [settle_name(connection, target.space, each) for each in part]
 
     parts = (sent[start : start + NAMES_AT_ONCE] for start in range(0, len(sent), NAMES_AT_ONCE))
-    return [settled for part in parts for settled in write_locked(target, partial(settle, part=part))]
+    settled = [each for part in parts for each in write_locked(target, partial(settle, part=part))]
+    return tell_diverged(target, settled)
+
+
+def tell_diverged(target: SyncTarget, names: Sequence[ArrivedName], *, of_devices: bool = False) -> list[ArrivedName]:
+    """``tell_apart`` in a transaction of its own, where any name went apart."""
+    if not any(each.outcome == DIVERGED for each in names):
+        return list(names)
+    work = partial(tell_apart, space=target.space, names=names, of_devices=of_devices)
+    return target.backend.read(work)
 
 
 def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:

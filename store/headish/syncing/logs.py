@@ -24,9 +24,9 @@ from headish.bundles.streams import BundleReader
 from headish.errors import InvalidBundle, NotADevice
 from headish.remotes.keys import RemoteKey
 from headish.remotes.objects import ObjectPlace
+from headish.syncing.remotes import DEVICE
 
 FOLDER = "headish 2026-11 folder of a space at a remote"
-_DEVICE = re.compile(r"[0-9a-f]{16}")
 _BUNDLE = re.compile(r"g(\d{4,})/(\d{6,})\.hb")
 
 
@@ -55,7 +55,7 @@ class Logs:
         """The devices that have a log. One request."""
         begins = f"{self.folder}/"
         found = (path.removeprefix(begins).partition("/")[0] for path in self.place.list(self.folder))
-        return sorted({each for each in found if _DEVICE.fullmatch(each)})
+        return sorted({each for each in found if DEVICE.fullmatch(each)})
 
     def head(self, device: str) -> LogHead | None:
         """The head of a log. Raises: InvalidBundle, NotADevice."""

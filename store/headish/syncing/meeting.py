@@ -27,7 +27,7 @@ from headish.rows.elsewhere.remotes import (
 )
 from headish.rows.moves import has_log, past_place
 from headish.rows.turns import turn_at, turn_by_id
-from headish.syncing.naming import compare, count_apart, is_erased_name, record_is_here, settle_name
+from headish.syncing.naming import compare, is_erased_name, record_is_here, settle_name
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import stored_name
 from headish.values.results.conversations import Record, read_record
@@ -51,7 +51,8 @@ class Met(NamedTuple):
 def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
     """Move names here to where a device has them, if that is forward or if only the device moved them.
 
-    Returns those that moved or go apart, by ``DEVICE/NAME``. Cost: about eight statements for each that is new there.
+    Returns those that moved or go apart, by ``DEVICE/NAME``; ``tell_apart`` counts their turns.
+    Cost: about eight statements for each that is new there.
     """
     seen = bookmarks_of_device(connection, space, met.remote, met.device)
     told: list[ArrivedName] = []
@@ -95,8 +96,7 @@ def _meet_name(
     if outcome == MOVED or (outcome != SAME and is_unmoved):
         set_bookmark(connection, space, sent.name, there)
         return ArrivedName(shown, there.id, MOVED)
-    apart = count_apart(connection, space, here.place, there.place) if outcome == DIVERGED else (0, 0)
-    return ArrivedName(shown, there.id, outcome, *apart)
+    return ArrivedName(shown, there.id, outcome)
 
 
 def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> bool:

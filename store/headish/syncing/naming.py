@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blake3 import blake3
+from msgspec.structs import replace
 
 from headish.bundles.records import SentName, SentRecord
 from headish.content.hashes import mark_name
@@ -36,7 +37,7 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED
 def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedName:
     """Move a name to its position elsewhere, if that is forward. The space is locked.
 
-    Cost: about eight statements; of one that diverged also those that read both threads.
+    Cost: about eight statements.
     """
     name, turn = stored_name(sent.name), as_turn_id(sent.turn)
     if turn is None or new_refusal(sent.name.decode(errors="surrogateescape")) is not None:
@@ -54,9 +55,7 @@ def settle_name(connection: Connection, space: int, sent: SentName) -> ArrivedNa
     outcome = compare(connection, space, here, there)
     if outcome == MOVED:
         set_bookmark(connection, space, sent.name, there)
-    if outcome != DIVERGED:
-        return ArrivedName(name, turn, outcome)
-    return ArrivedName(name, turn, outcome, *count_apart(connection, space, here.place, there.place))
+    return ArrivedName(name, turn, outcome)
 
 
 def _hides_another(connection: Connection, space: int, name: str) -> bool:
@@ -89,6 +88,26 @@ def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> 
         return True
     twins = [each.place for each in places_by_digest(connection, space, [turn.digest]) if each.place != turn.place]
     return any(leads_to(connection, space, each, end) for each in twins)
+
+
+def tell_apart(
+    connection: Connection, space: int, names: Sequence[ArrivedName], *, of_devices: bool = False
+) -> list[ArrivedName]:
+    """The same names; those that went apart with how many turns only each side has. It is not asked behind the lock of
+    the space: the threads may be long, and writers would wait. ``of_devices``: they are called ``laptop/main``.
+
+    Cost: for each that went apart, three statements, and those that read both threads.
+    """
+    return [_count(connection, space, each, of_devices) if each.outcome == DIVERGED else each for each in names]
+
+
+def _count(connection: Connection, space: int, name: ArrivedName, of_devices: bool) -> ArrivedName:
+    own = name.name.partition("/")[2] if of_devices else name.name  # one that is damaged names no bookmark
+    place, there = find_bookmark(connection, space, own.encode()), turn_by_id(connection, space, name.turn)
+    if place is None or there is None:  # it was removed meanwhile
+        return name
+    here, elsewhere = count_apart(connection, space, place, there.place)
+    return replace(name, here=here, there=elsewhere)
 
 
 def count_apart(connection: Connection, space: int, here: Place, there: Place) -> tuple[int, int]:

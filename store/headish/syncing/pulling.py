@@ -16,7 +16,7 @@ from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
 from headish.signing.judging import read_trust
-from headish.syncing.bundling import SyncTarget, apply_bundle, write_locked
+from headish.syncing.bundling import SyncTarget, apply_bundle, tell_diverged, write_locked
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
@@ -260,6 +260,7 @@ def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
         return names, *meet_records(connection, space, met, head.records), reading.write(connection)
 
     names, records, kept, remote = write_locked(target, work)
+    names = tell_diverged(target, names, of_devices=True)
     reading.pulled = replace(
         done, names=(*done.names, *names), records=done.records + records, kept=(*done.kept, *kept)
     )

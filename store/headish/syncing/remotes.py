@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
@@ -19,6 +20,8 @@ from headish.values.names import check_name, stored_name
 from headish.values.results.sharing import RemotePlace
 
 S = TypeVar("S", bound=Struct)
+DEVICE = re.compile(r"[0-9a-f]{16}")
+"""The id of a device: the folder of its log."""
 
 
 class RemoteSettings(Struct, frozen=True, omit_defaults=True):
@@ -269,9 +272,14 @@ def ask_invitation(name: str, keys: KeyPair) -> str:
 
 
 def _opened(stored: StoredRemote) -> OpenRemote:
+    what = f"the remote {stored_name(stored.name)!r}"
     try:
-        return OpenRemote(
+        remote = OpenRemote(
             bytes(stored.name), stored.url.decode(), _decode_settings(stored.settings), _decode_state(stored.state)
         )
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptRecord(f"the remote {stored_name(stored.name)!r}", f"it does not decode ({error})") from None
+        raise CorruptRecord(what, f"it does not decode ({error})") from None
+    # A database may be a stranger's: these are folders at a place, below which this store writes and removes.
+    if any(DEVICE.fullmatch(each) is None for each in (remote.settings.device, *remote.state.seen)):
+        raise CorruptRecord(what, "the id of a device is not 16 hex digits")
+    return remote

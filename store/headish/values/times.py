@@ -20,8 +20,9 @@ _MILLISECOND = timedelta(milliseconds=1)
 FORMS = "RFC 3339, a date, today, yesterday, now, or like '2 hours ago'"
 """What people may write as a time, as errors say it."""
 _is_local: ContextVar[bool] = ContextVar("_is_local", default=False)
-_AGO = re.compile(r"(\d{1,9}|an?)[ ._-](second|minute|hour|day|week)s?[ ._-]ago", re.ASCII)
-_DAY = re.compile(r"(today|yesterday|\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?", re.ASCII)
+# Compiled by their first use: few commands are given a time.
+_AGO = r"(\d{1,9}|an?)[ ._-](second|minute|hour|day|week)s?[ ._-]ago"
+_DAY = r"(today|yesterday|\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?"
 
 
 def milliseconds_of(moment: datetime) -> int:
@@ -92,7 +93,7 @@ def read_moment(given: object, name: str, *, ends: bool = False) -> datetime | N
 def _read_ago(words: str) -> datetime | None:
     if words == "now":
         return datetime.now(UTC)
-    found = _AGO.fullmatch(words)
+    found = re.fullmatch(_AGO, words, re.ASCII)
     if found is None:
         return None
     count = int(found[1]) if found[1].isdigit() else 1
@@ -100,7 +101,7 @@ def _read_ago(words: str) -> datetime | None:
 
 
 def _read_day(words: str, ends: bool) -> datetime | None:
-    found = _DAY.fullmatch(words.replace("t", "T") if words[:1].isdigit() else words)
+    found = re.fullmatch(_DAY, words.replace("t", "T") if words[:1].isdigit() else words, re.ASCII)
     if found is None:
         return None
     today = (datetime.now() if _is_local.get() else datetime.now(UTC)).date()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import astuple
+
 from headish.content.hashes import seal_arrival, seal_notice, seal_remote, seal_remote_bookmark
 from headish.database.query import Connection
 from headish.rows.counters import read_counter
@@ -30,7 +32,7 @@ def check_arrivals(connection: Connection, space: int) -> Iterator[Problem]:
 def _problems(arrival: StoredArrival, end: int) -> Iterator[str]:
     if arrival.first <= end or arrival.last < arrival.first:
         yield "its commit numbers are those of another one, or none"
-    if seal_arrival(*arrival[:-1]) != arrival.seal:
+    if seal_arrival(*astuple(arrival)[:-1]) != arrival.seal:
         yield "its row was altered: its seal disagrees"
 
 

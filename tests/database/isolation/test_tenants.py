@@ -14,6 +14,7 @@ from headish import Database, Store
 from headish.database.isolation import collected
 from headish.database.isolation.grants import EVERYWHERE
 from headish.database.query import Query
+from headish.database.server.connection import ServerConnection
 from headish.errors import (
     HeadishError,
     NotEntered,
@@ -41,6 +42,25 @@ def ana(logins: Logins) -> Iterator[Store]:
 def ben(logins: Logins) -> Iterator[Store]:
     with Store.open(logins.at("ben"), space="ben", isolation="required") as store:
         yield store
+
+
+def test_an_append_that_is_one_message_stays_in_its_space(
+    ana: Store, ben: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[bool] = []
+    original = ServerConnection._send_whole
+    monkeypatch.setattr(
+        ServerConnection, "_send_whole", lambda self, *given: sent.append(original(self, *given)) or sent[-1]
+    )
+    for store in (ana, ben):
+        store.add_turn("first", bookmark="said", force=True)
+    for number in range(12):  # also once the server has prepared it, for the one and for the other
+        ana.add_turn(f"ana {number}", continues="said")
+        ben.add_turn(f"ben {number}", continues="said")
+    assert sent == [True] * 24
+    for store in (ana, ben):
+        assert texts(store, "said")[-12:] == [f"{store.space} {number}" for number in range(12)]
+        assert store.verify().problems == ()
 
 
 class TestTheOther:

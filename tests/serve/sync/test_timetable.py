@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from headish import Database, Store
 from headish.serve.sync import timetable
 from headish.serve.sync.timetable import SyncerSettings, SyncEvery, Timetable, pause_seconds
+from headish.store.keeping.schedules import SCHEDULE_FILE, Schedule, write_runs
 from headish.values.results.sharing import SyncRun
 from support.command import HEADISH, Command
 from support.machines import state
-from support.served import PATIENCE_SECONDS, Served, served
+from support.processes import children_of, is_alive
+from support.served import PATIENCE_SECONDS, served
 from support.upstream import Upstream
 
 SILENT = "cmd:" + shlex.join([sys.executable, "-c", "import signal; signal.pause()"])
@@ -104,10 +108,22 @@ class TestATimetable:
             last = wait_until(lambda: (found := run("box")) and found.last)
             wait_until(lambda: (found := run("box")) and found.last and found.last > last)
             assert run("silent") == found, "it is not begun twice"
-            for thread in threading.enumerate():
-                if thread.name == "sync-silent":
-                    assert thread.daemon
-            _kill_children()
+            [thread] = [each for each in threading.enumerate() if each.name == "sync-silent"]
+            assert thread.daemon, "nobody waits for it at the end"
+            for number in silent_of(os.getpid()):
+                os.kill(number, signal.SIGKILL)
+
+    def test_what_a_server_left_behind_that_was_killed_says_nothing(self, desk: Store) -> None:
+        desk.remotes.add("box", "cmd:false")
+        folder = Path(f"{desk._database.target}.serve")
+        folder.mkdir()
+        run = SyncRun("default", "box", 60.0)
+        write_runs(folder, [run])
+        assert desk.remotes.status("box").run == run
+        left = msgspec.json.encode(Schedule(2**30, (run,)))
+        for said in (left, b"", b"[]", left.replace(b"1073741824", b"1" * 40)):
+            (folder / SCHEDULE_FILE).write_bytes(said)
+            assert desk.remotes.status("box").run is None
 
     def test_a_mistake_of_headish_ends_no_thread(self, desk: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: Any, **__: Any) -> None:
@@ -125,14 +141,14 @@ class TestATimetable:
         assert [pause_seconds(7200, failed) for failed in (0, 1, 10**6)] == [7200] * 3
 
 
-def _kill_children() -> None:
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(path.read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and b"signal.pause" in (path.parent / "cmdline").read_bytes():
-                os.kill(int(path.parent.name), 9)
-        except OSError:
-            continue
+def silent_of(number: int) -> list[int]:
+    """The commands of a silent remote that a process has begun."""
+    found = []
+    for each in children_of(number):
+        with suppress(OSError):
+            if b"signal.pause" in (each / "cmdline").read_bytes():
+                found.append(int(each.name))
+    return found
 
 
 @pytest.mark.slow
@@ -156,14 +172,14 @@ class TestAServer:
             desk.remotes.add("silent", SILENT)
             with served(tmp_path, upstream, "--no-gateway") as server:
                 wait_until(lambda: state(database.store()) == state(desk))
-                wait_until(lambda: _silent_of(server))
+                wait_until(lambda: silent_of(server.child("syncer")))
                 status = Command(str(tmp_path / "history.db"))("status").out
                 assert "'headish serve' syncs every 1 minutes, last " in status
                 assert "at work since" in status
-                stuck = _silent_of(server)
+                stuck = silent_of(server.child("syncer"))
                 assert server.end() == 0
             for each in stuck:
-                wait_until(lambda each=each: not _is_alive(each))
+                wait_until(lambda each=each: not is_alive(each))
             assert office.end() == 0
 
     def test_that_may_store_nothing_does_not_sync(
@@ -175,24 +191,3 @@ class TestAServer:
             server.child("web")
             assert set(server.children()) == {"web"}
             assert server.end() == 0
-
-
-def _silent_of(server: Served) -> list[int]:
-    """The commands of a remote that the server has begun."""
-    syncer = server.children().get("syncer")
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(path.read_text().rpartition(")")[2].split()[1])
-            if parent == syncer and b"signal.pause" in (path.parent / "cmdline").read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
-
-
-def _is_alive(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

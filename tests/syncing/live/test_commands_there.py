@@ -62,6 +62,21 @@ class TestACommand:
                 desk.sync()
 
     @pytest.mark.slow
+    def test_a_mistake_there_is_told_in_a_line_and_its_traceback_stays_there(self, tmp_path: Path) -> None:
+        Store.open(box_at(tmp_path)).close()
+        words = [sys.executable, "-c", _FAILS, f"--db={box_at(tmp_path)}", "serve-stdio"]
+        for state_home in (tmp_path / "state", Path("/dev/null")):
+            homes = {"XDG_STATE_HOME": str(state_home), "HOME": str(state_home)}
+            done = subprocess.run(
+                words, env=os.environ | homes, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, done.stdout) == (1, "")
+            [line] = done.stderr.splitlines()
+            assert line.startswith("headish: serve-stdio failed (ZeroDivisionError); its log ")
+        [log] = (tmp_path / "state").rglob("serve-stdio.log")
+        assert "ZeroDivisionError: of this machine" in log.read_text()
+
+    @pytest.mark.slow
     def test_either_side_is_killed_again_and_again(self, machine: Callable[..., Machine], tmp_path: Path) -> None:
         desk = machine("desk")
         desk.add(command_to(box_at(tmp_path)))
@@ -90,6 +105,15 @@ class TestACommand:
             box.close()
 
 
+_FAILS = """
+import sys
+from headish.store.keeping.remotes import Remotes
+from headish_cli.main import main
+def fail(*_, **__):
+    raise ZeroDivisionError("of this machine")
+Remotes.answer = fail
+main(sys.argv[1:])
+"""
 _SYNCS = """
 import sys
 from headish import Store

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database, Store
+from headish.bundles.live import LIVE, AskHead, AskPages, Hello, LiveKind, LiveRefusal, Nothing, Welcome
 from headish.calls import posting
 from headish.calls.posting import MEDIA_TYPE
+from headish.content.frames import FrameWriter, read_frames
 from headish.errors import (
     HeadishError,
     InvalidAddress,
@@ -45,6 +48,8 @@ from support.upstream import Upstream
 
 VARIABLE = "TOKEN_OF_THE_OFFICE"
 KIND = {"content-type": MEDIA_TYPE}
+ANSWERED = LIVE._replace(last=LiveKind.REFUSED)
+"""What one side says, where that is the last."""
 
 
 class Office:
@@ -56,6 +61,15 @@ class Office:
     @property
     def url(self) -> str:
         return self.served.url
+
+    def head(self, size: int) -> bytes:
+        """What stands before the body of a request."""
+        lines = (
+            f"Host: {urlsplit(self.url).netloc}",
+            f"Authorization: Bearer {self.token}",
+            f"Content-Type: {MEDIA_TYPE}",
+        )
+        return "\r\n".join(["POST /sync HTTP/1.1", *lines, f"Content-Length: {size}", "", ""]).encode()
 
     def post(self, token: str | None = None, **given: Any) -> httpx.Response:
         headers = {"authorization": f"Bearer {token or self.token}", **KIND, **given.pop("headers", {})}
@@ -244,6 +258,55 @@ class TestWhoIsLetIn:
         with slow_bodies(office, 1, 2**40) as [large]:
             assert b" 413 " in large.recv(65536)
 
+    def test_who_asks_more_than_one_question_in_a_request(self, office: Office) -> None:
+        asked = question(*[(LiveKind.ASK_HEAD, AskHead())] * 3)
+        said = list(read_frames(BytesIO(office.post(content=asked).content), "it", ANSWERED))
+        assert [kind.name for kind, _ in said] == ["WELCOME", "HEAD", "REFUSED"]
+
+    def test_so_many_are_answered_at_once(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(endpoint, "WAIT_SECONDS", 0.2)
+        with Database.open(office.served.settings.target) as database:
+            other = database.access_tokens.add("other", rights=["sync"])
+        read_head, begun, going_on = answering._read_head, threading.Semaphore(0), threading.Event()
+
+        def read_slowly(*given: Any, **named: Any) -> Any:
+            begun.release()
+            assert going_on.wait(60)
+            return read_head(*given, **named)
+
+        monkeypatch.setattr(answering, "_read_head", read_slowly)
+        asked, done = question((LiveKind.ASK_HEAD, AskHead())), list[int]()
+        threads = [
+            threading.Thread(target=lambda: done.append(len(office.post(content=asked).content)))
+            for _ in range(endpoint.AT_ONCE)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            assert begun.acquire(timeout=60)
+        busy = office.post(other, content=asked)
+        assert (busy.status_code, busy.json()["code"]) == (503, "Busy")
+        going_on.set()
+        for thread in threads:
+            thread.join()
+        assert min(done) > 100
+        assert office.post(other, content=asked).status_code == 200
+
+    def test_who_reads_nothing_is_left(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(endpoint, "PORTION_SECONDS", 1.0)
+        office.store.add_turn(os.urandom(6_000_000).hex())
+        asked, opened = question((LiveKind.ASK_PAGES, AskPages((1,)))), list[socket.socket]()
+        for _ in range(endpoint.PER_TOKEN):
+            each = socket.socket()
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            each.connect(("127.0.0.1", office.served.settings.port))
+            each.sendall(office.head(len(asked)) + asked)
+            opened.append(each)
+        wait_for_room(office, full=True)
+        wait_for_room(office, full=False)
+        for each in opened:
+            each.close()
+
     def test_another_space_is_refused(self, machine: Callable[..., Machine], office: Office) -> None:
         desk = machine("desk", space="work")
         desk.add(office.url, key_env=VARIABLE)
@@ -265,27 +328,40 @@ class TestWhoIsLetIn:
 
     def test_so_many_requests_of_a_token_and_no_more(self, desk: Machine, office: Office) -> None:
         with slow_bodies(office, endpoint.PER_TOKEN):
-            until = time.monotonic() + 20
-            while (answer := office.post(content=b"x")).status_code != 429:
-                assert time.monotonic() < until
+            answer = wait_for_room(office, full=True)
             assert int(answer.headers["retry-after"]) > 0
             with pytest.raises(RemoteUnavailable, match="status 429"):
                 desk.sync()
-        until = time.monotonic() + 20
-        while office.post(content=b"x").status_code == 429:  # those that went take no room
-            assert time.monotonic() < until
+        wait_for_room(office, full=False)  # those that went take none
         desk.sync()
+
+
+def question(*asked: tuple[LiveKind, Any]) -> bytes:
+    """The body of a request that asks something."""
+    body = BytesIO()
+    writer = FrameWriter(body, LIVE)
+    for kind, message in ((LiveKind.HELLO, Hello("default", "x")), *asked, (LiveKind.BYE, Nothing())):
+        writer.write(kind, message)
+    return body.getvalue()
+
+
+def wait_for_room(office: Office, *, full: bool) -> httpx.Response:
+    """Ask until there is room for another request of the token, or is none."""
+    until = time.monotonic() + 30
+    while ((answer := office.post(content=b"x")).status_code == 429) is not full:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return answer
 
 
 @contextmanager
 def slow_bodies(office: Office, number: int, size: int = 1000) -> Iterator[list[socket.socket]]:
     """Callers that begin to ask, and go no further."""
-    head = f"POST /sync HTTP/1.1\r\nHost: {urlsplit(office.url).netloc}\r\nAuthorization: Bearer {office.token}\r\n"
     opened = []
     try:
         for _ in range(number):
             each = socket.create_connection(("127.0.0.1", office.served.settings.port), timeout=60)
-            each.sendall(f"{head}Content-Type: {MEDIA_TYPE}\r\nContent-Length: {size}\r\n\r\nx".encode())
+            each.sendall(office.head(size) + b"x")
             opened.append(each)
         yield opened
     finally:
@@ -394,6 +470,10 @@ class TestAServer:
         with Loopback() as server:
             server.answer_json({"detail": f"\x1b[2J{office.token}"}, 403)
             assert told(server, RemoteRefused).endswith("refused (status 403): [2J***")
+            said = BytesIO()
+            FrameWriter(said, LIVE).write(LiveKind.REFUSED, LiveRefusal("E", f"\x1b[2J{office.token}"))
+            server.answer(200, KIND, [said.getvalue()])
+            assert told(server, RemoteRefused).endswith("refused (E): [2J***")
             server.answer_json({"detail": "later"}, 503)
             assert "status 503: later" in told(server, RemoteUnavailable)
 
@@ -416,23 +496,18 @@ class TestAServer:
             server.answer(200, KIND, (b"headish-live-1\n\x10\xff\xff\xff\xff" + b"\0" * 65536 for _ in count()))
             assert "larger than any that is written" in told(server, InvalidBundle)
 
-    def test_that_has_closed_the_connection_is_asked_again(
-        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        desk.store.add_turn("here", bookmark="main")
-        post, cut = posting.SyncServer.post, []
-
-        def post_on_a_closed_one(server: Any, *given: Any) -> Any:
-            if server._was_asked and not cut:
-                server._answer.end()
-                [connection] = server._client._transport._pool.connections
-                cut.append(connection._connection._network_stream.get_extra_info("socket"))
-                cut[0].shutdown(socket.SHUT_WR)
-            return post(server, *given)
-
-        monkeypatch.setattr(posting.SyncServer, "post", post_on_a_closed_one)
-        assert desk.sync().pushed.turns == 1
-        assert len(cut) == 1
+    def test_that_closes_a_kept_connection_is_asked_once_more(self, told: Callable[..., str]) -> None:
+        said = BytesIO()
+        FrameWriter(said, LIVE).write(LiveKind.WELCOME, Welcome(f"{'0' * 32}.5.5.{'0' * 8}", False))
+        with Loopback() as server:
+            server.hang_up()  # a new one is not
+            told(server, RemoteUnavailable)
+            assert len(server.requests) == 1
+            server.answer(200, KIND, [said.getvalue()])
+            server.hang_up()
+            server.answer_json({"detail": "here again"}, 403)
+            assert "here again" in told(server, RemoteRefused)
+            assert [each.body for each in server.requests[2:3]] == [each.body for each in server.requests[3:]]
 
 
 class TestCutOff:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -9,21 +10,25 @@ import pytest
 from msgspec.structs import replace
 
 from headish import Store, restore
+from headish.bundles.live import Hello
 from headish.errors import (
+    CorruptRecord,
     InvalidArgument,
     RemoteRefused,
     RemoteUnavailable,
     SecretsFound,
     UnknownErasure,
 )
+from headish.remotes.commands import Pipes
 from headish.rows.elsewhere.notices import all_notices
 from headish.store.asking.origins import is_strangers
 from headish.store.keeping import live
 from headish.store.keeping import remotes as remotes_verbs
-from headish.syncing import erasures
-from headish.syncing.live import answering, conversation, taking
+from headish.syncing import erasures, naming
+from headish.syncing.live import answering, conversation, moves, taking, wire
 from headish.syncing.live.answering import Answering
-from headish.syncing.remotes import read_remotes, store_remote
+from headish.syncing.live.wire import Wire
+from headish.syncing.remotes import SeenLog, read_remotes, store_remote
 from headish.values.results.sharing import Pulled
 from support.lines import line_to
 from support.machines import Machine, state
@@ -182,7 +187,7 @@ class TestTurns:
         with line_to(box), desk as store:
             done = store.remotes.pull("box")
         assert done.stored == 202 - came
-        assert done.known < 10  # what was listed and taken is not listed again
+        assert done.known <= 10  # of what was taken, one list at most is asked for again
         assert listed[0][0] >= came - 10
         assert state(desk.store) == state(box)
         assert desk.store.remotes._find("box").state.taken == 0
@@ -229,6 +234,51 @@ class TestTurns:
         sync(ends)
         assert box.get(turn.id).erased is not None
         assert desk.store.remotes.not_reached() == {}
+
+    def test_one_that_is_at_work_for_ever_is_given_up(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        desk, _ = ends
+        monkeypatch.setattr(wire, "AT_WORK_SECONDS", 0.3)
+        monkeypatch.setattr(wire, "BEAT_SECONDS", 0.02)
+
+        def answer(reads: int, writes: int) -> None:
+            """It greets, and never says anything but that it is there."""
+            with Wire(Pipes("it", reads, writes), "it") as talk:
+                talk.receive(Hello)
+                talk.next()
+
+        with pytest.raises(RemoteUnavailable, match=r"at work for 0\.3 seconds"), line_to(answer):
+            desk.sync()
+
+    def test_threads_that_went_apart_are_counted_while_others_may_write(
+        self, ends: Ends, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, box = ends
+        desk.store.add_turn("asked", bookmark="main")
+        sync(ends)
+        counted: list[str] = []
+        count = naming.count_apart
+
+        def counts(*given: Any) -> Any:
+            for name in ("desk", "box"):
+                with sqlite3.connect(tmp_path / f"{name}.db", timeout=0) as other:
+                    other.execute("BEGIN IMMEDIATE")
+                    other.rollback()
+                other.close()
+            counted.append("once")
+            return count(*given)
+
+        for module in (naming, moves):
+            monkeypatch.setattr(module, "count_apart", counts)
+        desk.store.add_turn("here", continues="main")
+        box.add_turn("there", continues="main"), box.add_turn("more", continues="main")
+        done = sync(ends)
+        [here], [there] = done.pulled.names, done.pushed.names
+        assert [(each.outcome, each.here, each.there) for each in (here, there)] == [("diverged", 1, 2)] * 2
+        assert counted == ["once"] * 2
+        box.bundles.create(tmp_path / "bundle")
+        [name] = desk.store.bundles.apply(tmp_path / "bundle").names
+        assert (name.outcome, name.here, name.there) == ("diverged", 1, 2)
+        assert counted == ["once"] * 3
 
     def test_what_somebody_dismisses_stays_and_asks_no_more(self, ends: Ends) -> None:
         desk, box = ends
@@ -620,6 +670,18 @@ class TestWhatIsAllowed:
             assert desk.store.remotes._space._read(lambda connection: read_remotes(connection, number)) == []
         assert theirs.exists()
         assert list(box.turns()) == []
+
+    def test_a_remote_whose_device_is_a_path_is_damage(self, ends: Ends) -> None:
+        desk, _ = ends
+        remote, number = desk.store.remotes._find("box"), desk.store._number
+        for altered in (
+            remote._replace(settings=replace(remote.settings, device="../../elsewhere")),
+            remote._replace(state=replace(remote.state, seen={"..": SeenLog("x")})),
+        ):
+            desk.store._write(lambda connection, altered=altered: store_remote(connection, number, altered))
+            for work in (desk.store.remotes.list, lambda: desk.store.remotes.push("box")):
+                with pytest.raises(CorruptRecord, match="the id of a device"), desk:
+                    work()
 
     def test_a_remote_that_is_not_kept_leaves_no_command(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
         desk, _ = ends

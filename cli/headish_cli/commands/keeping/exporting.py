@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from headish_cli.options import report_file
 from headish_cli.printing.output import Told, counted, one_line, say, sentence, write
 
 if TYPE_CHECKING:
@@ -40,13 +41,7 @@ class Notes:
 @contextmanager
 def reporting(path: str | None) -> Iterator[Notes]:
     """The notes of an export, with the file that ``--report`` names."""
-    from headish.values.checks.files import open_target
-
-    with ExitStack() as stack:
-        try:
-            report = None if path is None else stack.enter_context(open_target(path))
-        except OSError as error:
-            raise click.UsageError(f"--report {path}: it cannot be written ({error.strerror})") from None
+    with report_file(path) as report:
         yield Notes(report)
 
 

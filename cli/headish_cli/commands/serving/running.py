@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import click
 
-from headish_cli.options import GlobalOptions, pass_settings
-from headish_cli.printing.output import Told
+from headish_cli.options import PLACE, GlobalOptions, pass_settings, read_file
+from headish_cli.printing.output import Told, one_line
 
 TOKEN_VARIABLE = "HEADISH_TOKEN"  # noqa: S105, the name of one
+TOKEN_BYTES = 4096
 LOOPBACK = "127.0.0.1,localhost"
 
 
@@ -77,29 +78,40 @@ NAMES = ", ".join(name for name, tool in TOOLS.items() if tool.command)
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True})
-@click.option("--token", envvar=TOKEN_VARIABLE, show_envvar=True, metavar="TOKEN",
-              help="The token that opens another space. Others on this machine can read arguments.")  # fmt: skip
+@click.option("--token-file", type=PLACE, metavar="FILE",
+              help="A file with the token that opens another space; else HEADISH_TOKEN has it.")  # fmt: skip
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @pass_settings
-def run_command(settings: GlobalOptions, token: str | None, tool: str, arguments: tuple[str, ...]) -> None:
+def run_command(settings: GlobalOptions, token_file: str | None, tool: str, arguments: tuple[str, ...]) -> None:
     """Start TOOL so that the gateway records its calls.
 
     TOOL is claude, codex, gemini or llm. 'headish serve' must run for this database. What follows -- goes to the
     tool: headish run claude -- -p "Hello". Its conversations appear in 'headish list'. 'headish serve --env TOOL'
-    prints what is set, for other ways to start it.
+    prints what is set, for other ways to start it. No argument takes a token: everybody on a machine can read them.
     """
     known = TOOLS.get(tool)
     if known is None or not known.command:
         raise click.UsageError(
             f"run starts {NAMES}, not {tool[:80]!r}: 'headish serve --env sdk' is for other programs"
         )
+    token = os.environ.get(TOKEN_VARIABLE) or None if token_file is None else read_token(token_file)
     gateway = find_gateway(settings)
     words = [*known.command_of(gateway, token), *arguments]
     try:
         os.execvpe(words[0], words, {**os.environ, **known.variables_of(gateway, token)})  # noqa: S606, it is asked for
     except FileNotFoundError:
         raise Told(f"{known.command} is not installed, or not on the path") from None
+
+
+def read_token(file: str) -> str:
+    """The token that a file holds. Raises: UsageError; OSError."""
+    from headish.values.access.tokens import TOKEN  # late: most tools need none
+
+    token = read_file(file, TOKEN_BYTES).decode("ascii", "replace").strip()
+    if not TOKEN.fullmatch(token):
+        raise click.UsageError(f"{one_line(file, None)} holds no token: 'headish token add' prints one")
+    return token
 
 
 def print_variables(settings: GlobalOptions, tool: str) -> None:

@@ -89,6 +89,7 @@ def serve_command(
         space=settings.space,
         read_only=settings.read_only,
         upstreams=dict(map(_split, upstreams)),
+        prices=settings.prices,
         sync=tuple(SyncEvery(name, seconds) for name, seconds in _timetable(settings).items()),
         **given,
     )
@@ -103,11 +104,11 @@ def serve_command(
 
 def check(serving: ServeSettings) -> None:
     """Refuse what does not go together, before a database is made. Raises: Misspelled."""
-    from headish.errors import InvalidAddress, InvalidArgument
+    from headish.errors import InvalidAddress, InvalidArgument, InvalidPrices
 
     try:
         serving.check()
-    except (InvalidAddress, InvalidArgument) as error:
+    except (InvalidAddress, InvalidArgument, InvalidPrices) as error:
         raise Misspelled(sentence(error)) from None
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from logging.handlers import RotatingFileHandler
 
 import click
 
 from headish_cli.options import GlobalOptions, pass_settings
+from headish_cli.printing.output import Told
+
+LOG_LIMIT_BYTES = 1024 * 1024
+"""A longer log is kept once more, and a new one begun."""
 
 
 @click.command("serve-stdio")
@@ -22,5 +28,29 @@ def serve_stdio_command(settings: GlobalOptions, names: str, trust: bool, create
     'headish sync' over ssh runs this on the other machine. To allow a key nothing else, name it in authorized_keys
     there: command="headish --space team --read-only serve-stdio",restrict ssh-ed25519 AAAA…
     """
-    with settings.open(create=create and not settings.read_only) as store:
-        store.remotes.answer(sys.stdin.fileno(), sys.stdout.fileno(), names=names, trust=trust)
+    from headish.errors import HeadishError
+
+    try:
+        with settings.open(create=create and not settings.read_only) as store:
+            store.remotes.answer(sys.stdin.fileno(), sys.stdout.fileno(), names=names, trust=trust)
+    except (HeadishError, OSError, click.ClickException):
+        raise
+    except Exception as error:
+        raise Told(f"serve-stdio failed ({type(error).__name__}); {_log(error)}") from None
+
+
+def _log(error: Exception) -> str:
+    """Write a traceback to the log of this machine, since whoever calls may be a stranger; what to tell of that."""
+    from platformdirs import user_log_path
+
+    path = user_log_path("headish", appauthor=False) / "serve-stdio.log"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = RotatingFileHandler(path, maxBytes=LOG_LIMIT_BYTES, backupCount=1, encoding="utf-8", errors="replace")
+    except OSError:
+        return "its log cannot be written there"
+    log.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s"))
+    told = type(error), error, error.__traceback__
+    log.handle(logging.LogRecord("headish", logging.ERROR, __file__, 0, "serve-stdio failed", None, told))
+    log.close()
+    return "its log there says where"

@@ -57,7 +57,7 @@ KEYS: dict[str, Key] = {
     "author": Key("who writes", "HEADISH_AUTHOR"),
     "isolation": Key("what keeps spaces apart", "HEADISH_ISOLATION", ISOLATIONS.__contains__, "required or none"),
     "ptr": Key("the provider pointer of threads that name none", "HEADISH_PTR"),
-    "prices": Key("the table of prices of 'headish cost': a path", "HEADISH_PRICES"),
+    "prices": Key("the table of prices of 'headish cost' and 'headish serve': a path", "HEADISH_PRICES"),
     "signing_key": Key("the key of 'headish sign' and of signed bundles: a path", "HEADISH_SIGNING_KEY"),
     "signers": Key("who signs with which key: a path", "HEADISH_SIGNERS"),
     "revoked_keys": Key("keys that are trusted no more: a path", "HEADISH_REVOKED_KEYS"),

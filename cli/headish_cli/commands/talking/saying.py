@@ -106,7 +106,7 @@ def read_content(text: str | None, attached: tuple[str, ...], *, may_be_absent: 
 def read_attachment(place: str) -> Any:
     """The content block of a file, of standard input (``-``), or of what lies at a URL.
 
-    Raises: OSError; TooLarge; InvalidContent for an empty file.
+    Raises: OSError; TooLarge; InvalidContent for an empty file; InvalidArgument for what is no URL.
     """
     from base64 import b64encode
     from os.path import basename
@@ -123,7 +123,7 @@ def read_attachment(place: str) -> Any:
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` pairs as parameters; a value that is not JSON is taken as a string."""
-    from headish.content.merge import combine
+    from headish.content.inherited import combine
 
     params: dict[str, Any] = {}
     for pair in pairs:
@@ -162,6 +162,11 @@ def _url_block(url: str) -> dict[str, Any]:
     from urllib.parse import urlsplit
 
     from headish.content.media import EXTENSIONS
+    from headish.errors import InvalidArgument
 
-    kind = EXTENSIONS.get(splitext(urlsplit(url).path)[1].lower())
+    try:
+        path = urlsplit(url).path
+    except ValueError as error:
+        raise InvalidArgument(f"{url!r} cannot be read as a URL ({error})") from None
+    kind = EXTENSIONS.get(splitext(path)[1].lower())
     return {"type": "document", "source": {"type": "url", "url": url, **({"media_type": kind} if kind else {})}}

@@ -350,12 +350,13 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def answer(
         self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool = False, caller:
-        str | None = None
+        str | None = None, questions: int | None = None
     ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came."""
         return await self._wait(
-            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller
+            self.sync.answer, reads=reads, writes=writes, names=names, trust=trust, erases=erases, caller=caller,
+            questions=questions
         )
 
     async def bookmarks(self) -> builtins.list[Bookmark]:

@@ -9,7 +9,10 @@ each read: a read beside which it has changed is refused.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from headish.database.file.holding import look_into
 from headish.errors import DatabaseUnavailable, InvalidArgument, NotADatabase, UnknownDatabase
@@ -24,7 +27,7 @@ _OURS = {"mode", "immutable", "uri"}
 _VERSIONS = slice(18, 20)  # of a file's header: 2 and 2 if its readers and writers use a write-ahead log
 
 
-class Location(NamedTuple):
+class Location(msgspec.Struct, frozen=True, gc=False):
     """What a URL says of a database: its path, how SQLite is to open it (a path, or a URI if ``is_uri``), and whether
     it may be written and made. ``is_foreign``: a URI with options of SQLite's own."""
 
@@ -63,9 +66,12 @@ def locate(url: URL) -> Location:
         if url.query.keys() - _OURS:
             # A cache, a file system of SQLite's own: left to SQLite.
             return Location(path, _uri(path, url), is_uri=True, is_foreign=True)
-        path = unquote(urlsplit(path).path)
+        try:
+            path = unquote(urlsplit(path).path)
+        except ValueError as error:
+            raise InvalidArgument(f"the file of the database, {path!r}, cannot be read as a URL ({error})") from None
     read_only = mode == "ro" or url.get("immutable") in ("1", "true")
-    return at_path(path)._replace(read_only=read_only, may_create=mode == "rwc" and not read_only)
+    return replace(at_path(path), read_only=read_only, may_create=mode == "rwc" and not read_only)
 
 
 def _uri(path: str, url: URL) -> str:
@@ -123,7 +129,7 @@ def is_writable(target: str) -> bool:
     return beside and _may(target, os.W_OK)
 
 
-class ReadOnlyFile(NamedTuple):
+class ReadOnlyFile(msgspec.Struct, frozen=True, gc=False):
     """How a file is opened only to be read. ``state`` is what it looks like while it is read without locks."""
 
     uri: str

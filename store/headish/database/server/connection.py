@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from headish.database.isolation.confined import SentSettings
@@ -58,8 +58,8 @@ class ServerConnection(Connection):
             return False
         self.statements += len(others)
         with self._piped():
-            for query, same in groupby(others, itemgetter(0)):
-                self._driver.cursor().executemany(self._words[query].sql, [values for _, values in same])
+            for query, same in groupby(others, attrgetter("query")):
+                self._driver.cursor().executemany(self._words[query].sql, [each.values for each in same])
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
@@ -77,8 +77,8 @@ class ServerConnection(Connection):
         settings = self._sent.before(proof.query, self._space)
         self._begin_with_statements(False)
         with self._piped():
-            self._driver.execute(settings)
-            self._cursor.execute(sql, values)
+            self._cursor.execute(settings)
+            self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
             self._sent.whole = result  # what ends the message, and commits it, is sent at the end of the block
         return bool(self._cursor.fetchone()[0])
 

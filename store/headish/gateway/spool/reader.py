@@ -9,15 +9,21 @@ A call of which a frame cannot be read, such as one that a newer headish wrote, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Container, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
-from headish.gateway.spool.frames import MAGIC, SpoolFrame, SpoolKind, find_calls, read_frames
+from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, find_calls, read_frames, write_frame
 from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, ResponseHead, read_begin
 from headish.gateway.spool.writer import SUFFIX
 
+COMPACT_BYTES = 64 * 1024
+"""A smaller segment is not written anew."""
 READ_BYTES = 4 * 1024 * 1024
 """How many bytes of a segment are read at once; a larger frame is read whole."""
 
@@ -52,6 +58,11 @@ class SpooledCall:
     def response_size(self) -> int:
         """The bytes of ``response``, without a copy: what grew since the last look is ``response_from(size)``."""
         return len(self._response)
+
+    @property
+    def size(self) -> int:
+        """The bytes of both bodies."""
+        return len(self._request) + len(self._response)
 
     def response_from(self, position: int) -> bytes:
         """The answer's bytes from a position on."""
@@ -128,6 +139,19 @@ class SpoolReader:
         from the disk. What may follow of it is ignored."""
         self._calls.pop(call, None)
 
+    def compact(self) -> None:
+        """Write segments anew of which most is forgotten: else a call that waits long would keep 64 MB on the disk.
+
+        On a full disk they stay as they are.
+
+        Cost: nothing, until half of a segment is forgotten; then what is left of it.
+        """
+        kept = self._calls.keys() | self.unreadable
+        for segment in self._segments.values():
+            if segment.is_over:
+                with suppress(OSError):
+                    segment.compact(kept)
+
     def _take(self, frame: SpoolFrame, segment: _Segment, grown: dict[str, SpooledCall]) -> None:
         id = frame.call
         try:
@@ -143,11 +167,11 @@ class SpoolReader:
             self._calls.pop(id, None)
             grown.pop(id, None)
         if id in self.unreadable or id in self._calls:  # else a mark of the segment, or of a call that is forgotten
-            segment.calls.add(id)
+            segment.add(frame)
 
     def _remove(self) -> None:
         for name, segment in list(self._segments.items()):
-            if segment.is_over and not segment.calls & (self._calls.keys() | self.unreadable):
+            if segment.is_over and not segment.sizes.keys() & (self._calls.keys() | self.unreadable):
                 segment.remove()
                 del self._segments[name]
 
@@ -173,13 +197,14 @@ def _begin_or_nothing(frame: SpoolFrame) -> CallBegin:
 
 
 class _Segment:
-    """A file that is followed. ``is_over`` once nothing more can be read from it."""
+    """A file that is followed. ``is_over`` once nothing more can be read from it. ``sizes`` has the bytes of each call
+    that was not forgotten when they were read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.position = 0
         self.is_over = False
-        self.calls: set[str] = set()
+        self.sizes: dict[str, int] = {}
 
     def read(self) -> Iterator[SpoolFrame]:
         """The frames that were not read yet."""
@@ -191,20 +216,60 @@ class _Segment:
                     return
                 self.position = len(MAGIC)
             file.seek(self.position)
-            kept = b""
-            while data := file.read(max(READ_BYTES, len(kept))):
-                kept += data
-                behind = 0
-                for frame, behind in read_frames(kept):  # noqa: B007, the last position is needed
-                    self.is_over = self.is_over or frame.kind is SpoolKind.SEALED
-                    yield frame
-                self.position += behind
-                kept = kept[behind:]
+            for frame, size in _frames_in(file):
+                self.is_over = self.is_over or frame.kind is SpoolKind.SEALED
+                yield frame
+                self.position += size
+
+    def add(self, frame: SpoolFrame) -> None:
+        """Count a frame of a call."""
+        self.sizes[frame.call] = self.sizes.get(frame.call, 0) + len(frame.body)
+
+    def compact(self, kept: Container[str]) -> None:
+        """Write the file anew with the frames of some calls, if they are less than half of it. Raises: OSError."""
+        sizes = {call: size for call, size in self.sizes.items() if call in kept}
+        if self.position < COMPACT_BYTES or 2 * sum(sizes.values()) > self.position:
+            return
+        if self.path.stat().st_size != self.position:  # its end could not be read, and stays as it is
+            return
+        part = self.path.with_name(f"{self.path.name}.part")
+        try:
+            size = self._copy(part, sizes)
+            os.replace(part, self.path)
+            self.position, self.sizes = size, sizes
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _copy(self, part: Path, calls: Container[str]) -> int:
+        """Write the frames of some calls to another file; its bytes."""
+        opener = partial(os.open, mode=0o600)
+        with self.path.open("rb") as file, open(part, "wb", opener=opener) as copy:
+            copy.write(MAGIC)
+            file.seek(len(MAGIC))
+            for frame, _ in _frames_in(file):
+                if frame.call in calls:
+                    copy.write(write_frame(frame))
+            copy.write(write_frame(SpoolFrame(SpoolKind.SEALED, NO_CALL, b"")))
+            copy.flush()
+            os.fsync(copy.fileno())  # what it replaces may have been on the platter
+            return copy.tell()
 
     def remove(self) -> None:
         """Remove the file, unless it is not headish's."""
         if self.position > 0 or self.path.stat().st_size == 0:
             self.path.unlink(missing_ok=True)
+
+
+def _frames_in(file: BinaryIO) -> Iterator[tuple[SpoolFrame, int]]:
+    """The frames from a file's position on, each with its bytes there, up to the first that is not whole."""
+    kept = b""
+    while data := file.read(max(READ_BYTES, len(kept))):
+        kept += data
+        behind = 0
+        for frame, end in read_frames(kept):
+            yield frame, end - behind
+            behind = end
+        kept = kept[behind:]
 
 
 def _run_of(name: str) -> str:

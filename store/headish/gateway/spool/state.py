@@ -26,9 +26,10 @@ _LOCK = "recorder.lock"
 class RecorderState(Struct, frozen=True):
     """How far the recorder is: it has ``stored`` calls since it began and could not store ``failed``; ``waiting`` ended
     calls wait, the first of them for ``lag_milliseconds``. ``aside`` are the spaces that take no calls now, each with
-    the reason; ``refused`` counts the waiting calls that the database refuses while it takes others. ``problem`` is the
-    last reason, None while nothing waits for one. ``space`` is that of calls without a token. ``at`` is the time of
-    this report, in milliseconds since 1970. It holds no path, address or statement.
+    the reason, and ``held`` the bytes of their calls that wait; ``refused`` counts the waiting calls that the database
+    refuses while it takes others. ``problem`` is the last reason, None while nothing waits for one. ``space`` is that
+    of calls without a token. ``at`` is the time of this report, in milliseconds since 1970. It holds no path, address
+    or statement.
     """
 
     at: int
@@ -39,7 +40,14 @@ class RecorderState(Struct, frozen=True):
     problem: str | None = None
     aside: Mapping[str, str] = {}
     refused: int = 0
+    held: Mapping[str, int] = {}
     space: str = "default"
+
+    def is_crowded(self, space: str | None, limit_bytes: int) -> bool:
+        """Whether the calls of a space that takes none now hold as much of a spool as they may: a quarter of it, and
+        half together with those of others. ``space`` is None for calls without a token."""
+        held = self.held.get(self.space if space is None else space)
+        return held is not None and (4 * held >= limit_bytes or 2 * sum(self.held.values()) >= limit_bytes)
 
     def problems(self, now: int, *, are_strangers: bool = False) -> list[str]:
         """What is wrong with a living recorder, in sentences that name no space."""

@@ -13,7 +13,8 @@ from itertools import chain
 from pathlib import Path
 
 from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, write_frame
-from headish.gateway.spool.records import CallEnd, end
+from headish.gateway.spool.records import CallEnd, end, read_begin
+from headish.gateway.spool.state import RecorderState, read_state
 from headish.values.forking import fcntl
 
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -56,6 +57,8 @@ class SpoolWriter:
         self._dropped: set[str] = set()
         self._owed: list[str] = []
         self._counted_at, self._counted, self._since = float("-inf"), 0, 0
+        self._looked_at = float("-inf")
+        self._state: RecorderState | None = None
 
     @property
     def has_room(self) -> bool:
@@ -104,6 +107,10 @@ class SpoolWriter:
         """The frame to write; None for a frame of a call that is no longer recorded."""
         if frame.kind is SpoolKind.BEGIN:
             self._open_calls.add(frame.call)
+            if self._is_crowded(frame):
+                self._fail("a space that takes no calls has its share of the spool")
+                self._drop([frame])
+                return None
         if frame.call not in self._open_calls:
             return None
         if frame.kind in _LARGE and self._count_bytes() >= self._limit_bytes:
@@ -113,6 +120,15 @@ class SpoolWriter:
         if frame.call not in self._dropped:
             return frame
         return _unrecorded(frame.call) if frame.kind is SpoolKind.END else None
+
+    def _is_crowded(self, frame: SpoolFrame) -> bool:
+        """Whether the space of a call that begins has no room: what waits there must leave others theirs."""
+        now = time.monotonic()
+        if now - self._looked_at > _COUNTED_SECONDS:
+            self._looked_at, self._state = now, read_state(self.folder.parent)
+        if self._state is None or not self._state.held:
+            return False
+        return self._state.is_crowded(read_begin(frame).space, self._limit_bytes)
 
     def _drop(self, frames: list[SpoolFrame]) -> None:
         """Note which calls are not recorded whole, because these frames could not be written."""

@@ -99,11 +99,6 @@ class Scale:
         """What a message weighs now."""
         return self.known[index] if index in self.known else self._weights.guesses[index] * self._factor
 
-    @property
-    def has_samples(self) -> bool:
-        """Whether the thread itself corrected a guess."""
-        return bool(self._own[1])
-
     def _add(self, index: int, sign: int) -> None:
         if index in self.known:
             self._known_sum += sign * self.known[index]

@@ -22,7 +22,8 @@ def fitted(connection: Connection, space: int, measured: Measured, model: str | 
 
 def read_fit(connection: Connection, space: int, model: str | None) -> Fit | None:
     """What the space's newest replies say of guesses, those of a model first. Cost: one statement."""
-    turns = sorted(turn for turn in read_newest(connection, space, READ_TURNS) if turn.payload is not None)
+    turns = [turn for turn in read_newest(connection, space, READ_TURNS) if turn.payload is not None]
+    turns.sort(key=lambda turn: turn.place)
     samples: list[Sample] = []
     for _, members in groupby(turns, lambda turn: turn.chain):
         samples += _samples(list(members))

@@ -140,7 +140,7 @@ def erase(
         meta=wish.meta,
         content=wish.content,
         bytes=made.found.bytes,
-        turns=tuple(as_erased(turn._replace(key=key), meta=wish.meta) for turn, key in emptied),
+        turns=tuple(as_erased(replace(turn, key=key), meta=wish.meta) for turn, key in emptied),
         barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(made.bars.items())),
         counts={name: count for name, count in counts.items() if count},
         stays=_stays(made.found),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal, localcontext
 from typing import Any
@@ -72,15 +72,13 @@ class _Tally:
         if usage is None:
             self._silent += 1
             return
-        tokens = {name: getattr(usage, name) or 0 for name in Usage.__struct_fields__}
-        asked = _asked(answer, said, tokens)
-        price = prices.find(asked)
-        if price is None:
+        cost = cost_of_reply(answer.reply, usage, said, prices)
+        if cost is None:
             self._unpriced += 1
-            self._models.add(asked.model or "(unknown)")
+            self._models.add(text_of(answer.reply.get("model")) or "(unknown)")
             return
         with localcontext(EXACT):
-            self._cost += price.cost(tokens, is_batch=asked.is_batch)
+            self._cost += cost
 
     def close(self, key: str | None, currency: str) -> Cost:
         """What was counted."""
@@ -88,8 +86,15 @@ class _Tally:
         return Cost(key, self._replies, self._silent, self._unpriced, self._cost.normalize(EXACT), currency, models)
 
 
-def _asked(answer: CountedReply, said: datetime, tokens: dict[str, int]) -> PricedAnswer:
-    reply = answer.reply
+def cost_of_reply(reply: Mapping[str, Any], usage: Usage, said: datetime, prices: Prices) -> Decimal | None:
+    """What an answer costs, by what is kept of it (``Meta.reply``); exact. None if the table has no price for it."""
+    tokens = {name: getattr(usage, name) or 0 for name in Usage.__struct_fields__}
+    asked = _asked(reply, said, tokens)
+    price = prices.find(asked)
+    return None if price is None else price.cost(tokens, is_batch=asked.is_batch)
+
+
+def _asked(reply: Mapping[str, Any], said: datetime, tokens: dict[str, int]) -> PricedAnswer:
     return PricedAnswer(
         model=text_of(reply.get("model")),
         provider=text_of(reply.get("provider")),

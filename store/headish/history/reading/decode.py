@@ -25,7 +25,6 @@ from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
 
-_decode_attributes = msgspec.json.Decoder(Attributes).decode
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 Resolver = Callable[[TurnId], dict[str, Any]]
 
@@ -101,7 +100,7 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
     """
     if stored.pos:  # the commonest, and the cheapest look-up
         before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
-        return whole_parents(stored.id, (before and before.id,))
+        return whole_parents(stored.id, (None if before is None else before.id,))
     return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
 
 
@@ -173,7 +172,7 @@ def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
     return Message(
         role=turn.role or None,
         content=content,
-        cache=read_cached(turn),
+        cache=False if not turn.cache else read_cached(turn),  # spares most turns the call
         attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
         turn=turn.id,
     )
@@ -198,7 +197,7 @@ def read_attributes(stored: StoredTurn | Walked) -> Attributes:
     if stored.attributes is None:
         return NO_ATTRIBUTES
     try:
-        return _decode_attributes(stored.attributes)
+        return msgspec.json.decode(stored.attributes, type=Attributes)
     except msgspec.MsgspecError as error:
         raise CorruptTurn(stored.id, f"its attributes do not decode ({error})") from None
 

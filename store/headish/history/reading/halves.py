@@ -6,7 +6,9 @@ A half that something else continues than a half is a part of that thread, and c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.history.reading.versions import find_firsts, outgrown_in_space
@@ -21,7 +23,7 @@ CHAINS_LIMIT = 2000
 """How many chains of a conversation are looked through."""
 
 
-class HiddenHalf(NamedTuple):
+class HiddenHalf(msgspec.Struct, frozen=True, gc=False):
     """The place of a half, and whether it is a root or a head of the stored turns."""
 
     place: Place
@@ -81,4 +83,4 @@ def _without(connection: Connection, space: int, listed: Listed, hidden: Mapping
     lows = {chain: low for _, chain, low in grown_chains(connection, space, firsts, CHAINS_LIMIT)}
     inside = [each for each in hidden.values() if lows.get(each.place.chain, each.place.pos + 1) <= each.place.pos]
     ends = sum(each.is_head for each in inside)
-    return listed._replace(turns=listed.turns - len(inside), branches=(listed.branches or 0) - ends)
+    return replace(listed, turns=listed.turns - len(inside), branches=(listed.branches or 0) - ends)

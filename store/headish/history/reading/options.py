@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headish.content import strictjson
-from headish.content.merge import fold
+from headish.content.inherited import fold
 from headish.history.reading.decode import decode_mapping
 from headish.rows.threads.walks import Walked
 from headish.values.ids import TurnId

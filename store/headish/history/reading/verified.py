@@ -6,7 +6,7 @@ damage is found as ever; only a hash that was taken of the very same bytes is no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 from headish.rows.threads.walks import Walked
@@ -33,6 +33,14 @@ class Recent(Generic[K, V]):
     def get(self, key: K) -> V | None:
         found = self._newer.get(key)
         return self._older.get(key) if found is None else found
+
+    def get_all(self, keys: Sequence[K]) -> list[V | None]:
+        """The value of each key."""
+        found = list(map(self._newer.get, keys))
+        if None in found:
+            older = self._older.get
+            return [older(key) if value is None else value for key, value in zip(keys, found, strict=True)]
+        return found
 
     def put_all(self, found: Mapping[K, V], size_bytes: int) -> None:
         """Remember values; ``size_bytes`` is what they take, without ``OVERHEAD_BYTES`` for each. What is larger than

@@ -6,11 +6,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from operator import itemgetter
-from typing import NamedTuple
+from operator import attrgetter
+
+import msgspec
+from msgspec.structs import replace
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
-from headish.database.query import Connection
+from headish.database.query import Connection, Row
 from headish.errors import CorruptTurn
 from headish.history.reading.decode import (
     Resolver,
@@ -63,7 +65,7 @@ def walk(
         threads = read_threads(connection, space, ends)
     chains: dict[int, list[Walked]] = {}
     for thread in threads:
-        for chain, members in groupby(thread, itemgetter(0)):
+        for chain, members in groupby(thread, attrgetter("chain")):
             walked = list(members)
             # Two statements may bring parts of one chain, for ends at different positions: the longer part contains the
             # other.
@@ -93,13 +95,10 @@ def prove(
             parents: tuple[bytes, ...] = (members[low - 1].digest,)
         else:
             parents = tuple(chains[parent.chain][parent.pos].digest for parent in links.get(chain, ()))
-        is_known = True
-        for turn in members[low : high + 1]:
-            # A thread grows at its end: behind a turn that is new here, all are.
-            if is_known:
-                is_known = PROVEN.get(turn.digest) == (turn, parents)
+        turns = members[low : high + 1]
+        for turn, known in zip(turns, PROVEN.get_all([turn.digest for turn in turns]), strict=True):
             # What was erased may have lost what its digest covers; ``verify`` looks at its receipt.
-            if not is_known and not isinstance(turn.payload, Erased):
+            if known != (turn, parents) and not isinstance(turn.payload, Erased):
                 prove_turn(turn, parents)
                 proven[turn.digest] = (turn, parents)
                 size_bytes += len(turn.payload)
@@ -109,11 +108,12 @@ def prove(
 
 def prove_turn(turn: Walked, parents: tuple[bytes, ...]) -> None:
     """Compare a turn's payload with its hash, and its digest with what it covers. Raises: CorruptTurn."""
-    _, _, _, _, role, type, content_type, _, attributes, _, _, digest, hash, payload = turn
-    if hash_payload(payload) != hash:  # type: ignore[arg-type]  # nothing was erased of it
+    if hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # nothing was erased of it
         raise CorruptTurn(turn.id, "its payload disagrees with its hash")
-    beginning = begin_digest(role, type, content_type or BLOCKS_TYPE, _document_name(turn) if type else None)
-    if digest_from(beginning, attributes or b"", hash, parents) != digest:
+    beginning = begin_digest(
+        turn.role, turn.type, turn.content_type or BLOCKS_TYPE, _document_name(turn) if turn.type else None
+    )
+    if digest_from(beginning, turn.attributes or b"", turn.hash, parents) != turn.digest:
         raise CorruptTurn(turn.id, "its role, attributes, payload or links are not those of its digest")
 
 
@@ -151,7 +151,7 @@ def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
             room, high = room - (piece.high - piece.low + 1), piece.low - 1
             if room <= 0 or len(portion) == AT_ONCE:
                 yield portion
-                room = size = min(2 * size, _LARGEST_PORTION)
+                room = size = min(4 * size, _LARGEST_PORTION)
                 portion = []
     if portion:
         yield portion
@@ -165,9 +165,13 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     """
     ends = list(dict.fromkeys(ends))
     rows = read_inherited(connection, space, ends)
-    if not rows:
-        return []
-    links = read_links_of(connection, space, ends)
+    return order_inherited(ends, read_links_of(connection, space, ends), rows) if rows else []
+
+
+def order_inherited(
+    ends: Sequence[Place], links: Mapping[int, Sequence[Place]], rows: Iterable[Row]
+) -> list[tuple[str, bytes]]:
+    """``walk_inherited`` of rows of ``read_inherited``, in no order, and of the links of the same ends."""
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
     for chain, pos, turn_id, inherited in rows:
         found.setdefault(chain, {})[pos] = (turn_id, inherited)
@@ -179,7 +183,7 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     ]
 
 
-class WalkedTree(NamedTuple):
+class WalkedTree(msgspec.Struct, frozen=True, gc=False):
     """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
 
     turns: list[Walked]
@@ -266,7 +270,7 @@ def walk_first_parents(connection: Connection, space: int, place: Place) -> Iter
             raise _missing(portion)
         yield from reversed(turns)
         parents = links_of(connection, space, at.chain) if portion.low == 0 else [Place(at.chain, portion.low - 1)]
-        at, size = (parents[0] if parents else None), min(2 * size, _LARGEST_PORTION)
+        at, size = (parents[0] if parents else None), min(4 * size, _LARGEST_PORTION)
 
 
 def walk_messages(
@@ -296,8 +300,8 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
-# Most readers stop after a screen of turns; the portions double for those that read on.
-_FIRST_PORTION, _LARGEST_PORTION = 16, 512
+# Most readers stop after a screen of turns; for those that read on, each portion is four times as large.
+_FIRST_PORTION, _LARGEST_PORTION = 16, 4096
 
 
 def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:
@@ -331,7 +335,7 @@ def _marked(connection: Connection, space: int, turns: list[Walked]) -> list[Wal
     marks = _erased_at(connection, space, [turns[index].place for index in empty])
     for index in empty:
         turn = turns[index]
-        turns[index] = turn._replace(payload=_mark(marks, turn.place, turn.id))
+        turns[index] = replace(turn, payload=_mark(marks, turn.place, turn.id))
     return turns
 
 
@@ -373,14 +377,17 @@ def _checked_range(connection: Connection, space: int, segment: Segment, wholes:
         raise _missing(segment)
     empty = [whole.turn.place for whole in wholes if whole.payload is None]
     marks = _erased_at(connection, space, empty)
-    for turn, payload in wholes:
-        if isinstance(payload, bytes) and hash_payload(payload) != turn.hash:
-            raise CorruptTurn(turn.id, "its payload disagrees with its hash")
-    return [Whole(turn, _mark(marks, turn.place, turn.id) if payload is None else payload) for turn, payload in wholes]
+    for whole in wholes:
+        if isinstance(whole.payload, bytes) and hash_payload(whole.payload) != whole.turn.hash:
+            raise CorruptTurn(whole.turn.id, "its payload disagrees with its hash")
+    return [
+        whole if whole.payload is not None else Whole(whole.turn, _mark(marks, whole.turn.place, whole.turn.id))
+        for whole in wholes
+    ]
 
 
 def _message(whole: Whole) -> Message:
-    turn, payload = whole
+    turn, payload = whole.turn, whole.payload
     assert payload is not None  # checked
     return Message(
         role=turn.role or None,

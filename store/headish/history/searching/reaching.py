@@ -38,11 +38,11 @@ def reach(connection: Connection, space: int, places: Iterable[Place]) -> Mappin
     chains = sorted({chain for _, chain, _ in grown})
     names: dict[int, list[tuple[int, bytes]]] = {}
     heads: dict[int, tuple[int, TurnId]] = {}
-    for chain, pos, id, name in ends_of_chains(connection, space, chains):
-        if name is not None:
-            names.setdefault(chain, []).append((pos, name))
-        elif id is not None:
-            heads[chain] = (pos, id)
+    for end in ends_of_chains(connection, space, chains):
+        if end.name is not None:
+            names.setdefault(end.chain, []).append((end.pos, end.name))
+        elif end.id is not None:
+            heads[end.chain] = (end.pos, end.id)
     found: dict[Place, tuple[set[str], dict[int, TurnId]]] = {}
     for place, chain, low in grown:
         reached_names, reached_heads = found.setdefault(place, (set(), {}))

@@ -127,7 +127,7 @@ class _Page:
         origin = self._sender.origin
         for foreign, run in groupby(new, key=lambda each: each.foreign):
             last = first + len(list(run)) - 1
-            add_arrival(*self._target, first, last, origin._replace(kind=STRANGER) if foreign else origin)
+            add_arrival(*self._target, first, last, replace(origin, kind=STRANGER) if foreign else origin)
             first = last + 1
 
     def _prove_all(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[tuple[StoredTurn, bytes | None]]:
@@ -162,7 +162,7 @@ class _Page:
             return stored
         attributes = stored.attributes if stored.type == OVERLAY else None
         key = None if stored.key is None else hash_key(stored.key)
-        return stored._replace(attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
+        return replace(stored, attributes=attributes, inherited=None, system=None, head=None, app=None, key=key)
 
     def _check_erased(self, new: Sequence[TurnRecord], proven: Sequence[StoredTurn]) -> None:
         for record, stored in zip(new, proven, strict=True):
@@ -180,7 +180,7 @@ class _Page:
         taken = set(turns_by_keys(*self._target, [each.key for each in proven if each.key is not None]))
         rows: list[StoredTurn] = []
         for stored in proven:
-            rows.append(stored._replace(key=None) if stored.key in taken else stored)
+            rows.append(replace(stored, key=None) if stored.key in taken else stored)
             if stored.key is not None:
                 taken.add(stored.key)
         return rows
@@ -229,5 +229,5 @@ class _Page:
                     links.append((seq, parents))
             self._ends[place.chain] = place.pos
             self._known[record.id] = _Placed(place, row.digest)
-            placed.append(row._replace(chain=place.chain, pos=place.pos, seq=seq))
+            placed.append(replace(row, chain=place.chain, pos=place.pos, seq=seq))
         return placed, links

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from headish.bundles.records import TurnRecord
 from headish.content import strictjson
 from headish.content.encoding import decode_payload
@@ -53,7 +55,7 @@ def prove_record(
         digest = derive_digest(stored, name, [parents[each] for each in record.parents])
         if derive_seal(stored, digest, record.parents) != record.seal:
             raise InvalidBundle(file, f"turn {record.id} was altered: its seal disagrees with what it says")
-        stored = stored._replace(digest=digest)
+        stored = replace(stored, digest=digest)
     return stored
 
 

@@ -142,7 +142,7 @@ def record_call(
     for each in placed.resent:
         _say_resent(connection, space, each.call, each.how)
     facts = _tell(plan, memory, placed, begins, note)
-    row = _add_row(connection, space, plan, facts, tip and tip.id, answer and answer.id)
+    row = _add_row(connection, space, plan, facts, tip and tip.id, None if answer is None else answer.id)
     turns = placed.lane.turns if answer is None else (*placed.lane.turns, _answered(answer, plan))
     used = sum(facts.usage.get(each, 0) for each in _INPUT)
     kept = LaneMemory(

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
@@ -173,7 +175,7 @@ class Copier:
         seq = taken.seq - len(new) + 1
         place, begins = self._place(seq, parents)
         placed = [
-            (stored._replace(chain=place.chain, pos=place.pos + index, seq=seq + index), data)
+            (replace(stored, chain=place.chain, pos=place.pos + index, seq=seq + index), data)
             for index, (stored, data) in enumerate(rows)
         ]
         add_turns(*self._target, placed)
@@ -220,7 +222,7 @@ class Copier:
             data = self._prove(stored, before, payload)
             before = [stored]
             if stored.key in taken:  # it stays under the seal (rule R45, shadowed keys)
-                stored = stored._replace(key=None)
+                stored = replace(stored, key=None)
             if data is None:
                 assert stored.erased is not None
                 rows.append((self._tombstones.take(stored, stored.erased), None))
@@ -329,10 +331,11 @@ def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arriv
         _check_forward(target, name, before, at)
     if steps:
         move_bookmark(*target, name, steps, before)
-    end = at.place if at is not None else before and before.place
+    was = None if before is None else before.place
+    end = at.place if at is not None else was
     if end is None:
         remove_bookmark(*target, name)
-    elif (steps[-1].place if steps else before and before.place) != end:
+    elif (steps[-1].place if steps else was) != end:
         stored = turn_at(*target, end)
         assert stored is not None
         set_bookmark(*target, name, stored)

@@ -115,7 +115,8 @@ def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) 
     leading: dict[str, int] = {}
     since, behind = 0, None
     for segment in arrange([end], read_links(connection, space, end)):
-        for stored, payload in read_range(connection, space, segment):
+        for each in read_range(connection, space, segment):
+            stored, payload = each.turn, each.payload
             if stored.type == OVERLAY:
                 _replace(turns, stored, leading)
                 since, behind = len(turns), stored.place

@@ -145,12 +145,12 @@ class Planner:
         """Where a name that the batch mentions points at this moment of the batch."""
         if name not in self._names:
             found = self.found.get(name)
-            self._names[name] = found and self._stored(found.place)
+            self._names[name] = None if found is None else self._stored(found.place)
         return self._names[name]
 
     def _stored(self, place: Place) -> Known | None:
         parent = parent_at(self._connection, self._space, place)
-        return parent and Known(place, *parent)
+        return None if parent is None else Known(place, parent.id, parent.digest, parent.head)
 
     def _moving_name(self, draft: Draft, parents: tuple[Known | int, ...]) -> bytes | None:
         """The one name that moves with a turn (rule R2, one name moves): the given one, else that of the first turn it

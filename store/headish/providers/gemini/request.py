@@ -12,8 +12,8 @@ from typing import Any
 from headish.content.forms.gemini import response_of
 from headish.content.forms.media import write_gemini_media
 from headish.content.forms.parts import joined, without
+from headish.content.inherited import merge
 from headish.content.media import media_type_of
-from headish.content.merge import merge
 from headish.providers.gemini.calls import GeminiNames, is_signature, sign_calls
 from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from headish.content.merge import merge
+from headish.content.inherited import merge
 from headish.providers.shared.schemas import strict_problem
 from headish.providers.shared.tools import Reporter
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import starmap
+
+import msgspec
+from msgspec.structs import asdict
 
 from headish.content.hashes import seal_arrival
 from headish.database.query import Connection, Query
@@ -18,7 +21,7 @@ OWN, PLAIN, STRANGER, COPY = "own", "plain", "stranger", "copy"
 write to a remote that has no key; a stranger's; and a stranger's that were copied from another space."""
 
 
-class ArrivalOrigin(NamedTuple):
+class ArrivalOrigin(msgspec.Struct, frozen=True, gc=False):
     """The origin of turns: whose they are, for a remote its name and the id of the device, and the name of the device
     or file that brings them."""
 
@@ -34,7 +37,7 @@ class ArrivalOrigin(NamedTuple):
         return self.remote or b"/" + self.kind.encode()
 
 
-class StoredArrival(NamedTuple):
+class StoredArrival(msgspec.Struct, frozen=True, gc=False):
     """A row: the first and the last commit number of turns that came at once."""
 
     first: int
@@ -66,8 +69,8 @@ ADD_ARRIVAL = Query(
 def add_arrival(connection: Connection, space: int, first: int, last: int, origin: ArrivalOrigin) -> None:
     """Note that the turns with these commit numbers came from elsewhere."""
     now = time.time_ns() // 1_000_000
-    seal = seal_arrival(first, last, *origin, now)
-    connection.run(ADD_ARRIVAL, space=space, first=first, last=last, **origin._asdict(), milliseconds=now, seal=seal)
+    seal = seal_arrival(first, last, origin.kind, origin.remote, origin.device, origin.by, now)
+    connection.run(ADD_ARRIVAL, space=space, first=first, last=last, **asdict(origin), milliseconds=now, seal=seal)
 
 
 ARRIVALS = Query(
@@ -82,7 +85,7 @@ ARRIVALS = Query(
 def all_arrivals(connection: Connection, space: int, after: int = 0) -> Iterator[StoredArrival]:
     """All arrivals whose first commit number is above one, in order, read in pages."""
     while page := connection.rows(ARRIVALS, space=space, after=after, limit=PAGE):
-        yield from map(StoredArrival._make, page)
+        yield from starmap(StoredArrival, page)
         after = page[-1][0]
 
 
@@ -128,7 +131,7 @@ ARRIVED_AMONG = Query(
 
 def arrivals_among(connection: Connection, space: int, low: int, high: int) -> Sequence[StoredArrival]:
     """The arrivals that hold a turn whose commit number is in a range."""
-    return [*map(StoredArrival._make, connection.rows(ARRIVED_AMONG, space=space, low=low, high=high))]
+    return [*starmap(StoredArrival, connection.rows(ARRIVED_AMONG, space=space, low=low, high=high))]
 
 
 def arrived_with(arrivals: Sequence[StoredArrival], seqs: Iterable[int]) -> set[int]:

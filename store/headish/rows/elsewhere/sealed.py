@@ -85,4 +85,4 @@ SPOKEN_WITH = Query(
 def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> list[tuple[StoredTurn, bytes | None]]:
     """The turns with some commit numbers, in order; each with its payload if that is a small one. One statement."""
     rows = connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()
-    return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+    return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]

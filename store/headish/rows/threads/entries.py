@@ -9,7 +9,8 @@ first words and the last ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from headish.database.query import Connection, Query, Row
 from headish.values.limits import PREVIEW_BYTES
@@ -21,7 +22,7 @@ CUT_BYTES = 2048
 """So much is read of a payload that is larger than ``PREVIEW_BYTES``."""
 
 
-class ListedTurn(NamedTuple):
+class ListedTurn(msgspec.Struct, frozen=True, gc=False):
     """A turn as a list shows it: of a large payload only the beginning, and then ``cut`` is 1. ``overlay`` are the
     attributes of an overlay, which say what it does."""
 
@@ -35,7 +36,7 @@ class ListedTurn(NamedTuple):
     overlay: bytes | None
 
 
-class Listed(NamedTuple):
+class Listed(msgspec.Struct, frozen=True, gc=False):
     """A conversation of a list: what was said last and first, and what its order is by.
 
     ``name`` and ``recent``, in Unix milliseconds, are of those that have a name; ``chain``, ``first`` and ``branches``
@@ -274,5 +275,5 @@ def _flag(wanted: bool | None) -> int:
 
 
 def _two_words(row: Sequence[object] | Row) -> tuple[ListedTurn, ListedTurn]:
-    middle = len(ListedTurn._fields)
-    return ListedTurn._make(row[:middle]), ListedTurn._make(row[middle:])
+    middle = len(ListedTurn.__struct_fields__)
+    return ListedTurn(*row[:middle]), ListedTurn(*row[middle:])

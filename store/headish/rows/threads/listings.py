@@ -184,7 +184,7 @@ PAGE = Query(
 def turns_page(connection: Connection, space: int, after: Place, limit: int) -> list[tuple[StoredTurn, bytes | None]]:
     """A page of turns by place, each with the bytes that stand in its row."""
     rows = connection.rows(PAGE, space=space, chain=after.chain, pos=after.pos, limit=limit)
-    return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+    return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
 class SpaceTotals(NamedTuple):

@@ -8,7 +8,7 @@ each place is one look-up on both databases.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from itertools import starmap
 
 import msgspec
 
@@ -211,7 +211,7 @@ LISTED = {
 """The numbers of a parameter that ``as_list`` made."""
 
 
-class End(NamedTuple):
+class End(msgspec.Struct, frozen=True, gc=False):
     """A place of a chain with the id of a head, or the name of a bookmark; the other is null."""
 
     chain: int
@@ -275,7 +275,7 @@ def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) ->
 
     Cost: one statement, which looks at every bookmark of the space.
     """
-    return list(map(End._make, connection.rows(ENDS, space=space, chains=as_list(chains))))
+    return list(starmap(End, connection.rows(ENDS, space=space, chains=as_list(chains))))
 
 
 def as_list(values: Sequence[int | str | Place | Segment]) -> str:

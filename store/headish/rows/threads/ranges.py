@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from itertools import starmap
+from typing import TypeVar
+
+import msgspec
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import LEFT_JOIN_PAYLOAD
+from headish.rows.payloads import PAYLOAD
 from headish.rows.threads.places import WANTED_SEGMENTS, on_each, portions
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
 from headish.values.blocks import Erased
@@ -16,7 +19,7 @@ from headish.values.places import Segment
 T = TypeVar("T")
 
 
-class Whole(NamedTuple):
+class Whole(msgspec.Struct, frozen=True, gc=False):
     """A row of ``turn`` and its payload, None where that is missing; of what was erased
     ``history/reading/walk`` makes a mark."""
 
@@ -24,7 +27,7 @@ class Whole(NamedTuple):
     payload: bytes | Erased | None
 
 
-class SpokenTurn(NamedTuple):
+class SpokenTurn(msgspec.Struct, frozen=True, gc=False):
     """What a turn says, without its place and its proofs. ``payload`` is None where it is missing, or was erased."""
 
     pos: int
@@ -42,7 +45,7 @@ class SpokenTurn(NamedTuple):
 WHOLE_RANGE = Query(
     "turns of a range, with payloads",
     f"""
-    SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    SELECT {T_COLUMNS}, {PAYLOAD} FROM turn AS t
     WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
     """,
 )
@@ -52,7 +55,7 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     """The turns of a range of a chain with their payloads, by position."""
     chain, low, high = segment
     rows = connection.rows(WHOLE_RANGE, space=space, chain=chain, low=low, high=high)
-    return [Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+    return [Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
 WHOLE_RANGES = Query(
@@ -60,9 +63,8 @@ WHOLE_RANGES = Query(
     **on_each(
         f"""
     WITH wanted AS MATERIALIZED (%s)
-    SELECT {T_COLUMNS}, coalesce(t.data, p.data) FROM wanted
+    SELECT {T_COLUMNS}, {PAYLOAD} FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos BETWEEN wanted.low AND wanted.high
-    {LEFT_JOIN_PAYLOAD}
     """,
         WANTED_SEGMENTS,
     ),
@@ -79,15 +81,15 @@ def read_ranges(connection: Connection, space: int, segments: Sequence[Segment])
         for row in connection.rows(WHOLE_RANGES, space=space, wanted=wanted)
         if row[0] is not None
     ]
-    wholes = {(row[0], row[1]): Whole(StoredTurn._make(row[:-1]), row[-1]) for row in rows}
+    wholes = {(row[0], row[1]): Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows}
     return [_of(wholes, segment) for segment in segments]
 
 
 SAID_RANGE = Query(
     "what the turns of a range say",
     f"""
-    SELECT t.pos, t.id, t.role, t.type, t.attributes, t.system, t.app, t.hash, t.erased, coalesce(t.data, p.data)
-    FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high
+    SELECT t.pos, t.id, t.role, t.type, t.attributes, t.system, t.app, t.hash, t.erased, {PAYLOAD}
+    FROM turn AS t WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high
     ORDER BY t.pos
     """,
 )
@@ -96,7 +98,7 @@ SAID_RANGE = Query(
 def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
-    return [*map(SpokenTurn._make, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+    return [*starmap(SpokenTurn, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
 
 
 IDS_OF_RANGE = Query(

@@ -7,17 +7,19 @@ each chain. Both take as many steps as there are forks, however long the chains 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import starmap
+
+import msgspec
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP
+from headish.rows.payloads import LOOKED_UP, PAYLOAD
 from headish.rows.threads.places import TREE, WANTED_PLACES, WANTED_SEGMENTS, on_each, portions
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 
-class Walked(NamedTuple):
+class Walked(msgspec.Struct, frozen=True, gc=False):
     """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
 
     ``history/reading/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a
@@ -44,7 +46,7 @@ class Walked(NamedTuple):
         return Place(self.chain, self.pos)
 
 
-WALKED = f"{', '.join(f't.{name}' for name in Walked._fields[:-1])}, coalesce(t.data, p.data)"
+WALKED = f"{', '.join(f't.{name}' for name in Walked.__struct_fields__[:-1])}, {PAYLOAD}"
 
 REACH = """reach(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
@@ -113,13 +115,12 @@ READ_THREAD = Query(
     WITH RECURSIVE {REACH},
     {TOP}
     SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
-    {LEFT_JOIN_PAYLOAD}
     """,
 )
 READ_CHAIN = Query(
     "turns of a chain up to a place, with payloads",
     f"""
-    SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space AND t.chain = :chain AND t.pos <= :pos
+    SELECT {WALKED} FROM turn AS t WHERE t.space = :space AND t.chain = :chain AND t.pos <= :pos
     ORDER BY t.pos
     """,
 )
@@ -139,7 +140,6 @@ READ_THREADS = Query(
     WITH RECURSIVE {REACH_OF_SEVERAL},
     {TOP}
     SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
-    {LEFT_JOIN_PAYLOAD}
     """,
         WANTED_PLACES,
     ),
@@ -195,7 +195,7 @@ READ_PLACES = Query(
         f"""
     WITH wanted AS MATERIALIZED (%s)
     SELECT {WALKED} FROM wanted
-    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos {LEFT_JOIN_PAYLOAD}
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos
     """,
         WANTED_PLACES,
     ),
@@ -216,7 +216,7 @@ READ_TREE = Query(
     "turns of a tree, with payloads",
     f"""
     WITH RECURSIVE {TREE}
-    SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD}
+    SELECT {WALKED} FROM turn AS t
     WHERE t.space = :space AND t.chain IN (SELECT chain FROM down)
     """,
 )
@@ -243,7 +243,7 @@ def read_tree_links(connection: Connection, space: int, place: Place) -> dict[in
 
 
 def _walked(rows: Sequence[Row]) -> list[Walked]:
-    return list(map(Walked._make, rows))
+    return list(starmap(Walked, rows))
 
 
 def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
@@ -255,20 +255,20 @@ def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
 
 # In the join, not behind it: a condition there would make it an inner one, whose order SQLite chooses.
 READ_MARKED = Query(
-    "types and attributes of turns that lead to a place",
+    "types, attributes and options of turns that lead to a place",
     f"""
     WITH RECURSIVE {REACH},
     {TOP}
-    SELECT t.type, t.attributes FROM top
+    SELECT t.chain, t.pos, t.id, t.inherited, t.type, t.attributes FROM top
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
-      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL)
+      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL OR t.inherited IS NOT NULL)
     """,
 )
 
 
 def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
-    """``(type, attributes)`` of the turns that lead to ``end`` and have either, in no order; of a chain without one,
-    a pair of None.
+    """``(chain, pos, id, inherited, type, attributes)`` of the turns that lead to ``end`` and have one of the last
+    three, in no order; of a chain without one, six times None.
 
     Cost: one statement, which looks at every turn of the thread, without payloads.
     """
@@ -290,7 +290,10 @@ READ_MARKED_WITHIN = Query(
 
 
 def read_marked_within(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Row]:
-    """As ``read_marked``, of the turns of some ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
+    """``(type, attributes)`` of the turns of some ranges that have either.
+
+    Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them.
+    """
     return [
         row for wanted in portions(segments) for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=wanted)
     ]
@@ -298,7 +301,7 @@ def read_marked_within(connection: Connection, space: int, segments: Iterable[Se
 
 READ_NEWEST = Query(
     "the newest turns, with payloads",
-    f"SELECT {WALKED} FROM turn AS t {LEFT_JOIN_PAYLOAD} WHERE t.space = :space ORDER BY t.seq DESC LIMIT :limit",
+    f"SELECT {WALKED} FROM turn AS t WHERE t.space = :space ORDER BY t.seq DESC LIMIT :limit",
 )
 
 

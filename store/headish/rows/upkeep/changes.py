@@ -101,7 +101,7 @@ def spoken_between(
     """The turns behind one commit number, up to another, in order, ``limit`` at the most; each with its payload if that
     is a small one."""
     rows = connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
-    return [(StoredTurn._make(row[:-1]), row[-1]) for row in rows]
+    return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
 # The move before is numbered before it is compared: under a policy, no index answers a condition that computes.

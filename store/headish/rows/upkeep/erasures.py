@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
@@ -19,7 +20,7 @@ LEFT_OF_A_SPACE = ("counter", "erasure", "space_log")
 """The tables that keep rows of a space that was erased, beside its line."""
 
 
-class Erasable(NamedTuple):
+class Erasable(msgspec.Struct, frozen=True, gc=False):
     """A turn that may be erased, and how many bytes it holds."""
 
     turn: StoredTurn
@@ -53,7 +54,7 @@ ERASABLE = Query(
 def erasable(connection: Connection, space: int, segment: Segment) -> list[Erasable]:
     """The turns of a range of a chain, by position, with the sizes of what they hold."""
     rows = connection.rows(ERASABLE, space=space, **segment._asdict())
-    return [Erasable(StoredTurn._make(row[:-1]), int(row[-1])) for row in rows]
+    return [Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows]
 
 
 SAYING = Query(

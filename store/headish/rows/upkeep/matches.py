@@ -160,7 +160,7 @@ PAGE = Query(
 def page_of(connection: Connection, space: int, seqs: Sequence[int]) -> dict[int, Shown]:
     """The turns with these commit numbers, by these. One statement."""
     rows = connection.rows(PAGE, space=space, seqs=as_list(seqs))
-    shown = (Shown(StoredTurn._make(row[:-2]), row[-2], bool(row[-1])) for row in rows if row[0] is not None)
+    shown = (Shown(StoredTurn(*row[:-2]), row[-2], bool(row[-1])) for row in rows if row[0] is not None)
     return {each.turn.seq: each for each in shown}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from headish.content.prices import Prices, read_prices
 from headish.errors import InvalidArgument, shown
 from headish.values.access.hosts import check_networks, in_url, known_hosts
 from headish.values.checks.addresses import parse_address
@@ -33,13 +34,16 @@ class WebSettings(Struct, frozen=True):
     """The space of a user."""
     gateway: str | None = None
     """The address of the gateway beside it, on this machine; None without one."""
+    prices: str | None = None
+    """The table of prices of a user: a path; None without one."""
 
     def check(self) -> WebSettings:
         """Return these settings if they are valid.
 
         Raises: InvalidArgument for an address outside of this machine without ``behind_proxy``, and for what does not
-        go together; InvalidAddress.
+        go together; InvalidAddress; InvalidPrices.
         """
+        self.read_prices()
         known_hosts(self.port, self.public_urls)
         check_networks(self.behind_proxy)
         if not parse_address(f"http://{in_url(self.host)}:{self.port or 1}").is_loopback and not self.behind_proxy:
@@ -57,6 +61,10 @@ class WebSettings(Struct, frozen=True):
                 f" {shown(self.user_space)} a user's name could make the space of anybody else"
             )
         return self
+
+    def read_prices(self) -> Prices | None:
+        """The table of prices, if there is one. Raises: InvalidPrices."""
+        return None if self.prices is None else read_prices(self.prices)
 
     @property
     def _rest(self) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from headish.aio import AsyncDatabase, AsyncStore
+from headish.content.prices import Prices
 from headish.serve.access.callers import Caller
 from headish.serve.access.logins import Logins
 from headish.serve.access.settings import WebSettings
@@ -24,6 +25,7 @@ class WebState(Struct, frozen=True):
     logins: Logins
     tokens: TokenBook
     tries: WrongTries
+    prices: Prices | None = None
 
 
 def state_of(request: Request) -> WebState:

@@ -1,4 +1,7 @@
-"""``POST /do/ACTION``: what the forms of the page do. Each redirects to a page that shows the result."""
+"""``POST /do/ACTION``: what the forms of the page do. Each redirects to a page that shows the result.
+
+``/erase/ID`` shows first what an erasure would do.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from headish import ABSENT
 from headish.aio import AsyncStore
 from headish.errors import InvalidArgument, UnknownTurn
-from headish.serve.access.state import enter
-from headish.serve.pages.drawing import Links, links_of
+from headish.serve.access.callers import within_reach
+from headish.serve.access.state import caller_of, enter
+from headish.serve.pages.drawing import Links, draw, links_of
 from headish.serve.pages.hub import Hub, hub_of
 from headish.values.access.tokens import Right
 from headish.values.ids import TurnId
@@ -188,6 +192,23 @@ async def _from_name(store: AsyncStore, sent: Sent, turn: TurnId) -> str:
     return headish if found.id == turn else turn
 
 
+async def show_erasure(request: Request) -> Response:
+    """What an erasure would take and what would stay, and the form that does it. Looking changes nothing."""
+    store = await enter(request, "erase")
+    turn = await store.get(request.path_params["headish"])
+    scope = SCOPES.get(request.query_params.get("scope", ""), "turn")
+    preview = await store.erase(turn.id, scope=scope, reason="a preview", dry_run=True)
+    found = within_reach(preview, caller_of(request)).found
+    handles = await store.abbreviate([turn.id, *found.turns[:LISTED_TURNS]])
+    texts = {each: await store.text(each) for each in found.turns[:LISTED_TURNS]}
+    return await draw(
+        request, "erase.html", turn=turn, handle=handles[turn.id], scope=scope, scopes=list(SCOPES), found=found,
+        handles=handles, texts=texts,
+    )  # fmt: skip
+
+
+LISTED_TURNS = 20
+"""So many of the turns that an erasure would take are shown."""
 SCOPES: dict[str, Literal["turn", "thread", "branch"]] = {"turn": "turn", "thread": "thread", "branch": "branch"}
 ACTIONS: dict[str, tuple[Right, Action]] = {
     "say": ("write", say),

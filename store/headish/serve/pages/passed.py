@@ -10,10 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headish.aio import AsyncStore
+from headish.content.prices import Prices
 from headish.errors import InputError
 from headish.serve.access.state import caller_of, enter, state_of
 from headish.serve.pages.drawing import draw, links_of
+from headish.serve.pages.money import say_reply_cost
 from headish.serve.pages.turns import say_tokens
+from headish.serve.recorder.surfaces import find_surface
 from headish.values.ids import TurnId
 from headish.values.results.calls import PassedCall, PrefixBreak
 
@@ -30,6 +33,7 @@ class ShownCall(Struct, frozen=True):
     turn: TurnId | None
     name: str | None
     tokens: str
+    cost: str
     ending: str
     broke: str
 
@@ -45,25 +49,28 @@ async def show_calls(request: Request) -> Response:
     store = await enter(request, "read")
     name = request.query_params.get("name", "").strip() or None
     calls = await store.calls.list(name, before=request.query_params.get("before") or None, limit=LISTED + 1)
-    shown, link = calls[:LISTED], links_of(request)
+    shown, link, prices = calls[:LISTED], links_of(request), state_of(request).prices
     older = link("/calls", name=name, before=shown[-1].id) if len(calls) > LISTED else ""
     turns = [turn for call in shown for turn in (call.answer, call.tip, _broken_turn(call)) if turn is not None]
     names = {lane: await _name_of(store, lane) for lane in {call.lane for call in shown if call.lane}}
     # What they count is of the whole server: whoever may enter one space alone does not learn it.
     gateway = state_of(request).settings.gateway if caller_of(request).space is None else None
     return await draw(
-        request, "calls.html", name=name, older=older, calls=[_show(each, names) for each in shown],
+        request, "calls.html", name=name, older=older, calls=[_show(each, names, prices) for each in shown],
         handles=await store.abbreviate(list(dict.fromkeys(turns))), problems=await _find_problems(gateway),
     )  # fmt: skip
 
 
-def _show(call: PassedCall, names: dict[str, str | None]) -> ShownCall:
+def _show(call: PassedCall, names: dict[str, str | None], prices: Prices | None) -> ShownCall:
     facts = call.facts
+    surface = find_surface(facts.method, facts.path)
+    reply = {"model": facts.model, "provider": surface and surface.provider, "usage": facts.usage or None}
     return ShownCall(
         call=call,
         turn=call.answer or call.tip,
         name=names.get(call.lane or ""),
         tokens=say_tokens(facts.usage),
+        cost=say_reply_cost(reply, call.time, prices),
         ending=_say_ending(call),
         broke="" if facts.broke is None else _say_break(facts.broke),
     )

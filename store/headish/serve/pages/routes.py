@@ -9,10 +9,9 @@ from starlette.staticfiles import StaticFiles
 
 from headish.serve.access.settings import WebSettings
 from headish.serve.access.state import enter
-from headish.serve.pages.changing import do_action
+from headish.serve.pages.changing import do_action, show_erasure
 from headish.serve.pages.comparing import show_diff
 from headish.serve.pages.drawing import ASSETS, draw
-from headish.serve.pages.erasing import show_erasure
 from headish.serve.pages.explaining import send_copy, show_explain
 from headish.serve.pages.listing import show_list
 from headish.serve.pages.live import show_live

@@ -12,10 +12,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headish.aio import AsyncStore
+from headish.content.prices import Prices
 from headish.errors import Ambiguous, InvalidArgument, SigningFailed, UnknownCall, UnknownConversation, UnknownTurn
-from headish.serve.access.state import enter
+from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of
+from headish.serve.pages.money import say_cost
 from headish.serve.pages.rail import draw_rail
 from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
 from headish.values.ids import TurnId
@@ -113,13 +115,13 @@ async def _draw_thread(
     turns = {turn.id for turn in stretch.turns}
     answers = hub_of(request).answers_to(store.space, turns)
     answers = [each for each in answers if each.passing is None or not await _is_stored(store, each.id)]
+    prices = state_of(request).prices
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
     return await draw(
         request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
         pointers=await store.pointers.list() if is_end else [], default=await store.pointers.default(),
-        answers=answers, **await read_about(store, stretch, name),
-        **await read_window(store, stretch),
+        answers=answers, **await read_about(store, stretch, name, prices), **await read_window(store, stretch, prices),
     )  # fmt: skip
 
 
@@ -131,10 +133,13 @@ async def _is_stored(store: AsyncStore, call: str) -> bool:
         return False
 
 
-async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> dict[str, Any]:
+async def read_about(
+    store: AsyncStore, stretch: Stretch, name: str | None, prices: Prices | None = None
+) -> dict[str, Any]:
     """What ``thread.html`` says of a thread as a whole."""
     conversation = await _conversation(store, name or stretch.head)
     usage = await store.usage(stretch.head) if stretch.total <= COUNTED_TURNS else []
+    costs = await store.cost(stretch.head, prices=prices) if usage and prices is not None else []
     title = conversation.record.title if conversation else ""
     return {
         "title": plain(title or _first_words(stretch) or name or "A conversation", 120),
@@ -142,17 +147,18 @@ async def read_about(store: AsyncStore, stretch: Stretch, name: str | None) -> d
         "name": name,
         "head": stretch.head,
         "usage": usage[0] if usage else None,
+        "cost": say_cost(costs[0]) if costs else "",
         "tokens": say_tokens(usage[0].usage.to_dict()) if usage else "",
     }
 
 
-async def read_window(store: AsyncStore, stretch: Stretch) -> dict[str, Any]:
+async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None = None) -> dict[str, Any]:
     """What the template shows of a stretch."""
     ids = [turn.id for turn in stretch.turns]
     handles = await store.abbreviate(ids)
     signatures, unchecked = await _signatures_of(store, ids)
     return {
-        "shown": await run_in_threadpool(show_turns, stretch, handles),
+        "shown": await run_in_threadpool(show_turns, stretch, handles, prices=prices),
         "signatures": signatures,
         "unchecked": unchecked,
         "window": Window(stretch.start, stretch.start + len(stretch.turns), stretch.total),

@@ -9,9 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.aio import AsyncStore
+from headish.content.prices import Prices
 from headish.renderings.html import write_part
 from headish.renderings.marking import show_unseen
 from headish.renderings.pages import BOUNDARY, PageMessage, Part, read_entries
+from headish.serve.pages.money import say_reply_cost
 from headish.values.blocks import Document, Erased
 from headish.values.ids import TurnId
 from headish.values.results.threads import Stretch
@@ -47,6 +49,7 @@ class ShownTurn(Struct, frozen=True):
     html: tuple[Markup, ...] = ()
     documents: tuple[ShownDocument, ...] = ()
     usage: str = ""
+    cost: str = ""
     is_cut: bool = False
     is_hidden: bool = False
     is_erased: bool = False
@@ -68,7 +71,9 @@ def as_shown(part: Part, limit: int) -> tuple[Markup, bool]:
     return Markup(write_part(shown)), len(part.body) > limit  # noqa: S704 - write_part escapes
 
 
-def show_turns(stretch: Stretch, handles: Mapping[TurnId, str], *, whole: bool = False) -> list[ShownTurn]:
+def show_turns(
+    stretch: Stretch, handles: Mapping[TurnId, str], *, whole: bool = False, prices: Prices | None = None
+) -> list[ShownTurn]:
     """The entries of a stretch, calls, results and reasoning folded; ``whole`` cuts nothing."""
     turns = {turn.id: (stretch.start + index, turn) for index, turn in enumerate(stretch.turns)}
     shown: list[ShownTurn] = []
@@ -80,7 +85,8 @@ def show_turns(stretch: Stretch, handles: Mapping[TurnId, str], *, whole: bool =
             continue
         made = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else left)
         face = stretch.faces.get(entry.id)
-        shown.append(replace(made, is_hidden=face is not None and face.hidden))
+        cost = say_reply_cost(turn.reply, turn.said_at, prices)
+        shown.append(replace(made, is_hidden=face is not None and face.hidden, cost=cost))
         left -= sum(map(len, made.html))
     return shown
 

@@ -37,6 +37,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     require_record: bool = False
     spool_limit_bytes: int = SPOOL_LIMIT_BYTES
     upstreams: Mapping[str, str] = {}
+    prices: str | None = None
     sync: tuple[SyncEvery, ...] = ()
 
     @property
@@ -83,6 +84,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
             behind_proxy=self.behind_proxy,
             user_header=self.user_header,
             user_space=self.user_space,
+            prices=self.prices,
             gateway=local_url(self.host, self.gateway_port) if self.has_gateway else None,
         )
 

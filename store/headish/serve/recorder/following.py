@@ -116,6 +116,8 @@ class SpoolFollower:
                 continue
             if not self._try(call, space, failed):
                 resting.add(space)
+        if self._spaces or self._calls or self._unreadable:
+            self._reader.compact()
         self._tell()
         return not (self._spaces or self._calls)
 
@@ -164,6 +166,15 @@ class SpoolFollower:
         reason = str(error) if isinstance(error, HeadishError) else type(error).__name__
         self._say(f"headish recorder: the call {call.id} cannot be stored: {reason}")
 
+    def _count_held(self) -> dict[str, int]:
+        """The bytes of the calls that wait for each space that takes none."""
+        held = dict.fromkeys(self._spaces, 0)
+        for call in self._waiting.values():
+            space = self._recorder.space_of(call)
+            if space in held:
+                held[space] += call.size
+        return held
+
     def _tell(self) -> None:
         now = _now()
         ends = [call.end.at if call.end else call.begin.at for call in self._waiting.values()]
@@ -178,6 +189,7 @@ class SpoolFollower:
             problem=reasons[-1] if reasons else None,
             aside=aside,
             refused=len(self._calls),
+            held=self._count_held(),
             space=self._recorder.space,
         )
         told = self._told

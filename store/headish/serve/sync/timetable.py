@@ -25,6 +25,7 @@ from headish.errors import HeadishError
 from headish.store.database import Database
 from headish.store.keeping.schedules import SCHEDULE_FILE, write_runs
 from headish.store.store import Store
+from headish.values.checks.controls import escape_controls
 from headish.values.results.sharing import SyncRun
 
 LOG = logging.getLogger("headish.serve")
@@ -123,6 +124,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _tell(line: str) -> None:
+    print(escape_controls(line), file=sys.stderr, flush=True)
+
+
 def run_syncer(settings: SyncerSettings) -> None:
     """Sync until SIGTERM or SIGINT. Raises: as ``Database.open`` and ``Database.store``."""
     reads, writes = os.pipe()
@@ -130,7 +135,7 @@ def run_syncer(settings: SyncerSettings) -> None:
         signal.signal(number, lambda *_: os.write(writes, b"."))  # an Event could be half set when it is called
     with Database.open(settings.target, create=False) as database:
         store = database.store(settings.space, create=False)
-        timetable = Timetable(settings, store, lambda line: print(line, file=sys.stderr, flush=True))
+        timetable = Timetable(settings, store, _tell)
         timetable.begin()
         os.read(reads, 1)
         if not timetable.end():

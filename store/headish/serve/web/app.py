@@ -68,7 +68,7 @@ def build_app(settings: WebSettings, database: AsyncDatabase) -> ASGIApp:
             Middleware(BodyLimit, limit_of=_limit_of),
         ],
     )
-    app.state.web = WebState(database, settings, logins, tokens, tries)
+    app.state.web = WebState(database, settings, logins, tokens, tries, settings.read_prices())
     # Outside of all that Starlette adds itself: an answer to a failure has its headers, too.
     return Guard(app, settings)
 

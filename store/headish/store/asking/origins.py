@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from headish.content import strictjson
 from headish.database.query import Connection
 from headish.history.reading.decode import decode_mapping
@@ -64,7 +66,7 @@ def acting_walk(
     for turn in walked:
         if turn.inherited and turn.seq in strangers:
             kept, left = _acting(decode_mapping(turn.inherited, turn.id, "inherited"))
-            turn = turn._replace(inherited=strictjson.encode(kept) if kept else None)
+            turn = replace(turn, inherited=strictjson.encode(kept) if kept else None)
             if left:
                 notes.append(Note(f"options from elsewhere are left out: {', '.join(left)}", turn.id))
         acting.append(turn)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from headish.content import strictjson
-from headish.content.merge import merge
+from headish.content.inherited import merge
 from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, OverBudget, UnknownPointer, shown

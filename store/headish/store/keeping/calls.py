@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headish.content.forms.layout import apply
 from headish.content.forms.parts import Form
@@ -158,7 +159,7 @@ class _Rebuilding:
             raise InvalidArgument(f"something that the call {self._call.id} sent is erased")
         blocks = read_blocks(said, read_payload(self._connection, self._space, said))
         resent = self._resent(said)
-        spoken = said if replaced is None else said._replace(role=turn.role, attributes=None)
+        spoken = said if replaced is None else replace(said, role=turn.role, attributes=None)
         written = write_natives(form, spoken, blocks) if resent is None else write_resent(form, blocks, resent)
         if written is None:
             raise InvalidArgument(f"turn {said.id} cannot be written as the client of {self._call.id} sent it")

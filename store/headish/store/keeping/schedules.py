@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from headish.store.keeping.spooled import find_serve_folder
 from headish.values.results.sharing import SyncRun
@@ -15,23 +16,31 @@ SCHEDULE_FILE = "sync.json"
 _LIMIT_BYTES = 1024 * 1024
 
 
+class Schedule(Struct, frozen=True):
+    """What stands in the file: who wrote it, and how each remote stands."""
+
+    process: int
+    runs: tuple[SyncRun, ...]
+
+
 def write_runs(folder: Path, runs: Iterable[SyncRun]) -> None:
     """Write what is known now, whole or not at all."""
     new = folder / f"{SCHEDULE_FILE}.new"
     opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(opened, "wb") as file:
-        file.write(msgspec.json.encode(list(runs)))
+        file.write(msgspec.json.encode(Schedule(os.getpid(), tuple(runs))))
     os.replace(new, folder / SCHEDULE_FILE)
 
 
 def find_run(target: str | os.PathLike[str], space: str, remote: str) -> SyncRun | None:
-    """How a server of this database syncs with a remote; None where none does, or has said so."""
+    """How a server of this database syncs with a remote; None where none does any more, or has said so."""
     folder = find_serve_folder(target)
     if folder is None:
         return None
     try:
         with open(folder / SCHEDULE_FILE, "rb") as file:
-            runs = msgspec.json.decode(file.read(_LIMIT_BYTES), type=list[SyncRun])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None  # no server has run here, or it is just about to write
-    return next((each for each in runs if (each.space, each.remote) == (space, remote)), None)
+            schedule = msgspec.json.decode(file.read(_LIMIT_BYTES), type=Schedule)
+        os.kill(schedule.process, 0)  # one that was killed leaves the file
+    except (OSError, OverflowError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return next((each for each in schedule.runs if (each.space, each.remote) == (space, remote)), None)

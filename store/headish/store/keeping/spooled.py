@@ -8,15 +8,18 @@ from collections.abc import Collection
 from pathlib import Path
 
 from headish.database.identity import identify
+from headish.database.urls import parse_url, server_arguments
 from headish.rows.calls import known_calls
 from headish.rows.spaces import find_space
 from headish.store.connections import Connections
 from headish.values.names import check_name
 
+POSTGRESQL_PORT = 5432
+
 
 def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
-    """The folder of a server of this database: beside a file, else among the user's state, by a digest of the URL; None
-    for a database in memory. Raises: InvalidArgument for what is no database."""
+    """The folder of a server of this database: beside a file, else among the user's state, by a digest of where its
+    server is and what it is called; None for a database in memory. Raises: InvalidArgument for what is no database."""
     found = identify(target)
     if found is None:
         return None
@@ -24,7 +27,18 @@ def find_serve_folder(target: str | os.PathLike[str]) -> Path | None:
         return Path(f"{found.target}.serve")
     from platformdirs import user_state_path  # late: only who serves or erases asks
 
-    return user_state_path("headish") / "serve" / hashlib.sha256(found.target.encode()).hexdigest()[:16]
+    return user_state_path("headish") / "serve" / hashlib.sha256(_name_of(found.target).encode()).hexdigest()[:16]
+
+
+def _name_of(url: str) -> str:
+    """What names a database of a server. Who opens it, and with which password and options, is no part of that: with a
+    new password the calls that wait must be found again, and an erasure by another login must count them."""
+    try:
+        told = server_arguments(parse_url(url))
+    except ValueError:
+        return url  # refused where it is opened
+    host, port = str(told.get("host") or "").lower(), str(told.get("port") or POSTGRESQL_PORT)
+    return "\0".join((host, port, str(told.get("dbname") or told.get("user") or ""), str(told.get("service") or "")))
 
 
 def count_spooled(connections: Connections, space: str) -> int:

@@ -45,7 +45,7 @@ def find(space: Space, key: str) -> Turn | None:
 
     def work(connection: Connection) -> Turn | None:
         stored = find_by_key(connection, space._number, wanted)
-        return stored and complete_turn(connection, space._number, stored, space._options_at)
+        return None if stored is None else complete_turn(connection, space._number, stored, space._options_at)
 
     return space._read(work)
 

@@ -12,6 +12,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from headish.bundles.live import (
     LISTED_AT_ONCE,
     AskPages,
@@ -65,10 +67,10 @@ from headish.syncing.departing import Departing, all_names, all_records, take_pa
 from headish.syncing.erasures import ErasuresThere, ids_of_applied, ids_of_erasures
 from headish.syncing.live.ranges import answer_ranges, check_mark, check_ranges, list_turn
 from headish.syncing.live.wire import Wire
-from headish.syncing.naming import hash_said, record_is_here, settle_name
+from headish.syncing.naming import hash_said, record_is_here, settle_name, tell_apart
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.names import new_refusal, stored_name
-from headish.values.results.sharing import DIVERGED, MOVED, REFUSED, REMOVED, SAME, UNKNOWN
+from headish.values.results.sharing import DIVERGED, MOVED, REFUSED, REMOVED, SAME, UNKNOWN, ArrivedName
 
 BATCH_BYTES = 16 * 1024 * 1024
 """A bundle is closed once its payloads have so many bytes: memory holds one."""
@@ -77,7 +79,7 @@ BATCH_BYTES = 16 * 1024 * 1024
 class Doorkeeper(NamedTuple):
     """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
     device of this store's owner, so that its options act here and its erasures erase; ``erases``: its erasures do.
-    ``caller`` is what it is known as, else it is called what it calls itself."""
+    ``caller`` is what it is known as, else it is called what it calls itself. ``questions``: so many are answered."""
 
     space: str
     read_only: bool = False
@@ -85,6 +87,7 @@ class Doorkeeper(NamedTuple):
     trusts: bool = False
     erases: bool = False
     caller: str | None = None
+    questions: int | None = None
 
 
 class Answering:
@@ -108,8 +111,12 @@ class Answering:
         """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
         try:
             self._greet(self._wire.receive(Hello))
+            asked = 0
             while (message := self._wire.next())[0] is not LiveKind.BYE:
+                if asked == self._door.questions:
+                    raise InvalidBundle(self._wire.name, "it asks more at once than is answered")
                 self._answer(*message)
+                asked += 1
         except RemoteUnavailable:
             raise  # nobody is there to be told
         except Exception as error:
@@ -222,8 +229,9 @@ class Answering:
 
     def _move(self, asked: NameLeases) -> None:
         self._check_writes()
-        work = partial(_move_all, space=self._target.space, asked=asked, pattern=self._door.names)
-        self._wire.send(write_locked(self._target, work))
+        target = self._target
+        moved = write_locked(target, partial(_move_all, space=target.space, asked=asked, pattern=self._door.names))
+        self._wire.send(target.backend.read(partial(_tell_apart, space=target.space, asked=asked, moved=moved)))
 
     def _check_writes(self) -> None:
         if self._door.read_only:
@@ -293,8 +301,15 @@ def _move_name(connection: Connection, space: int, move: NameLease, pattern: str
         if here.id != there.id:
             set_bookmark(connection, space, move.name, there)
         return LeaseAnswer(SAME if here.id == there.id else MOVED)
-    settled = settle_name(connection, space, SentName(move.name, there.id, there.digest))
-    return LeaseAnswer(settled.outcome, settled.here, settled.there)
+    return LeaseAnswer(settle_name(connection, space, SentName(move.name, there.id, there.digest)).outcome)
+
+
+def _tell_apart(connection: Connection, space: int, asked: NameLeases, moved: LeaseAnswers) -> LeaseAnswers:
+    """The same answers, with counts for the names that were to move and went apart."""
+    pairs = zip(asked.moves, moved.names, strict=True)
+    named = [ArrivedName(stored_name(move.name), TurnId(move.turn or ""), each.outcome) for move, each in pairs]
+    counted = tell_apart(connection, space, named)
+    return replace(moved, names=tuple(LeaseAnswer(each.outcome, each.here, each.there) for each in counted))
 
 
 def _may_move(name: bytes, pattern: str) -> bool:

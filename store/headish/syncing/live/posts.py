@@ -53,5 +53,8 @@ class PostTalk(Talk):
         if self._hello is not None and not self.receive(Welcome).holds:
             raise RemoteUnavailable(self.name, "its history was put back in the middle of the conversation")
 
+    def _shown(self, text: str) -> str:
+        return self._server.show(text)
+
     def _has_ended(self) -> bool:
         return self._answer is not None and self._answer.ended

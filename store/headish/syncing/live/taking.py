@@ -26,7 +26,13 @@ from headish.bundles.records import BundleKind
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_with
-from headish.syncing.bundling import apply_bundle, read_sent_receipt, store_arrived_signatures, write_locked
+from headish.syncing.bundling import (
+    apply_bundle,
+    read_sent_receipt,
+    store_arrived_signatures,
+    tell_diverged,
+    write_locked,
+)
 from headish.syncing.erasures import ErasuresThere
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.ranges import check_mark
@@ -65,6 +71,7 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
         stored, known = _take_listed(live, low, erasures)
     _take_signatures(live)
     names, records, kept = write_locked(live.target, partial(_meet, live=live, head=live.head(), prune=prune))
+    names = tell_diverged(live.target, names, of_devices=True)
     return Pulled(live.label, stored, known, tuple(names), records, tuple(kept), erasures.count)
 
 

@@ -17,7 +17,7 @@ from headish.bundles.records import BundleHeader, BundleKind, TurnRecord
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter, read_frames
 from headish.errors import HeadishError, InvalidBundle, RemoteRefused, RemoteUnavailable
-from headish.remotes.commands import Pipes, printable
+from headish.remotes.commands import AT_WORK_SECONDS, Pipes, printable
 
 S = TypeVar("S", bound=Struct)
 _REASON_LENGTH = 1000
@@ -51,8 +51,10 @@ class Talk(ABC):
 
     def next(self) -> tuple[LiveKind, Any]:
         """The next message. Raises: RemoteRefused, RemoteUnavailable, InvalidBundle."""
+        last = time.monotonic() + AT_WORK_SECONDS
         while (message := self._read())[0] is LiveKind.WAIT:
-            pass
+            if last <= time.monotonic():
+                raise RemoteUnavailable(self.name, f"it has been at work for {AT_WORK_SECONDS:g} seconds")
         return message
 
     def receive(self, wanted: type[S]) -> S:
@@ -99,6 +101,10 @@ class Talk(ABC):
     def _has_ended(self) -> bool:
         """Whether nothing else comes from the other store."""
 
+    def _shown(self, text: str) -> str:
+        """What the other store says, as people may see it."""
+        return printable(text)
+
     def _read(self) -> tuple[LiveKind, Any]:
         try:
             kind, value = next(self._frames)
@@ -109,7 +115,7 @@ class Talk(ABC):
         except StopIteration:
             raise RemoteUnavailable(self.name, "it has said goodbye") from None
         if kind is LiveKind.REFUSED:
-            raise RemoteRefused(self.name, printable(value.error), printable(value.reason))
+            raise RemoteRefused(self.name, self._shown(value.error), self._shown(value.reason))
         return LiveKind(kind), value
 
 

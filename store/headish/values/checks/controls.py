@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import re
 
-_STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
+# Compiled by their first use: most texts have nothing that is not printed, and a command would take longer to start.
+_STEERING = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
 # Inside JSON the C0 controls are escaped already; U+2028 and U+2029 end a line in YAML and in older JavaScript.
-_STEERING_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_STEERING_IN_JSON = "[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 
 
 def escape_controls(text: str) -> str:
     r"""The text with every steering character written out: ``\x1b``, ``\r``, ``\u202e``. For terminals."""
-    return _STEERING.sub(lambda found: ascii(found.group())[1:-1], text)
+    if text.isprintable():
+        return text
+    return re.sub(_STEERING, lambda found: ascii(found.group())[1:-1], text)
 
 
 def escape_json_controls(encoded: str) -> str:
     """JSON text with its steering characters as JSON escapes. It still decodes to the same value."""
-    return _STEERING_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", encoded)
+    if encoded.isprintable():
+        return encoded
+    return re.sub(_STEERING_IN_JSON, lambda found: f"\\u{ord(found.group()):04x}", encoded)

@@ -12,7 +12,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from math import isfinite
-from typing import Any, ForwardRef, NamedTuple, TypeVar, cast
+from typing import Any, ForwardRef, TypeVar, cast
+
+import msgspec
 
 from headish.errors import InvalidArgument, shown
 
@@ -24,7 +26,7 @@ SECONDS_LIMIT = 10**9
 _Scalar = str | bytes | bytearray | memoryview
 
 
-class Kind(NamedTuple):
+class Kind(msgspec.Struct, frozen=True, gc=False):
     """Whether a value is of a kind, and how the kind is called in an error."""
 
     fits: Callable[[Any], bool]

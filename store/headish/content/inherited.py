@@ -1,0 +1,91 @@
+"""Inherited options: what a turn hands down, encoded, and how it merges down a thread (rule I8, options merge).
+
+Source: RFC 7396, JSON Merge Patch. Records merge key by key, any other value (lists too) replaces, ``null`` removes the
+key. No argument is modified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from headish.content import strictjson
+from headish.errors import InvalidContent
+from headish.values.limits import MAPPING_LIMIT_BYTES
+
+SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
+"""Inherited options that have an argument of their own."""
+_HANDED_DOWN = frozenset(("inherited", *SHORTCUTS))
+
+
+def merge(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """``target`` with ``patch`` applied; a target that is not a record counts as an empty one.
+
+    Source: RFC 7396 §2, the function MergePatch.
+    """
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            merged[key] = merge(merged.get(key), value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def fold(patches: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """All patches applied in order; later ones win."""
+    options: dict[str, Any] = {}
+    for patch in patches:
+        options = merge(options, patch)
+    return options
+
+
+def combine(patch: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """One patch that does what ``patch`` and then ``later`` do: like ``merge``, but ``null`` is kept to act later."""
+    combined = dict(patch)
+    for key, value in later.items():
+        before = combined.get(key)
+        both = isinstance(value, Mapping) and isinstance(before, Mapping)
+        combined[key] = combine(before, value) if both else value  # type: ignore[arg-type]
+    return combined
+
+
+def encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
+    """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
+    if _HANDED_DOWN.isdisjoint(turn):  # as of nearly every turn
+        return None
+    given = turn.get("inherited")
+    given = {} if given is None else given
+    named = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
+    if "servers" in named:
+        named["servers"] = _listed(named["servers"])
+    if not isinstance(given, Mapping):
+        raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
+    refuse_secret(given, "inherited")
+    encoded = encode_record(given, "inherited")  # first: what is merged must have an end
+    return encode_record(combine(given, named), "inherited") if named else encoded
+
+
+def refuse_secret(given: Any, what: str) -> None:
+    """Refuse what looks like a key. Raises: InvalidContent."""
+    from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret  # late: to merge options takes no look for keys
+
+    secret = find_secret(given, "$")
+    if secret is not None:
+        raise InvalidContent(what, LOOKS_LIKE_A_KEY, secret)
+
+
+def encode_record(given: Mapping[str, Any] | None, what: str) -> bytes | None:
+    """A record as it is stored; None if it is empty. Raises: InvalidContent, TooLarge."""
+    if given is None or given == {}:
+        return None
+    return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
+
+
+def _listed(servers: Sequence[str]) -> list[str]:
+    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)
+    if not is_list or not all(isinstance(name, str) for name in servers):
+        raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
+    return list(servers)

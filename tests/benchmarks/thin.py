@@ -1,0 +1,147 @@
+"""The thinnest program that stores what headish stores: the floor of each line of writing.
+
+It encodes a turn, derives the three hashes, the seal and the id, and writes the rows, in as few statements as possible.
+It checks nothing, locks nothing but the database, and serves nobody else. What it wrote is a store: ``verify`` reads it
+outside the clock, and finds nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import plain
+from benchmarks.canonical import Said, encode
+from benchmarks.samerows import MOVE, TAKE, TAKE_NEXT
+from headish import Store
+from headish.content.hashes import MOVE_LOG, begin_digest, digest_from, hash_payload, run_on, seal_turn
+from headish.values.ids import IdMint
+from headish.values.limits import INLINE_BYTES
+
+ADD_TURN = (
+    "INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head)"
+    " VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+ADD_PAYLOAD = "INSERT INTO payload (space, hash, size, data) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING"
+ADD_LOG = (
+    "INSERT INTO bookmark_log (space, name, move, chain, pos, milliseconds, seq, running)"
+    " VALUES (1, ?, ?, ?, ?, ?, ?, ?)"
+)
+ADD_LINK = "INSERT INTO link (space, chain, ordinal, parent_chain, parent_pos) VALUES (1, ?, 0, ?, ?)"
+BEGIN = """
+    SELECT c.seq, c.change, b.chain, b.pos, b.move, b.running, t.id, t.digest FROM counter c, bookmark b, turn t
+    WHERE c.space = 1 AND b.space = 1 AND b.name = ? AND t.space = 1 AND t.chain = b.chain AND t.pos = b.pos
+"""
+PARENT = """
+    SELECT chain, pos, digest, (SELECT max(pos) FROM turn AS o WHERE o.space = 1 AND o.chain = turn.chain)
+    FROM turn WHERE space = 1 AND id = ?
+"""
+Row = tuple[Any, ...]
+
+
+class Made(NamedTuple):
+    """The row of a turn, and what its bytes are."""
+
+    row: Row
+    id: str
+    digest: bytes
+    hash: bytes
+    payload: bytes
+
+    @property
+    def large(self) -> list[Row]:
+        return [] if len(self.payload) <= INLINE_BYTES else [(self.hash, len(self.payload), self.payload)]
+
+
+class Thin:
+    """A connection to a store's file, and where its name stands."""
+
+    def __init__(self, path: Path, durability: str, name: bytes = b"main") -> None:
+        self.connection, self._name, self._mint = plain.connect(path, durability), name, IdMint().mint
+        row = self.connection.execute(BEGIN, (name,)).fetchone()
+        self.seq, self._change, self._chain, self._pos, self._move, self._running, self._id, self._digest = row
+
+    def append(self, said: Said) -> None:
+        """A turn behind the name: counter, turn, name, log."""
+        self.append_all([said])
+
+    def append_all(self, batch: Sequence[Said]) -> None:
+        """Turns behind the name in one transaction, each behind the one before."""
+        made, execute, count = self._line(batch), self.connection.execute, len(batch)
+        size_bytes = sum([len(each.payload) for each in made])
+        moved, now = self._move + 1, time.time_ns() // 1_000_000
+        running = run_on(MOVE_LOG, self._running, moved, made[-1].digest.hex().encode(), now)
+        execute("BEGIN IMMEDIATE")
+        execute(TAKE_NEXT, (self.seq + count, self.seq + count, size_bytes, self.seq, self._change))
+        for large in [row for each in made for row in each.large]:
+            execute(ADD_PAYLOAD, large)
+        self.connection.executemany(ADD_TURN, [each.row for each in made])
+        end = (self._chain, self._pos + count)
+        execute(MOVE, (*end, moved, now, 1, running, self._name, self._move))
+        execute(ADD_LOG, (self._name, moved, *end, now, self.seq + count, running))
+        execute("COMMIT")
+        self._pos, self.seq, self._move, self._running = self._pos + count, self.seq + count, moved, running
+        self._id, self._digest = made[-1].id, made[-1].digest
+
+    def fork(self, parent_and_said: tuple[str, Said]) -> None:
+        """A turn behind any other, which begins a chain: read the parent; counter, turn, link."""
+        parent, said = parent_and_said
+        execute = self.connection.execute
+        execute("BEGIN IMMEDIATE")
+        chain, pos, digest, _ = execute(PARENT, (parent,)).fetchone()
+        self.seq += 1
+        made = self._make(said, (self.seq, 0, self.seq), digest, parent, None)
+        execute(TAKE, (1, 1, 0, 1, len(made.payload)))
+        for large in made.large:
+            execute(ADD_PAYLOAD, large)
+        execute(ADD_TURN, made.row)
+        execute(ADD_LINK, (self.seq, chain, pos))
+        execute("COMMIT")
+
+    def _line(self, batch: Sequence[Said]) -> list[Made]:
+        made: list[Made] = []
+        parent, digest = self._id, self._digest
+        for number, said in enumerate(batch, 1):
+            head = self._name if number == len(batch) else None
+            place = (self._chain, self._pos + number, self.seq + number)
+            made.append(self._make(said, place, digest, parent, head))
+            parent, digest = made[-1].id, made[-1].digest
+        return made
+
+    def _make(self, said: Said, place: Row, before: bytes, parent: str, head: bytes | None) -> Made:
+        payload, turn_id = encode(said.content), self._mint()
+        hash = hash_payload(payload)
+        digest = digest_from(begin_digest(said.role, None, "application/json", None), b"", hash, (before,))
+        seal = seal_turn(turn_id, digest, (parent,), head=head)
+        data = payload if len(payload) <= INLINE_BYTES else None
+        return Made((*place, turn_id, said.role, digest, hash, data, seal, head), turn_id, digest, hash, payload)
+
+
+def appending(path: Path, durability: str, batches: Sequence[Sequence[Said]]) -> Iterator[None]:
+    """One transaction for each batch, behind the name ``main`` of a store."""
+    thin = Thin(path, durability)
+    with closing(thin.connection):
+        for batch in batches:
+            thin.append_all(batch)
+            yield
+
+
+def rows_alone(path: Path, store_path: Path) -> Path:
+    """A database with the rows of a store's turns and of its large payloads, without any index, key or other table."""
+    with closing(plain.connect(path)) as connection:
+        connection.execute("ATTACH ? AS store", (str(store_path),))
+        for table in ("turn", "payload"):
+            connection.execute(f"CREATE TABLE {table} AS SELECT * FROM store.{table}")
+    return path
+
+
+def check_whole(path: Path, turns: int) -> None:
+    """What was written is a store that headish finds whole, outside the clock. Raises: SystemExit."""
+    with Store.open(path) as store:
+        found = store.stats().turns
+        problems = store.verify().problems
+    if problems or found != turns:
+        raise SystemExit(f"the thinnest program wrote no store: {found} turns, not {turns}; {problems[:1]}")

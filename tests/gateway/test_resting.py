@@ -1,0 +1,179 @@
+"""What waits for a space that takes no calls leaves the room of the spool to the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.errors import SpaceRestoring
+from headish.gateway.spool import CallBegin, SpoolFrame, SpoolReader, SpoolWriter, begin, reader
+from headish.gateway.spool import writer as writing
+from headish.gateway.spool.state import RecorderState, read_state, write_state
+from headish.gateway.spool.writer import sum_of
+from headish.serve.recorder import following
+from headish.serve.recorder.following import SpoolFollower
+from headish.serve.recorder.recording import CallRecorder
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, user
+from support.spools import frames_of, new_id
+
+
+def call_of(space: str | None, size: int = 100, request: bytes | None = None) -> tuple[str, list[SpoolFrame]]:
+    """A whole call of a space."""
+    id = new_id()
+    begun = CallBegin(at=1, api="anthropic", method="POST", path="/v1/messages", headers=CLAUDE_CODE, space=space)
+    _, *frames = frames_of(id, b"x" * size if request is None else request, anthropic_answer("Yes."))
+    return id, [begin(id, begun), *frames]
+
+
+def test_a_call_that_waits_keeps_its_own_bytes_and_not_those_of_its_segment(tmp_path: Path) -> None:
+    writer, spool = SpoolWriter(tmp_path), SpoolReader(tmp_path)
+    waiting, frames = call_of("ill", 1000)
+    writer.write(frames)
+    others = []
+    for _ in range(40):
+        id, frames = call_of("well", 5000)
+        others.append(id)
+        writer.write(frames)
+    writer.seal()
+    assert len(list(spool.read())) == 41
+    spool.compact()
+    assert sum_of(tmp_path) > 200_000, "nothing is forgotten yet"
+    for id in others:
+        spool.forget(id)
+    list(spool.read())
+    spool.compact()
+    assert sum_of(tmp_path) < 5000
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.glob("*.spool")] == [0o600]
+    assert list(tmp_path.glob("*.part")) == []
+    [again] = SpoolReader(tmp_path).read()
+    assert (again.id, again.begin.space, len(again.request), again.is_complete) == (waiting, "ill", 1000, True)
+    spool.forget(waiting)
+    list(spool.read())
+    assert list(tmp_path.glob("*.spool")) == []
+
+
+def test_a_segment_that_grows_or_cannot_be_read_to_its_end_is_left_alone(tmp_path: Path) -> None:
+    writer, spool = SpoolWriter(tmp_path), SpoolReader(tmp_path)
+    for space in ("ill", "well"):
+        writer.write(call_of(space, 100_000 if space == "well" else 10)[1])
+    _, stored = spool.read()
+    spool.forget(stored.id)
+    before = sum_of(tmp_path)
+    spool.compact()
+    assert sum_of(tmp_path) == before, "its writer has not left it"
+    writer.close()
+    [path] = tmp_path.glob("*.spool")
+    with path.open("ab") as file:
+        file.write(b"\x09 what a newer headish wrote")
+    list(spool.read())
+    spool.compact()
+    assert sum_of(tmp_path) > before
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_full_disk_leaves_a_segment_as_it_is(failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, spool = SpoolWriter(tmp_path), SpoolReader(tmp_path)
+    for space in ("ill", "well"):
+        writer.write(call_of(space, 100_000 if space == "well" else 10)[1])
+    writer.close()
+    waiting, stored = spool.read()
+    spool.forget(stored.id)
+    before = sum_of(tmp_path)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(reader.os, failing, full)
+    spool.compact()
+    assert sum_of(tmp_path) == before
+    assert list(tmp_path.glob("*.part")) == []
+    monkeypatch.undo()
+    spool.compact()
+    assert sum_of(tmp_path) < 3000
+    assert [call.id for call in SpoolReader(tmp_path).read()] == [waiting.id]
+
+
+@pytest.mark.parametrize(
+    ("held", "refused"),
+    [
+        ({}, set()),
+        ({"ill": 24_999}, set()),
+        ({"ill": 25_000}, {"ill"}),
+        ({"ill": 10_000, "sick": 30_000}, {"sick"}),
+        ({"ill": 10_000, "sick": 24_000, "hurt": 16_000}, {"ill", "sick", "hurt"}),
+        ({"default": 25_000}, {None, "default"}),
+    ],
+)
+def test_only_the_spaces_that_take_no_calls_are_refused(
+    held: Mapping[str, int], refused: set[str | None], tmp_path: Path
+) -> None:
+    write_state(tmp_path, RecorderState(1, 0, 0, 0, 0, held=held))
+    writer = SpoolWriter(tmp_path / "spool", limit_bytes=100_000)
+    for space in (None, "default", "well", "ill", "sick", "hurt"):
+        before = writer.unrecorded
+        id, frames = call_of(space)
+        writer.write(frames)
+        assert (writer.unrecorded > before) == (space in refused), space
+        assert (id in [call.id for call in SpoolReader(tmp_path / "spool").read()]) == (space not in refused)
+    assert writer.last_failure == ("a space that takes no calls has its share of the spool" if refused else None)
+
+
+def test_a_space_that_takes_calls_again_is_recorded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_COUNTED_SECONDS", 0.0)
+    writer = SpoolWriter(tmp_path / "spool", limit_bytes=100_000)
+    write_state(tmp_path, RecorderState(1, 0, 0, 0, 0, held={"ill": 90_000}))
+    writer.write(call_of("ill")[1])
+    assert writer.unrecorded == 1
+    write_state(tmp_path, RecorderState(2, 0, 0, 0, 0))
+    writer.write(call_of("ill")[1])
+    assert writer.unrecorded == 1
+    assert writer.failure is None
+
+
+def test_while_a_space_rests_the_others_are_recorded_for_as_long_as_it_takes(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "FIRST_WAIT_SECONDS", 600.0)
+    monkeypatch.setattr(following, "TOLD_MILLISECONDS", 0)
+    monkeypatch.setattr(writing, "_COUNTED_SECONDS", 0.0)
+    limit = 1_000_000
+    writer = SpoolWriter(tmp_path / "spool", limit_bytes=limit, segment_bytes=100_000)
+    is_ill = True
+
+    def open_store(space: str) -> Store:
+        if space == "ill" and is_ill:
+            raise SpaceRestoring("history.db", "ill")
+        return store
+
+    follower = SpoolFollower(CallRecorder(open_store), tmp_path, lambda _line: None)
+    stored, waiting = 0, 0
+    for number in range(120):
+        for space in ("ill", "well"):
+            body = json.dumps(anthropic_body([user(f"{space} {number} " + "x" * 20_000)], nonce=number)).encode()
+            before = writer.unrecorded
+            writer.write(call_of(space, request=body)[1])
+            assert space == "ill" or writer.unrecorded == before, f"call {number} of the others has no room"
+            stored += space == "well"
+            waiting += space == "ill" and writer.unrecorded == before
+        follower.look()
+        assert sum_of(tmp_path / "spool") < limit // 2
+    state = read_state(tmp_path)
+    assert state is not None
+    assert state.held, state
+    assert limit // 4 <= state.held["ill"] < limit // 3
+    assert len(store.calls.list(limit=500)) == stored == 120
+    assert 0 < waiting < 20
+    is_ill = False
+    writer.close()
+    for _ in range(2):
+        follower.look(is_over=True)
+    assert len(store.calls.list(limit=500)) == stored + waiting
+    assert list((tmp_path / "spool").glob("*.spool")) == []
+    state = read_state(tmp_path)
+    assert state is not None
+    assert state.held == {}

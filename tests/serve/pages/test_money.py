@@ -1,0 +1,106 @@
+"""What the page says that answers cost: by the user's own table, with its currency, and nothing that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Store
+from headish.content.prices import read_prices
+from headish.history.reading.costs import Cost
+from headish.serve.pages.money import say_amount, say_cost, say_reply_cost
+from headish.serve.recorder.recording import CallRecorder
+from support.command import Command
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
+from support.serving import serving
+
+SAID = datetime(2026, 11, 26, tzinfo=UTC)
+TABLE = """
+currency = "CHF"
+[[price]]
+model = "claude-x"
+input = 1000
+cached_input = 100
+output = 5000
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "money.db") as made:
+        yield made
+
+
+def page_of(tmp_path: Path, path: str, **settings: Any) -> str:
+    with serving(tmp_path / "money.db", tmp_path / "state", **settings) as served, served.client() as client:
+        answer = client.get(path, headers={"accept": "text/html"})
+        assert answer.status_code == 200, answer.text
+        return str(answer.text)
+
+
+def talk(store: Store) -> None:
+    recorder = CallRecorder(lambda _space: store)
+    messages = [user("Hi")]
+    for text in ("Hello", "Bye"):
+        recorder.record(passed("anthropic", anthropic_body(messages), anthropic_answer(text), headers=CLAUDE_CODE))
+        messages += [assistant(text), user("and")]
+
+
+def test_thread_turns_and_calls_say_what_they_cost(store: Store, tmp_path: Path) -> None:
+    talk(store)
+    table = tmp_path / "prices.toml"
+    table.write_text(TABLE, "utf-8")
+    # 10 in, 90 from a cache, 7 out: 0.01 + 0.009 + 0.035, twice
+    thread = page_of(tmp_path, "/c/claude-code/097ac8", prices=str(table))
+    assert "<span>Cost: 0.1080 CHF</span>" in thread
+    assert thread.count("<span>0.0540 CHF</span>") == 2
+    assert page_of(tmp_path, "/calls", prices=str(table)).count("<span>0.0540 CHF</span>") == 2
+    table.write_text(TABLE.replace("claude-x", "another"), "utf-8")
+    thread = page_of(tmp_path, "/c/claude-code/097ac8", prices=str(table))
+    assert "<span>Cost: no price</span>" in thread
+    assert "CHF" not in thread
+    assert page_of(tmp_path, "/calls", prices=str(table)).count("<span>no price</span>") == 2
+
+
+def test_without_a_table_no_money_is_mentioned(store: Store, tmp_path: Path) -> None:
+    talk(store)
+    for path in ("/c/claude-code/097ac8", "/calls"):
+        page = page_of(tmp_path, path)
+        assert "7 out" in page
+        assert not any(word in page for word in ("Cost", "USD", "no price"))
+
+
+def test_amounts_are_never_a_silent_zero() -> None:
+    said = [say_amount(Decimal(each), "EUR") for each in ("0", "0.00004", "0.0001", "1234.5")]
+    assert said == ["0.0000 EUR", "less than 0.0001 EUR", "0.0001 EUR", "1,234.5000 EUR"]
+
+    def cost(replies: int, silent: int, unpriced: int, amount: str = "0") -> str:
+        return say_cost(Cost(None, replies, silent, unpriced, Decimal(amount), "EUR"))
+
+    assert cost(0, 0, 0) == cost(2, 2, 0) == ""
+    assert cost(2, 1, 1) == cost(1, 0, 1) == "no price"
+    assert cost(4, 1, 2, "0.5") == "0.5000 EUR (1 without token counts, 2 without a price)"
+    assert cost(1, 0, 0) == "0.0000 EUR", "a price of zero is one"
+    prices = read_prices({"price": [{"model": "m", "input": 1, "output": 1, "provider": "anthropic"}]})
+    reply = {"model": "m", "provider": "anthropic", "usage": {"input_tokens": 10**6}}
+    assert say_reply_cost(reply, SAID, prices) == "1.0000 USD"
+    assert say_reply_cost({**reply, "provider": "openai"}, SAID, prices) == "no price"
+    assert say_reply_cost({**reply, "usage": None}, SAID, prices) == say_reply_cost(reply, SAID, None) == ""
+
+
+def test_a_table_that_cannot_be_read_keeps_the_server_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = Command(str(tmp_path / "none.db"))
+    for text in ("currency = 1", "[[price]]\nmodel = 'm'\ninput = -1\noutput = 1"):
+        (tmp_path / "bad.toml").write_text(text, "utf-8")
+        monkeypatch.setenv("HEADISH_PRICES", str(tmp_path / "bad.toml"))
+        done = command.run("serve", "--port", "0")
+        assert done.code == 2
+        assert "bad.toml" in done.err
+    assert not (tmp_path / "none.db").exists()
