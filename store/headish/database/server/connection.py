@@ -80,7 +80,7 @@ class ServerConnection(Connection):
             self._cursor.execute(settings)
             self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
             self._sent.whole = result  # what ends the message, and commits it, is sent at the end of the block
-        return bool(self._cursor.fetchone()[0])
+        return bool(self._cursor.fetchone() == (1,))
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         with self._first(query):
