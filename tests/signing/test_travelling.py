@@ -124,6 +124,21 @@ class TestAStoreThatAnswers:
             assert sorted(rows(desk.store)) == sorted(rows(box))
             assert len(rows(box)) == 4
 
+    def test_a_signature_that_takes_the_number_of_an_erased_one_goes(self, keys: Keys, tmp_path: Path) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            for store, other in ((desk.store, box), (box, desk.store)):
+                stays, goes = store.add_turn("stays").id, store.add_turn("goes").id
+                with line_to(box, erases=True):
+                    desk.sync()
+                    store.sign(goes, key=keys.folder / "anna")
+                    desk.sync()
+                    store.erase(goes, reason="asked to", meta=True)
+                    store.sign(stays, key=keys.folder / "anna")
+                    desk.sync()
+                assert stays in {each[0] for each in rows(other)}
+
     def test_a_store_that_takes_nothing_takes_no_signature(self, keys: Keys, tmp_path: Path) -> None:
         with machines(tmp_path) as machine:
             desk, box = machine("desk"), machine("box").store
