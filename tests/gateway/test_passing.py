@@ -287,7 +287,9 @@ def test_an_event_passes_before_the_next_is_sent(upstream: Upstream, gateway: Ru
     assert response.read() == b""
     connection.close()
     [call] = gateway.calls(1)
-    assert call.head and call.end and call.end.first_byte_at
+    assert call.head
+    assert call.end
+    assert call.end.first_byte_at
     assert call.begin.at <= call.head.at <= call.end.first_byte_at <= call.end.at
 
 

@@ -141,14 +141,8 @@ class TestNames:
             message(
                 "Capital of Peru?\nIn one word.",
                 message("Cusco.", role="assistant", rank=2),
-                message("Who asks?", role="assistant"),
-                message(
-                    "Lima.",
-                    message("And Chile?"),
-                    message("And why?"),
-                    role="assistant",
-                    rank=1,
-                ),
+                message("Lima.", message("And Chile?"), message("And why?"), role="assistant", rank=1),
+                message("Who asks?", message("I do."), role="assistant"),
             ),
         )
 
@@ -172,6 +166,13 @@ class TestNames:
         other = self.named(self.ID.replace("00df", "11df"))
         assert store.import_file(as_file(self.named(self.ID), other)).bookmarks == 2
         assert [each.name for each in store.bookmarks.list()] == ["capital-of-peru", "capital-of-peru-11df03d2"]
+
+    def test_a_long_prompt_is_cut_and_an_id_that_only_begins_like_one_is_a_name(self, store: Store) -> None:
+        store.import_file(
+            as_file(tree(self.ID, message("word " * 100)), tree(f"{self.ID}-x", message("q", message("a"))))
+        )
+        assert store.conversations.find(f"oasst:{self.ID}").record.title == ("word " * 40).strip()
+        assert texts(store, f"{self.ID}-x") == ["q"]
 
     @pytest.mark.parametrize("rank", [None, True, "0", 0.5, [], -3])
     def test_a_rank_that_is_none_loses(self, store: Store, rank: Any) -> None:

@@ -71,8 +71,10 @@ def draw_part(
     continues: dict[TurnId, tuple[TurnId, ...]],
     *,
     halves: bool = False,
+    links: Mapping[int, Sequence[Place]] | None = None,
 ) -> list[TreeTurn]:
-    """Some turns as a part of a tree, with their names, in the order that is given.
+    """Some turns as a part of a tree, with their names, in the order that is given; ``links`` are those of their chains
+    where the caller has read them.
 
     Cost: two statements for each ``AT_ONCE`` turns, and that of ``number_versions``. Raises: CorruptTurn.
     """
@@ -85,7 +87,7 @@ def draw_part(
     for left_out in continues.keys() - places_of.keys():
         for parent in (places_of[each] for each in continues[left_out] if each in places_of):
             counts[parent] -= 1
-    return _build(shown, continues, names, counts, _number(connection, space, shown))
+    return _build(shown, continues, names, counts, _number(connection, space, shown, links))
 
 
 def read_stretch(
@@ -96,15 +98,18 @@ def read_stretch(
     *,
     around: tuple[TurnId, Place] | None = None,
     start: int | None = None,
+    links: Mapping[int, Sequence[Place]] | None = None,
+    beside: bool = True,
 ) -> tuple[Stretch, list[Segment]]:
     """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones; and
-    the ranges of the walk from the first of them on.
+    the ranges of the walk from the first of them on. ``links`` are those of ``read_links``, where the caller has read
+    them. ``beside``: with the turns' names, and how many others continue them.
 
     Order: that of the walk. Every payload, and every digest, is compared with what was stored.
     Cost: a statement or two for the links, and about ten for each ``AT_ONCE`` turns, however long the thread.
     Raises: UnknownTurn where ``around`` is not in the thread; CorruptTurn.
     """
-    links = read_links(connection, space, end)
+    links = read_links(connection, space, end) if links is None else links
     segments = arrange([end], links)
     total = sum(high - low + 1 for _, low, high in segments)
     first = min(total, start) if start is not None else max(0, total - limit)
@@ -114,7 +119,11 @@ def read_stretch(
     parents = {place: _parents(place, links) for place in places}
     found = _read_proven(connection, space, parents)
     continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
-    drawn = draw_part(connection, space, [found[place] for place in places], continues, halves=True)
+    shown = [found[place] for place in places]
+    if beside:
+        drawn = draw_part(connection, space, shown, continues, halves=True, links=links)
+    else:
+        drawn = _build(shown, continues, {}, {}, _number(connection, space, shown, links))
     # Only a stretch that stops before the end has not read it.
     last = found.get(end) or turn_at(connection, space, end)
     if last is None:
@@ -195,7 +204,7 @@ def build_thread(
     names = names_of_segments(connection, space, segments) if named else {}
     ids = {each.place: each.id for each in walked}
     continues = {each.id: _continues(each, links, ids) for each in walked}
-    return _build(walked, continues, names, {}, _number(connection, space, walked))
+    return _build(walked, continues, names, {}, _number(connection, space, walked, links))
 
 
 def _without_halves(
@@ -207,10 +216,13 @@ def _without_halves(
     return [each for each in turns if each.id not in hidden]
 
 
-def _number(connection: Connection, space: int, walked: Sequence[Walked]) -> dict[TurnId, Version]:
-    return number_versions(
-        connection, space, [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
-    )
+def _number(
+    connection: Connection, space: int, walked: Sequence[Walked], links: Mapping[int, Sequence[Place]] | None
+) -> dict[TurnId, Version]:
+    asked = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
+    # A chain that is not among the links of its thread continues nothing.
+    known = {} if links is None else {each.chain: links.get(each.chain, ()) for each in walked}
+    return number_versions(connection, space, asked, known)
 
 
 def _build(

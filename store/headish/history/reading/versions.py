@@ -25,7 +25,7 @@ from headish.history.reading.find import parents_of
 from headish.history.reading.walk import superseded_of
 from headish.rows.conversations import First, find_first
 from headish.rows.keys import superseding_some, turns_by_ids
-from headish.rows.threads.forks import parents_at, turns_at_forks
+from headish.rows.threads.forks import NO_LINKS, parents_at, turns_at_forks
 from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.values.ids import TurnId, as_turn_id
@@ -129,12 +129,18 @@ def _older_first(connection: Connection, space: int, first: StoredTurn) -> Store
     return older if found is not None and found.place == older.place else None
 
 
-def number_versions(connection: Connection, space: int, turns: Sequence[VersionLink]) -> dict[TurnId, Version]:
-    """Which version each of some turns is; one that has no other is left out.
+def number_versions(
+    connection: Connection,
+    space: int,
+    turns: Sequence[VersionLink],
+    links: Mapping[int, Sequence[Place]] = NO_LINKS,
+) -> dict[TurnId, Version]:
+    """Which version each of some turns is; one that has no other is left out. ``links`` are those of chains that the
+    caller has read.
 
-    Cost: as ``find_versions``, for all of them together.
+    Cost: as ``find_versions``, for all of them together; one statement less with the links of their chains.
     """
-    families = _Families(connection, space)
+    families = _Families(connection, space, links)
     families.find(turns)
     wanted = {each.id for each in turns}
     numbers: dict[TurnId, Version] = {}
@@ -270,8 +276,8 @@ class _Families:
     """Turns and all that are versions of one another with them, looked for together: a step takes a few statements,
     however many turns it is from."""
 
-    def __init__(self, connection: Connection, space: int) -> None:
-        self._connection, self._space = connection, space
+    def __init__(self, connection: Connection, space: int, links: Mapping[int, Sequence[Place]] = NO_LINKS) -> None:
+        self._connection, self._space, self._links = connection, space, links
         self._stored: dict[TurnId, StoredTurn] = {}
         self._groups = _Groups()
         self.halves: set[TurnId] = set()
@@ -297,11 +303,11 @@ class _Families:
 
     def _alike(self, turns: Mapping[TurnId, VersionLink]) -> Iterator[StoredTurn]:
         """The turns that continue the same turns as one of these does in its role, inside a conversation."""
-        parents = parents_at(self._connection, self._space, [each.place for each in turns.values()])
+        parents = parents_at(self._connection, self._space, [each.place for each in turns.values()], self._links)
         firsts = [listed[0] for listed in parents.values() if listed]
         beside = turns_at_forks(self._connection, self._space, firsts)
         places = [each.place for listed in beside.values() for each in listed]
-        parents |= parents_at(self._connection, self._space, places)
+        parents |= parents_at(self._connection, self._space, places, self._links)
         alike: dict[tuple[tuple[Place, ...], str, bool], list[StoredTurn]] = {}
         for first, listed in beside.items():
             for each in listed:

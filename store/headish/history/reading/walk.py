@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headish.content.hashes import begin_digest, digest_from, hash_payload
-from headish.database.query import Connection
+from headish.database.query import Connection, Row
 from headish.errors import CorruptTurn
 from headish.history.reading.decode import (
     Resolver,
@@ -151,7 +151,7 @@ def _growing_portions(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
             room, high = room - (piece.high - piece.low + 1), piece.low - 1
             if room <= 0 or len(portion) == AT_ONCE:
                 yield portion
-                room = size = min(2 * size, _LARGEST_PORTION)
+                room = size = min(4 * size, _LARGEST_PORTION)
                 portion = []
     if portion:
         yield portion
@@ -165,9 +165,13 @@ def walk_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     """
     ends = list(dict.fromkeys(ends))
     rows = read_inherited(connection, space, ends)
-    if not rows:
-        return []
-    links = read_links_of(connection, space, ends)
+    return order_inherited(ends, read_links_of(connection, space, ends), rows) if rows else []
+
+
+def order_inherited(
+    ends: Sequence[Place], links: Mapping[int, Sequence[Place]], rows: Iterable[Row]
+) -> list[tuple[str, bytes]]:
+    """``walk_inherited`` of rows of ``read_inherited``, in no order, and of the links of the same ends."""
     found: dict[int, dict[int, tuple[str, bytes]]] = {}
     for chain, pos, turn_id, inherited in rows:
         found.setdefault(chain, {})[pos] = (turn_id, inherited)
@@ -266,7 +270,7 @@ def walk_first_parents(connection: Connection, space: int, place: Place) -> Iter
             raise _missing(portion)
         yield from reversed(turns)
         parents = links_of(connection, space, at.chain) if portion.low == 0 else [Place(at.chain, portion.low - 1)]
-        at, size = (parents[0] if parents else None), min(2 * size, _LARGEST_PORTION)
+        at, size = (parents[0] if parents else None), min(4 * size, _LARGEST_PORTION)
 
 
 def walk_messages(
@@ -296,8 +300,8 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
-# Most readers stop after a screen of turns; the portions double for those that read on.
-_FIRST_PORTION, _LARGEST_PORTION = 16, 512
+# Most readers stop after a screen of turns; for those that read on, each portion is four times as large.
+_FIRST_PORTION, _LARGEST_PORTION = 16, 4096
 
 
 def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:

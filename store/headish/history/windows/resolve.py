@@ -73,7 +73,7 @@ def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
 
     Cost: one statement that looks at every turn of the thread, without payloads.
     """
-    return any(map(_is_marked, read_marked(connection, space, place)))
+    return any(map(is_marked, read_marked(connection, space, place)))
 
 
 def holds_overlays_within(connection: Connection, space: int, segments: Iterable[Segment]) -> bool:
@@ -81,9 +81,10 @@ def holds_overlays_within(connection: Connection, space: int, segments: Iterable
 
     Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them, without payloads.
     """
-    return any(map(_is_marked, read_marked_within(connection, space, segments)))
+    return any(map(is_marked, read_marked_within(connection, space, segments)))
 
 
-def _is_marked(row: Sequence[object]) -> bool:
-    type, attributes = row[0], row[1]
+def is_marked(row: Sequence[object]) -> bool:
+    """Whether a row that ends in the type and the attributes of a turn is that of an overlay, or of a hidden turn."""
+    type, attributes = row[-2], row[-1]
     return type == OVERLAY or (isinstance(attributes, bytes | memoryview) and b'"hidden":' in bytes(attributes))

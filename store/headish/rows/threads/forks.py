@@ -5,13 +5,15 @@ However many are asked about, each is one statement: their values are one parame
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from headish.database.query import Connection, Query
 from headish.rows.threads.places import LISTED, WANTED_SEGMENTS, as_list, on_each
 from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.places import Place, Segment
 
+NO_LINKS: Mapping[int, Sequence[Place]] = MappingProxyType({})
 _LINKS_OF_SOME = """
     WITH wanted(chain) AS MATERIALIZED (%s)
     SELECT l.chain, l.parent_chain, l.parent_pos FROM wanted
@@ -23,15 +25,19 @@ LINKS_OF_SOME = Query(
 )
 
 
-def parents_at(connection: Connection, space: int, places: Iterable[Place]) -> dict[Place, tuple[Place, ...]]:
-    """What the turns at some places continue, in order; of one that continues nothing, nothing.
+def parents_at(
+    connection: Connection, space: int, places: Iterable[Place], links: Mapping[int, Sequence[Place]] = NO_LINKS
+) -> dict[Place, tuple[Place, ...]]:
+    """What the turns at some places continue, in order; of one that continues nothing, nothing. ``links`` are those of
+    chains that the caller has read.
 
-    Cost: one statement, and none where no turn is the first of its chain.
+    Cost: one statement, and none where no turn is the first of another chain.
     """
     found: dict[Place, list[Place]] = {
-        place: [Place(place.chain, place.pos - 1)] if place.pos else [] for place in places
+        place: [Place(place.chain, place.pos - 1)] if place.pos else list(links.get(place.chain, ()))
+        for place in places
     }
-    begun = [place.chain for place in found if place.pos == 0]
+    begun = [place.chain for place in found if place.pos == 0 and place.chain not in links]
     rows = connection.rows(LINKS_OF_SOME, space=space, chains=as_list(begun)) if begun else ()
     for chain, *parent in rows:
         if chain is not None:

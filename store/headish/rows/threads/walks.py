@@ -255,20 +255,20 @@ def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
 
 # In the join, not behind it: a condition there would make it an inner one, whose order SQLite chooses.
 READ_MARKED = Query(
-    "types and attributes of turns that lead to a place",
+    "types, attributes and options of turns that lead to a place",
     f"""
     WITH RECURSIVE {REACH},
     {TOP}
-    SELECT t.type, t.attributes FROM top
+    SELECT t.chain, t.pos, t.id, t.inherited, t.type, t.attributes FROM top
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
-      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL)
+      AND (t.type IS NOT NULL OR t.attributes IS NOT NULL OR t.inherited IS NOT NULL)
     """,
 )
 
 
 def read_marked(connection: Connection, space: int, end: Place) -> Sequence[Row]:
-    """``(type, attributes)`` of the turns that lead to ``end`` and have either, in no order; of a chain without one,
-    a pair of None.
+    """``(chain, pos, id, inherited, type, attributes)`` of the turns that lead to ``end`` and have one of the last
+    three, in no order; of a chain without one, six times None.
 
     Cost: one statement, which looks at every turn of the thread, without payloads.
     """
@@ -290,7 +290,10 @@ READ_MARKED_WITHIN = Query(
 
 
 def read_marked_within(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Row]:
-    """As ``read_marked``, of the turns of some ranges. Cost: one statement for each ``AT_ONCE`` ranges."""
+    """``(type, attributes)`` of the turns of some ranges that have either.
+
+    Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them.
+    """
     return [
         row for wanted in portions(segments) for row in connection.rows(READ_MARKED_WITHIN, space=space, wanted=wanted)
     ]

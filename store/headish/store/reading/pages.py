@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,11 +14,11 @@ from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, Unkn
 from headish.history.conversations import title_of
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
-from headish.history.reading.options import fold_options
+from headish.history.reading.options import fold_options, resolve_options
 from headish.history.reading.trees import build_thread, newest_end, read_stretch, read_whole_tree
-from headish.history.reading.walk import walk, walk_inherited
-from headish.history.windows.resolve import holds_overlays, holds_overlays_within, is_overlaid
-from headish.rows.threads.walks import Walked, read_links
+from headish.history.reading.walk import order_inherited, walk
+from headish.history.windows.resolve import holds_overlays_within, is_marked, is_overlaid
+from headish.rows.threads.walks import Walked, read_links, read_marked
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.paging import check_limit
 from headish.store.reading.export import model_of
@@ -41,6 +42,8 @@ class _PageFacts(NamedTuple):
     """What a page is made of beside its turns."""
 
     head: TurnId
+    end: Place
+    links: Mapping[int, Sequence[Place]]
     title: str | None
     model: str | None
 
@@ -137,8 +140,14 @@ def render_pieces(
         return iter((_render_whole(space, headish, format, branches, debug, title),))
 
     def work(connection: Connection, stored: StoredTurn) -> tuple[_PageFacts, dict[TurnId, Face]]:
-        shown = _describe(connection, space, headish, stored, title)
-        return shown, _faces_at(connection, space, stored.place)
+        rows = read_marked(connection, space._number, stored.place)
+        links = read_links(connection, space._number, stored.place)
+        setting = [row[:4] for row in rows if row[3] is not None]
+        options = fold_options(order_inherited([stored.place], links, setting))
+        shown = _describe(connection, space, headish, stored, title, options, links)
+        if not any(map(is_marked, rows)):
+            return shown, {}
+        return shown, _faces(walk(connection, space._number, [stored.place], links))
 
     return _stream(space, *space._read_at(headish, work), debug)
 
@@ -148,9 +157,9 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
     from headish.renderings.pages import make_page
 
     def work(connection: Connection, stored: StoredTurn) -> ThreadPage:
-        shown = _describe(connection, space, headish, stored, title)
         links = read_links(connection, space._number, stored.place)
         walked = walk(connection, space._number, [stored.place], links)
+        shown = _describe(connection, space, headish, stored, title, resolve_options(walked), links)
         if branches:
             tree = read_whole_tree(connection, space._number, stored.place)
             faces = _faces_of_tree(connection, space, walked, tree)
@@ -168,9 +177,8 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
     from headish.renderings.pages import FIRST_SECTION, ThreadPage, find_title, read_entries
 
     def entries(start: int = 0) -> Iterator[list[PageMessage]]:
-        for each in _stretches(space, shown.head, start):
-            # A name may tell of a branch that does not leave with the page.
-            yield list(read_entries(each if debug else [replace(turn, bookmarks=()) for turn in each], faces, debug))
+        for each in _stretches(space, shown, start, named=debug):
+            yield list(read_entries(each, faces, debug))
 
     # Where nothing has a title, the first words of the user are looked for before anything is written. They nearly
     # always stand in the first stretch, which is read once.
@@ -182,19 +190,31 @@ def _stream(space: Space, shown: _PageFacts, faces: Mapping[TurnId, Face], debug
     return stream_html(page, chain([open_section(FIRST_SECTION)], written, [CLOSE_SECTION]))
 
 
-def _stretches(space: Space, head: TurnId, start: int) -> Iterator[tuple[TreeTurn, ...]]:
+def _stretches(space: Space, shown: _PageFacts, start: int, *, named: bool) -> Iterator[tuple[TreeTurn, ...]]:
     # The length is known once a stretch was read; until then there is one turn to look for.
     total = start + 1
     while start < total:
-        read = stretch(space, head, start=start, limit=PIECE_TURNS)
+        read = space._read(partial(_read_piece, space=space._number, shown=shown, start=start, named=named))
         yield read.turns
         start, total = start + PIECE_TURNS, read.total
 
 
-def _describe(connection: Connection, space: Space, headish: str, stored: StoredTurn, title: str | None) -> _PageFacts:
+def _read_piece(connection: Connection, space: int, shown: _PageFacts, start: int, named: bool) -> Stretch:
+    # A name may tell of a branch that does not leave with the page. What a turn continues never changes.
+    return read_stretch(connection, space, shown.end, PIECE_TURNS, start=start, links=shown.links, beside=named)[0]
+
+
+def _describe(
+    connection: Connection,
+    space: Space,
+    headish: str,
+    stored: StoredTurn,
+    title: str | None,
+    options: Mapping[str, Any],
+    links: Mapping[int, Sequence[Place]],
+) -> _PageFacts:
     named = title or _title(connection, space, headish)
-    options = fold_options(walk_inherited(connection, space._number, [stored.place]))
-    return _PageFacts(stored.id, named, model_of(connection, space, options))
+    return _PageFacts(stored.id, stored.place, links, named, model_of(connection, space, options))
 
 
 def _title(connection: Connection, space: Space, headish: str) -> str | None:
@@ -205,12 +225,6 @@ def _title(connection: Connection, space: Space, headish: str) -> str | None:
         return title_of(connection, space._number, named)
     except (UnknownConversation, UnknownTurn, Ambiguous, InvalidArgument):
         return None
-
-
-def _faces_at(connection: Connection, space: Space, place: Place) -> dict[TurnId, Face]:
-    if not holds_overlays(connection, space._number, place):
-        return {}
-    return _faces(walk(connection, space._number, [place]))
 
 
 def _faces(walked: Sequence[Walked]) -> dict[TurnId, Face]:

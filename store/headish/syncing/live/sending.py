@@ -65,9 +65,10 @@ def send_all(given: LivePush) -> Pushed:
     receipts: list[bytes] = []
     if end.change > change:
         receipts = backend.read(lambda connection: list(receipts_behind(connection, space, change)))
-    if any(decode_receipt(each, 0).meta for each in receipts):  # as in a pull: numbers of signatures are given again
-        live.note(replace(state, signed=0))
     turns = _send_turns(given, after, end.seq, receipts)
+    if any(decode_receipt(each, 0).meta for each in receipts):
+        # Signatures went with it, and later ones may have got their numbers.
+        live.note(replace(live.remote.state, signed=0))
     _send_signatures(live, signed)
     names = _publish(given, end.seq)
     state = live.remote.state

@@ -64,7 +64,8 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
     if live.there.change > (after.change if after else 0):
         receipts = _ask_receipts(live, after.change if after else 0)
         erasures.take(receipts)
-        if any(each.meta for each in receipts):  # signatures went, too, and newer ones may have their numbers
+        if any(each.meta for each in receipts):
+            # Signatures went with it, and later ones may have got their numbers.
             live.note(replace(live.remote.state, signed_there=0))
     low = max(after.seq if after else 0, live.remote.state.taken)
     different = None if low else live.compare()
