@@ -11,14 +11,15 @@ import pytest
 import sqlalchemy
 
 from headish import Database, Store
-from headish.database.query import Query
-from headish.database.server.connection import ServerConnection
+from headish.database.query import Query, Statement
+from headish.database.server.connection import SETTINGS, ServerConnection
+from headish.database.server.merged import merge
 from headish.errors import DatabaseReadOnly, DatabaseTimedOut
 from headish.history.writing import append
 from support.growing import texts
 from support.insides import database_of
 
-pytest.importorskip("psycopg")
+psycopg = pytest.importorskip("psycopg")
 SHOW = Query("a setting", "SELECT current_setting('synchronous_commit'), current_setting('enable_seqscan')")
 FORGET = Query("forget every name", "DELETE FROM bookmark")
 
@@ -120,6 +121,28 @@ def test_the_careful_way_behind_one_that_proved_nothing_has_the_settings(
     monkeypatch.setattr(append, "take_seq", watched)
     store.add_turn("behind it", continues="main")
     assert seen == [("off", "off")]
+
+
+def test_no_part_of_it_reads_a_table_as_a_whole(
+    store: Store, new_postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small as the tables are: a plan is kept, and they grow."""
+    plans: list[str] = []
+    send = ServerConnection._send_whole
+
+    def explained(self: Any, result: object, *statements: Statement) -> bool:
+        sql = merge(statements[0].query, tuple(each.query for each in statements[1:]), is_confined=False)
+        values = [value for each in statements for value in each.values]
+        with psycopg.connect(new_postgresql.replace("+psycopg", ""), cursor_factory=psycopg.ClientCursor) as asking:
+            asking.execute(SETTINGS)
+            plans.extend(row[0] for row in asking.execute(f"EXPLAIN {sql}", values).fetchall())
+        return send(self, result, *statements)
+
+    monkeypatch.setattr(ServerConnection, "_send_whole", explained)
+    database_of(store).plan_again()
+    store.add_turn("second", continues="main")
+    assert any("Index Scan" in line for line in plans)
+    assert [line for line in plans if "Seq Scan" in line] == []
 
 
 def test_a_server_that_spreads_rows_gets_plain_statements(
