@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Database, Store
-from headish.errors import HeadishError, UnknownTurn
+from headish.errors import BarredContent, HeadishError, QuotaExceeded, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
+from headish.rows.bookmarks import RECENCY
 from support.growing import texts
-from support.insides import counted_statements, database_of, run_sql, unchanged
+from support.insides import counted_statements, database_of, read, run_sql, unchanged
 from support.places import FilePlace, Place, in_memory_too
 
 NAMES_USED = ("main", "side")
@@ -119,6 +120,60 @@ def test_names_that_are_continued_in_turn_are_all_remembered(store: Store) -> No
     assert store.verify().problems == ()
 
 
+BATCHES: dict[str, list[dict[str, Any]]] = {
+    "a line": [{"continues": "main"}, {"continues": 0}, {"continues": 1}],
+    "the name given again": [{"continues": "main", "bookmark": "main"}, {"continues": 0, "bookmark": "main"}],
+    "another name": [{"continues": "main"}, {"continues": 0, "bookmark": "too"}],
+    "a fork": [{"continues": "main"}, {"continues": 0}, {"continues": 0}],
+    "a turn apart": [{"continues": "main"}, {}],
+    "two at the name": [{"continues": "main"}, {"continues": "main"}],
+    "a turn behind itself": [{"continues": "main"}, {"continues": 1}],
+    "several before it": [{"continues": ["main", "side"]}, {"continues": 0}],
+    "the first moves nothing": [{"continues": "main", "moves": False}, {"continues": 0}],
+    "the last moves nothing": [{"continues": "main"}, {"continues": 0, "moves": False}],
+    "the newest, too": [{"continues": "main", "respond": True}, {"continues": 0}],
+    "a name that is expected elsewhere": [{"continues": "main", "expect": "0" * 25}, {"continues": 0}],
+    "a turn that is expected elsewhere": [
+        {"continues": "main"},
+        {"continues": 0, "bookmark": "main", "expect": "0" * 25},
+    ],
+    "a key": [{"continues": "main"}, {"continues": 0, "key": "k"}],
+    "everything else": [
+        {"continues": "main", "said_at": 1_700_000_000_000, "attributes": {"language": "en"}},
+        {"continues": 0, "inherited": {"a": 1}, "cache": True},
+        {"continues": 1, "meta": {"m": 1}, "content": "y" * 3000},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("batch", BATCHES.values(), ids=BATCHES)
+def test_a_batch_does_behind_a_remembered_name_what_it_does_behind_any(
+    durable_place: Place, batch: list[dict[str, Any]], moves: bool
+) -> None:
+    said = [{"content": f"turn {number}", **each} for number, each in enumerate(batch)]
+    found: list[Any] = []
+    for remembers in (True, False):
+        with durable_place.fresh() as store:
+            store.add_turn("first", bookmark="main")
+            store.add_turn("aside", bookmark="side")
+            store.add_turn("second", continues="main")
+            store.add_turn("nameless")
+            if not remembers:
+                store._remembered = NOTHING
+            refused = None
+            try:
+                store.add_turns(said, moves=moves)
+            except HeadishError as error:
+                refused = type(error)
+            names = {name: texts(store, name) for name in store.bookmarks}
+            counts = store.stats()
+            turns = [turn.digest for turn in store.turns()]
+            found.append((refused, names, turns, counts.turns, counts.roots, counts.heads, counts.bookmarks))
+            assert store.verify().problems == ()
+    assert found[0] == found[1]
+
+
 def test_a_batch_behind_a_remembered_name_is_stored_without_a_look(store: Store) -> None:
     """Its turns, small and large, in one statement each kind; then the name and its log."""
     store.add_turn("first", bookmark="main")
@@ -145,6 +200,56 @@ def test_a_stream_of_more_than_a_batch_goes_on_behind_it(store: Store) -> None:
     assert store.bookmarks["main"] == stored[-1].id
     store.add_turn("behind it", continues="main")
     assert store.verify().problems == ()
+
+
+def test_a_later_batch_that_says_the_name_again_is_stored_without_a_look(store: Store) -> None:
+    store.add_turn("first", bookmark="main")
+    said = [
+        {"content": f"turn {number}", "continues": number - 1 if number % 1_000 else "main"} for number in range(1_020)
+    ]
+    with counted_statements() as counted:
+        store.add_turns(said)
+    # A server counts each turn, and makes its statistics anew behind the first thousand.
+    turns = 1_020 + 1 if database_of(store).dialect == "postgresql" else 2
+    assert counted.count == turns + 2 * 3
+    assert texts(store, "main") == ["first", *(each["content"] for each in said)]
+
+
+def test_a_batch_behind_a_remembered_name_keeps_to_what_the_space_may_hold(durable_place: Place) -> None:
+    store = durable_place.fresh()
+    store.add_turn("first", bookmark="main")
+    Database(store._database).spaces.limit(store.space, turns=4)
+    said = [{"content": "a", "continues": "main"}, {"content": "b", "continues": 0}]
+    store.add_turns(said)
+    with unchanged(store), pytest.raises(QuotaExceeded):
+        store.add_turns(said)
+    store.add_turn("the last", continues="main")
+
+
+def test_a_name_is_as_recent_as_the_last_turn_of_its_batch(store: Store) -> None:
+    store.add_turn("first", bookmark="main")
+    store.add_turns(
+        [{"content": "a", "continues": "main", "said_at": 2_000}, {"content": "b", "continues": 0, "said_at": 1_000}]
+    )
+    assert read(store, lambda connection: connection.row(RECENCY, space=store._number, name=b"main")) == (1_000,)
+
+
+@pytest.mark.parametrize("size", [10, 3_000])
+@pytest.mark.parametrize("others", [0, 2])
+def test_what_another_store_barred_is_refused_behind_a_remembered_name(
+    durable_place: Place, size: int, others: int
+) -> None:
+    store, eraser = durable_place.open(), durable_place.open()
+    barred = store.add_turn("w" * size, bookmark="main")
+    store.add_turn("second", continues="main")
+    eraser.erase(barred.id, reason="nobody may say it", content=True)
+    said = [*(f"turn {number}" for number in range(others)), "w" * size]
+    for _ in range(2):
+        with unchanged(store), pytest.raises(BarredContent):
+            store.add_turns([{"content": text, "continues": at - 1 if at else "main"} for at, text in enumerate(said)])
+        store.add_turn("third", continues="main")  # remembered again
+    with unchanged(store), pytest.raises(BarredContent):
+        store.add_turn("w" * size, continues="main")
 
 
 def test_what_another_store_wrote_is_seen(durable_place: Place) -> None:

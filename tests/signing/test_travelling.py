@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -19,9 +20,11 @@ from headish.errors import InvalidArgument, InvalidBundle, NotSigned, RemoteRefu
 from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
+from headish.store.keeping import bundles as keeping
 from headish.syncing import departing, pushing
 from headish.syncing.live import answering
 from headish.syncing.logs import Logs, hash_object
+from headish.syncing.signers import find_signer
 from headish.values.limits import SIGNATURES_LIMIT
 from support.command import Command
 from support.growing import grow
@@ -124,6 +127,46 @@ class TestAStoreThatAnswers:
             assert sorted(rows(desk.store)) == sorted(rows(box))
             assert len(rows(box)) == 4
 
+    def test_one_that_somebody_makes_there_meanwhile_is_asked_for(
+        self, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            turn = desk.store.add_turn("x").id
+            desk.store.sign(turn, key=keys.folder / "anna")
+            store_them = answering.store_arrived_signatures
+
+            def meanwhile(*given: Any) -> int:
+                box.sign(turn, key=keys.folder / "anna", thread=True)
+                return store_them(*given)
+
+            with line_to(box):
+                with monkeypatch.context() as patch:
+                    patch.setattr(answering, "store_arrived_signatures", meanwhile)
+                    desk.sync()
+                desk.sync()
+            assert len(rows(box)) == len(rows(desk.store)) == 2
+
+    def test_a_signature_whose_number_was_given_again_goes_too(self, keys: Keys, tmp_path: Path) -> None:
+        """An erasure takes the last signature, and the next one gets its number."""
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            for there in (desk.store, box):
+                turns = [there.add_turn(f"{number}").id for number in range(3)]
+                for each in turns[:2]:
+                    there.sign(each, key=keys.folder / "anna")
+                with desk as store:
+                    store.remotes.set("box", erasures="apply")
+                with line_to(box, trust=True):
+                    desk.sync()
+                    there.erase(turns[1], reason="r", meta=True)
+                    there.sign(turns[2], key=keys.folder / "anna")
+                    desk.sync()
+                assert {each[0] for each in rows(box)} >= {turns[0], turns[2]}
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+
     def test_a_store_that_takes_nothing_takes_no_signature(self, keys: Keys, tmp_path: Path) -> None:
         with machines(tmp_path) as machine:
             desk, box = machine("desk"), machine("box").store
@@ -172,6 +215,39 @@ class TestABundleThatIsSignedAsAWhole:
                 there.bundles.apply(path, require_signed=True, signers=listed)
         assert list(there.turns()) == []
         assert there.bundles.apply(bundle).stored == 1
+
+    def test_it_cannot_be_exchanged_once_it_was_judged(
+        self, place: Place, keys: Keys, signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, there, path = place.open(), place.fresh(), tmp_path / "first"
+        here.add_turn(os.urandom(200_000).hex())  # more than a file reads ahead
+        here.bundles.create(path, sign=True, key=keys.folder / "anna")
+        here.add_turn("forged")
+        here.bundles.create(tmp_path / "other")
+        judged, others = path.read_bytes(), [(tmp_path / "other").read_bytes()]
+        with open(path, "rb") as first, open(tmp_path / "other", "rb") as other:
+            reader, forged = BundleReader(first, "it"), list(BundleReader(other, "it").parts())
+            own = list(reader.parts())
+        for parts in (forged, [], [*own, *own]):
+            with open(tmp_path / "same header", "w+b") as file:
+                writer = BundleWriter(file, reader.header)
+                for _, page in parts:
+                    writer.page(list(from_page(page, "it")))
+                writer.finish(lambda _: reader.signature)
+                file.seek(0)
+                others.append(file.read())
+        for other in others:
+            path.write_bytes(judged)
+
+            def judge_then_exchange(*given: Any, other: bytes = other) -> Any:
+                found = find_signer(*given)
+                path.write_bytes(other)
+                return found
+
+            monkeypatch.setattr(keeping, "find_signer", judge_then_exchange)
+            with pytest.raises(InvalidBundle, match="it was changed while it was read"):
+                there.bundles.apply(path, require_signed=True, signers=signers)
+            assert "forged" not in [turn.text for turn in there.turns()]
 
     def test_nothing_of_it_can_be_altered(self, place: Place, bundle: Path, signers: Path, tmp_path: Path) -> None:
         """Its sums are anybody's to make: the signature says what is in it."""
