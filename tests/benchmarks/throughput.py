@@ -46,6 +46,8 @@ OpenAI Agents SDK's session, which ``make bench-peers`` measures. Times are micr
     search_N           the first N hits of two words, the newest first; the limit finds a turn by its name
     search_ranked      ten hits, the best first
     search_small_space a search in a space of 1,000 turns beside one of 1,000,000; the limit is without it
+    bundle_create      writing a space into a bundle, a turn; the limit is add_turns, 500 turns a transaction
+    bundle_apply       applying it to an empty store, a turn; the same limit
     pg_append          on PostgreSQL, beside plain psycopg; pg_load and pg_bytes_per_turn likewise
 
 Run: ``make bench``, or ``python tests/benchmarks/throughput.py [--quick] [--cpu] [--only NAME]``. ``--cpu`` takes the
@@ -87,13 +89,14 @@ DIMENSIONS = {
     "indexing": "searching",
     "searching": "searching",
     "starts": "starting",
+    "bundles": "sharing",
     "postgresql": "servers",
 }
 """Each group of dimensions, and the module that holds it. A process that a benchmark starts imports this one first."""
 ON_CPU = [
     name
     for name, module in DIMENSIONS.items()
-    if module in ("appending", "reading", "showing", "growing", "importing", "starting", "searching")
+    if module in ("appending", "reading", "showing", "growing", "importing", "starting", "searching", "sharing")
 ]
 """The groups in which one process works at a time: those whose processor's time says something."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import sqlalchemy
 from headish import Store
 from headish.database import postgresql
 from headish.database.server.connection import ServerConnection
-from headish.errors import OutcomeUnknown
+from headish.errors import DatabaseUnavailable, OutcomeUnknown
 from support.growing import texts
 from support.insides import database_of
 
@@ -35,6 +37,25 @@ def drop_all(url: str) -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+@contextmanager
+def closed_to_all(url: str) -> Iterator[None]:
+    """The server ends all connections to the database, and takes none."""
+    at = sqlalchemy.make_url(url)
+    engine = sqlalchemy.create_engine(
+        at.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool
+    )
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f'ALTER DATABASE "{at.database}" ALLOW_CONNECTIONS false')
+        left = f"FROM pg_stat_activity WHERE datname = '{at.database}'"
+        connection.exec_driver_sql(f"SELECT pg_terminate_backend(pid) {left}")
+        while connection.exec_driver_sql(f"SELECT count(*) {left}").scalar():
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            connection.exec_driver_sql(f'ALTER DATABASE "{at.database}" ALLOW_CONNECTIONS true')
 
 
 def test_the_calls_after_it_open_new_connections(
@@ -157,6 +178,15 @@ class TestACommitWhoseAnswerIsLost:
                 store.add_turn("third", continues="main")
         assert list(unknown.value.ids) == [store.bookmarks["main"]]
         assert texts(store, "main") == ["first", "second", "third"]
+
+    def test_a_server_that_was_gone_before_the_message_is_not_in_doubt(
+        self, store: Store, new_postgresql: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.2)
+        store.add_turn("second", continues="main")
+        with closed_to_all(new_postgresql), pytest.raises(DatabaseUnavailable):
+            store.add_turn("third", continues="main")
+        assert texts(store, "main") == ["first", "second"]
 
     def test_one_that_cannot_be_settled_carries_the_ids(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.2)

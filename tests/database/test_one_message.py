@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import sqlalchemy
 
-from headish import Store
-from headish.database.query import Query
-from headish.database.server.connection import ServerConnection
+from headish import Database, Store
+from headish.database.query import Query, Statement
+from headish.database.server.connection import SETTINGS, ServerConnection
+from headish.database.server.merged import merge
+from headish.errors import DatabaseReadOnly, DatabaseTimedOut
 from headish.history.writing import append
 from support.growing import texts
 from support.insides import database_of
 
-pytest.importorskip("psycopg")
+psycopg = pytest.importorskip("psycopg")
 SHOW = Query("a setting", "SELECT current_setting('synchronous_commit'), current_setting('enable_seqscan')")
 FORGET = Query("forget every name", "DELETE FROM bookmark")
+
+REFUSE_EVERY_OTHER_COMMIT = """
+CREATE SEQUENCE tried;
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF mod(nextval('tried'), 2) = 1 THEN RAISE EXCEPTION USING ERRCODE = 'serialization_failure'; END IF;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON turn DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
 
 
 @pytest.fixture
@@ -40,6 +55,22 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(ServerConnection, name, watched)
     return listed
+
+
+@contextmanager
+def own_connection(url: str) -> Iterator[sqlalchemy.Connection]:
+    """A connection of another program."""
+    engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        yield connection
+
+
+def set_default(url: str, setting: str, value: str) -> None:
+    """What every connection begins with that is made from now on."""
+    with own_connection(url) as connection:
+        name = connection.engine.url.database
+        connection.exec_driver_sql(f"ALTER DATABASE \"{name}\" SET {setting} = '{value}'")
+        connection.commit()
 
 
 def test_an_append_to_a_known_name_is_one_message(store: Store, sent: list[str]) -> None:
@@ -92,15 +123,94 @@ def test_the_careful_way_behind_one_that_proved_nothing_has_the_settings(
     assert seen == [("off", "off")]
 
 
+def test_no_part_of_it_reads_a_table_as_a_whole(
+    store: Store, new_postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small as the tables are: a plan is kept, and they grow."""
+    plans: list[str] = []
+    send = ServerConnection._send_whole
+
+    def explained(self: Any, result: object, *statements: Statement) -> bool:
+        sql = merge(statements[0].query, tuple(each.query for each in statements[1:]), is_confined=False)
+        values = [value for each in statements for value in each.values]
+        with psycopg.connect(new_postgresql.replace("+psycopg", ""), cursor_factory=psycopg.ClientCursor) as asking:
+            asking.execute(SETTINGS)
+            plans.extend(row[0] for row in asking.execute(f"EXPLAIN {sql}", values).fetchall())
+        return send(self, result, *statements)
+
+    monkeypatch.setattr(ServerConnection, "_send_whole", explained)
+    database_of(store).plan_again()
+    store.add_turn("second", continues="main")
+    assert any("Index Scan" in line for line in plans)
+    assert [line for line in plans if "Seq Scan" in line] == []
+
+
 def test_a_server_that_spreads_rows_gets_plain_statements(
     store: Store, sent: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_of(store), "_is_spread", True)
+    monkeypatch.setattr(database_of(store), "_takes_whole", False)
     for number in range(10):
         store.add_turn(f"turn {number}", continues="main")
     assert "whole" not in sent
     assert len(texts(store, "main")) == 11
     assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize("default", ["repeatable read", "serializable"])
+def test_a_server_that_is_stricter_unless_asked_is_asked(
+    store: Store, new_postgresql: str, sent: list[str], default: str
+) -> None:
+    set_default(new_postgresql, "default_transaction_isolation", default)
+    with Store.open(new_postgresql) as other:
+        for number in range(8):
+            other.add_turn(f"turn {number}", continues="main")
+    assert "whole" not in sent
+    assert len(texts(store, "main")) == 9
+
+
+def test_what_a_stricter_server_refuses_at_the_commit_is_run_again(store: Store, new_postgresql: str) -> None:
+    set_default(new_postgresql, "default_transaction_isolation", "serializable")
+    with own_connection(new_postgresql) as connection, connection.begin():
+        connection.exec_driver_sql(REFUSE_EVERY_OTHER_COMMIT)
+    with Store.open(new_postgresql) as other:
+        for number in range(4):
+            other.add_turn(f"turn {number}", continues="main")
+    assert texts(store, "main") == ["first", *(f"turn {number}" for number in range(4))]
+
+
+def test_a_server_that_takes_no_writes_is_named(store: Store, new_postgresql: str) -> None:
+    set_default(new_postgresql, "default_transaction_read_only", "on")
+    with Store.open(new_postgresql, create=False) as other:
+        for _ in range(2):
+            with pytest.raises(DatabaseReadOnly, match="takes no writes"):
+                other.add_turn("refused", continues="main")
+    assert texts(store, "main") == ["first"]
+
+
+def test_a_statement_that_failed_is_prepared_for_nobody(store: Store, new_postgresql: str) -> None:
+    """The driver prepares what it sent a few times, and counts it as prepared even where the server refused it."""
+    set_default(new_postgresql, "lock_timeout", "20ms")
+    with Store.open(new_postgresql) as other, own_connection(new_postgresql) as holder:
+        other.add_turn("begins", continues="main")
+        for number in range(8):
+            with holder.begin():
+                holder.exec_driver_sql("LOCK TABLE turn IN ACCESS EXCLUSIVE MODE")
+                with pytest.raises(DatabaseTimedOut):
+                    other.add_turn("refused", continues="main")
+            other.add_turn(f"turn {number}", continues="main")
+    assert texts(store, "main") == ["first", "begins", *(f"turn {number}" for number in range(8))]
+    assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize("appended", range(4, 8))
+def test_tables_that_were_moved_meanwhile_are_found(store: Store, new_postgresql: str, appended: int) -> None:
+    for number in range(appended):
+        store.add_turn(f"turn {number}", continues="main")
+    with Database.open(new_postgresql) as database:
+        database.secure()
+    for number in range(appended, appended + 3):
+        store.add_turn(f"turn {number}", continues="main")
+    assert texts(store, "main") == ["first", *(f"turn {number}" for number in range(appended + 3))]
 
 
 def test_two_stores_that_append_at_once_lose_nothing(new_postgresql: str, store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -305,3 +306,26 @@ def test_a_call_that_cannot_be_read_stays_whole_and_no_other_waits(
 
 def read_frames_of(path: Path) -> list[SpoolFrame]:
     return [frame for frame, _ in read_frames(path.read_bytes()[len(MAGIC) :])]
+
+
+def test_a_call_whose_end_found_no_room_is_ended_later_and_one_that_goes_on_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, open_, other = new_id(), new_id(), new_id()
+    writer = SpoolWriter(tmp_path)
+    writer.write(frames_of(ended, ended=False) + frames_of(open_, ended=False))
+
+    def full(file: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "it is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        writer.write([end(ended, CallEnd(outcome="ok", at=3))])
+        writer.write([SpoolFrame(SpoolKind.RESPONSE, open_, b"more")])
+    writer.write(frames_of(other))
+    calls = {call.id: call for call in read_once(tmp_path)}
+    assert [calls[id].end and calls[id].end.outcome for id in (ended, open_, other)] == ["unrecorded", None, "ok"]
+    writer.write([end(open_, CallEnd(outcome="ok", at=4))])
+    calls = {call.id: call for call in read_once(tmp_path)}
+    assert calls[open_].end
+    assert (calls[open_].end.outcome, writer.unrecorded) == ("unrecorded", 2)

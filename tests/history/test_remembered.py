@@ -119,6 +119,60 @@ def test_names_that_are_continued_in_turn_are_all_remembered(store: Store) -> No
     assert store.verify().problems == ()
 
 
+BATCHES: dict[str, list[dict[str, Any]]] = {
+    "a line": [{"continues": "main"}, {"continues": 0}, {"continues": 1}],
+    "the name given again": [{"continues": "main", "bookmark": "main"}, {"continues": 0, "bookmark": "main"}],
+    "another name": [{"continues": "main"}, {"continues": 0, "bookmark": "too"}],
+    "a fork": [{"continues": "main"}, {"continues": 0}, {"continues": 0}],
+    "a turn apart": [{"continues": "main"}, {}],
+    "two at the name": [{"continues": "main"}, {"continues": "main"}],
+    "a turn behind itself": [{"continues": "main"}, {"continues": 1}],
+    "several before it": [{"continues": ["main", "side"]}, {"continues": 0}],
+    "the first moves nothing": [{"continues": "main", "moves": False}, {"continues": 0}],
+    "the last moves nothing": [{"continues": "main"}, {"continues": 0, "moves": False}],
+    "the newest, too": [{"continues": "main", "respond": True}, {"continues": 0}],
+    "a name that is expected elsewhere": [{"continues": "main", "expect": "0" * 25}, {"continues": 0}],
+    "a turn that is expected elsewhere": [
+        {"continues": "main"},
+        {"continues": 0, "bookmark": "main", "expect": "0" * 25},
+    ],
+    "a key": [{"continues": "main"}, {"continues": 0, "key": "k"}],
+    "everything else": [
+        {"continues": "main", "said_at": 1_700_000_000_000, "attributes": {"language": "en"}},
+        {"continues": 0, "inherited": {"a": 1}, "cache": True},
+        {"continues": 1, "meta": {"m": 1}, "content": "y" * 3000},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("batch", BATCHES.values(), ids=BATCHES)
+def test_a_batch_does_behind_a_remembered_name_what_it_does_behind_any(
+    durable_place: Place, batch: list[dict[str, Any]], moves: bool
+) -> None:
+    said = [{"content": f"turn {number}", **each} for number, each in enumerate(batch)]
+    found: list[Any] = []
+    for remembers in (True, False):
+        with durable_place.fresh() as store:
+            store.add_turn("first", bookmark="main")
+            store.add_turn("aside", bookmark="side")
+            store.add_turn("second", continues="main")
+            store.add_turn("nameless")
+            if not remembers:
+                store._remembered = NOTHING
+            refused = None
+            try:
+                store.add_turns(said, moves=moves)
+            except HeadishError as error:
+                refused = type(error)
+            names = {name: texts(store, name) for name in store.bookmarks}
+            counts = store.stats()
+            turns = [turn.digest for turn in store.turns()]
+            found.append((refused, names, turns, counts.turns, counts.roots, counts.heads, counts.bookmarks))
+            assert store.verify().problems == ()
+    assert found[0] == found[1]
+
+
 def test_a_batch_behind_a_remembered_name_is_stored_without_a_look(store: Store) -> None:
     """Its turns, small and large, in one statement each kind; then the name and its log."""
     store.add_turn("first", bookmark="main")

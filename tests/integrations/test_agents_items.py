@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headish import Store
 from headish.adapters.sessions import add, session_of
@@ -106,12 +107,12 @@ def test_many_turns_at_once_give_what_each_gives_alone() -> None:
 def test_a_damaged_turn_is_no_items_of_others(app: bytes) -> None:
     plain = said_of(items.make_draft(ITEMS["plain"], 10**8).draft)
     assert rows.items_of_plain([plain, replace_app(plain, app), plain]) == [ITEMS["plain"], None, ITEMS["plain"]]
-    broken = plain._replace(payload=b'[{"type":"text","text":"a"}],[{"type":"text","text":"b"}]')
+    broken = replace(plain, payload=b'[{"type":"text","text":"a"}],[{"type":"text","text":"b"}]')
     assert rows.items_of_plain([broken, plain]) == [None, ITEMS["plain"]]
 
 
 def replace_app(said: SpokenTurn, app: bytes) -> SpokenTurn:
-    return said._replace(app=app)
+    return replace(said, app=app)
 
 
 def test_an_item_of_very_deep_nesting_comes_back() -> None:

@@ -124,6 +124,46 @@ class TestAStoreThatAnswers:
             assert sorted(rows(desk.store)) == sorted(rows(box))
             assert len(rows(box)) == 4
 
+    def test_one_that_somebody_makes_there_meanwhile_is_asked_for(
+        self, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            turn = desk.store.add_turn("x").id
+            desk.store.sign(turn, key=keys.folder / "anna")
+            store_them = answering.store_arrived_signatures
+
+            def meanwhile(*given: Any) -> int:
+                box.sign(turn, key=keys.folder / "anna", thread=True)
+                return store_them(*given)
+
+            with line_to(box):
+                with monkeypatch.context() as patch:
+                    patch.setattr(answering, "store_arrived_signatures", meanwhile)
+                    desk.sync()
+                desk.sync()
+            assert len(rows(box)) == len(rows(desk.store)) == 2
+
+    def test_a_signature_whose_number_was_given_again_goes_too(self, keys: Keys, tmp_path: Path) -> None:
+        """An erasure takes the last signature, and the next one gets its number."""
+        with machines(tmp_path) as machine:
+            desk, box = machine("desk"), machine("box").store
+            desk.add("cmd:headish serve-stdio")
+            for there in (desk.store, box):
+                turns = [there.add_turn(f"{number}").id for number in range(3)]
+                for each in turns[:2]:
+                    there.sign(each, key=keys.folder / "anna")
+                with desk as store:
+                    store.remotes.set("box", erasures="apply")
+                with line_to(box, trust=True):
+                    desk.sync()
+                    there.erase(turns[1], reason="r", meta=True)
+                    there.sign(turns[2], key=keys.folder / "anna")
+                    desk.sync()
+                assert {each[0] for each in rows(box)} >= {turns[0], turns[2]}
+                assert sorted(rows(box)) == sorted(rows(desk.store))
+
     def test_a_store_that_takes_nothing_takes_no_signature(self, keys: Keys, tmp_path: Path) -> None:
         with machines(tmp_path) as machine:
             desk, box = machine("desk"), machine("box").store

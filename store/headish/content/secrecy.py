@@ -40,11 +40,13 @@ _SHAPES = (
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 """What keys look like, by the prefixes that their makers give them."""
-_BEGINNINGS = (
-    "sk-", "zk-", "xai-", "gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AIza", "AKIA",
-    "hdsh_", "earer ", "-----BEGIN ", "AGE-SECRET-KEY-",
-)  # fmt: skip
-"""One of them stands in every text that has a shape."""
+_BEGINNINGS = {
+    "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
+    "_": ("gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hdsh_"),
+    "A": ("AIza", "AKIA"),
+    "r": ("earer ",),
+}
+"""One of them stands in every text that has a shape. By a letter of each: one letter is found ten times as fast."""
 _ENDINGS = (
     'key":', 'keys":', 'sation":', 'zation":', 'secret":', 'password":', 'passwords":', 'passwd":', 'passphrase":',
     'bearer":', 'token":', 'value":',
@@ -86,11 +88,10 @@ def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | 
 def is_quiet(encoded: str) -> bool:
     """Whether a JSON text of ``strictjson.encode`` shows at a glance that ``find_secret`` finds nothing in its value.
 
-    False where it would have to look. Cost: some thirty searches for a few letters, whatever the value's shape.
+    False where it would have to look. Cost: at most some thirty searches for a few letters, whatever the value's shape.
     """
-    for beginning in _BEGINNINGS:
-        if beginning in encoded:
-            return False
+    if _may_have_shape(encoded):
+        return False
     lowered = encoded.lower()
     for ending in _ENDINGS:
         if ending in lowered:
@@ -126,9 +127,18 @@ def _gives_away(name: str, text: str) -> bool:
 
 def has_shape(text: str) -> bool:
     """Whether something in a text looks like a key, or like an address with a password."""
-    if len(text) >= _SHORTEST and any(each in text for each in _BEGINNINGS) and re.search(_SHAPES, text):
+    if len(text) >= _SHORTEST and _may_have_shape(text) and re.search(_SHAPES, text):
         return True
     return "://" in text and "@" in text and re.search(_LOGIN, text) is not None
+
+
+def _may_have_shape(text: str) -> bool:
+    for letter, beginnings in _BEGINNINGS.items():
+        if letter in text:
+            for each in beginnings:
+                if each in text:
+                    return True
+    return False
 
 
 def hide_secrets(value: Any, name: str = "") -> Any:

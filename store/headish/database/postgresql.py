@@ -76,11 +76,17 @@ _WHICH = Query(
 )
 _ANALYZE = Query("refresh statistics", "ANALYZE turn, payload, link, bookmark, bookmark_log")
 _ANALYZE_AS_OWNER = Query("refresh statistics as the owner", "SELECT headish_analyze()")
+# Citus takes no INSERT inside another statement. A transaction without our BEGIN is as strict as the server's default;
+# a strict one may be refused at its very end, and there the driver does not tell why.
+_TAKES_WHOLE = (
+    "to_regclass('pg_catalog.pg_dist_partition') IS NULL"
+    " AND current_setting('default_transaction_isolation') = 'read committed'"
+)
 # Whether policies hold this login, and in which schema, is asked where something is asked anyway.
 _REVISION = Query(
     "find revision, and whether policies hold",
     f"SELECT version_num, row_security_active('turn'), has_table_privilege('turn', 'INSERT'), ({OWN_SCHEMA}), "  # noqa: S608
-    "to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL FROM alembic_version",
+    f"{_TAKES_WHOLE} FROM alembic_version",
 )
 
 
@@ -119,7 +125,7 @@ class PostgreSQLBackend:
         self._settings = f"{SETTINGS}, pg_catalog.set_config('synchronous_commit', '{commit}', true)"
         self._url, self._prepared = url, prepared
         self._arguments = self._read_arguments()
-        self.is_confined = self._is_spread = False
+        self.is_confined, self._takes_whole = False, True
         self._space: int | None = None
         self._shared = _SharedPool()
         self._shared.path = SearchPath(self._arguments)
@@ -149,7 +155,7 @@ class PostgreSQLBackend:
         row = self.read(lambda connection: connection.row(_REVISION))
         if row is None:
             return None
-        revision, self.is_confined, may_write, schema, self._is_spread = row
+        revision, self.is_confined, may_write, schema, self._takes_whole = row
         path.note(schema, is_confined=self.is_confined)
         if self.is_confined and not may_write:
             self.read_only = self._is_reader = True
@@ -261,7 +267,7 @@ class PostgreSQLBackend:
             sent = SentSettings(self._settings + self._shared.path.settings, is_confined=self.is_confined)
             try:
                 words = SECURED if self.is_confined else POSTGRESQL
-                result = work(ServerConnection(driver, sent, words, self._space, is_spread=self._is_spread))
+                result = work(ServerConnection(driver, sent, words, self._space, takes_whole=self._takes_whole))
             except self._psycopg.Error as error:
                 lost = ConnectionLost(error) if sent.whole is None else CommitLost(error, sent.whole)
                 self._check_lost(driver, lost)
@@ -289,7 +295,9 @@ class PostgreSQLBackend:
         return result
 
     def _undo(self, driver: Any) -> None:
-        if driver.closed:
+        # At a ROLLBACK the driver forgets what it prepared. A message that is a transaction has none, and a statement
+        # of it that failed may be prepared for the driver, and not for the server.
+        if driver.closed or driver.autocommit:
             self._pool.discard(driver)
             return
         try:

@@ -129,7 +129,7 @@ class Departing:
     def _in_pages(self, rows: Iterable[Spoken]) -> Iterator[list[TurnRecord]]:
         """Records in pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
         listed = list(rows)
-        parents = parents_of_turns(*self._source, [stored.place for stored, _ in listed])
+        parents = self._parents_of([stored for stored, _ in listed])
         foreign = self._foreign_among([stored.seq for stored, _ in listed])
         page: list[TurnRecord] = []
         size = 0
@@ -145,6 +145,13 @@ class Departing:
             self.reached = stored.seq
         if page:
             yield page
+
+    def _parents_of(self, turns: Sequence[StoredTurn]) -> Mapping[Place, Sequence[TurnId | None]]:
+        """What turns continue. Most follow one that is read with them, so that only the others are asked for."""
+        here = {each.place: each.id for each in turns}
+        before = {place: here.get(Place(place.chain, place.pos - 1)) for place in here}
+        asked = [place for place, turn in before.items() if turn is None]
+        return {place: (turn,) for place, turn in before.items() if turn} | parents_of_turns(*self._source, asked)
 
     def _foreign_among(self, seqs: Sequence[int]) -> set[int]:
         """Which of some commit numbers are those of turns that came from no device of one's own."""

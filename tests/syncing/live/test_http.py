@@ -99,6 +99,12 @@ def desk(machine: Callable[..., Machine], office: Office) -> Machine:
     return made
 
 
+def test_a_server_makes_no_space_for_a_caller(desk: Machine) -> None:
+    for verb in ("push", "exchange"):
+        with desk as store, pytest.raises(InvalidArgument, match="makes no space for a caller"):
+            getattr(store.remotes, verb)("box", create=True)
+
+
 def both_ways(desk: Machine, office: Store) -> None:
     """All that travels, in both directions."""
     desk.store.add_turn("asked at the desk", bookmark="main")

@@ -30,22 +30,22 @@ SETTINGS = (
 class ServerConnection(Connection):
     """A connection that sends what belongs together as one message: BEGIN, the settings and the first statement.
 
-    ``space`` is the one that every statement of it works in, where policies keep them apart. ``is_spread``: the server
-    is one that may pass statements on to others, and takes no INSERT inside another statement.
+    ``space`` is the one that every statement of it works in, where policies keep them apart. ``takes_whole``: a message
+    without BEGIN is a transaction as any other to this server.
     """
 
-    __slots__ = ("_driver", "_is_spread", "_sent", "_space")
+    __slots__ = ("_driver", "_sent", "_space", "_takes_whole")
 
     def __init__(
-        self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None, *, is_spread: bool = False
+        self, driver: Any, sent: SentSettings, words: Spelling, space: int | None = None, *, takes_whole: bool = True
     ) -> None:
         super().__init__(driver.cursor(), words)
-        self._driver, self._sent, self._space, self._is_spread = driver, sent, space, is_spread
+        self._driver, self._sent, self._space, self._takes_whole = driver, sent, space, takes_whole
 
     def within(self, space: int) -> Connection:
         if not self._sent.is_confined:
             return self
-        return ServerConnection(self._driver, self._sent, self._words, space, is_spread=self._is_spread)
+        return ServerConnection(self._driver, self._sent, self._words, space, takes_whole=self._takes_whole)
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         with self._first(query):
@@ -63,15 +63,14 @@ class ServerConnection(Connection):
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:
-        if self._is_spread or self._driver.pgconn.transaction_status:
+        if not self._takes_whole or self._driver.pgconn.transaction_status:
             return super().run_whole(result, proof, *others)
-        self._sent.whole = result
-        is_proven = self._send_whole(proof, *others)
+        is_proven = self._send_whole(result, proof, *others)
         self._sent.end()
         self.statements += 1 + len(others) * is_proven
         return result if is_proven else None
 
-    def _send_whole(self, proof: Statement, *others: Statement) -> bool:
+    def _send_whole(self, result: object, proof: Statement, *others: Statement) -> bool:
         """One message that is a transaction: the settings hold until its end."""
         sql = merge(proof.query, tuple([each.query for each in others]), is_confined=self._sent.is_confined)
         values = [value for each in (proof, *others) for value in each.values]
@@ -80,7 +79,8 @@ class ServerConnection(Connection):
         with self._piped():
             self._cursor.execute(settings)
             self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
-        return bool(self._cursor.fetchone()[0])
+            self._sent.whole = result  # what ends the message, and commits it, is sent at the end of the block
+        return bool(self._cursor.fetchone() == (1,))
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
         with self._first(query):

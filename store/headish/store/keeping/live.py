@@ -106,6 +106,8 @@ def talking(
         from headish.calls.posting import SyncServer
         from headish.syncing.live.posts import PostTalk
 
+        if create:
+            raise InvalidArgument("a server makes no space for a caller: its owner makes one there, with the token")
         with SyncServer(remote.url, key_env_of(remote.settings.id) or "") as server:
             yield LiveSync(target, PostTalk(server), remote, space.space)
         return

@@ -66,6 +66,9 @@ def send_all(given: LivePush) -> Pushed:
     if end.change > change:
         receipts = backend.read(lambda connection: list(receipts_behind(connection, space, change)))
     turns = _send_turns(given, after, end.seq, receipts)
+    if any(decode_receipt(each, 0).meta for each in receipts):
+        # Signatures went with it, and later ones may have got their numbers.
+        live.note(replace(live.remote.state, signed=0))
     _send_signatures(live, signed)
     names = _publish(given, end.seq)
     state = live.remote.state

@@ -62,7 +62,11 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
     erasures.come_from(live.origin)
     after = live.cursor(state.pulled) if state.pulled is not None and live.welcome.holds else None
     if live.there.change > (after.change if after else 0):
-        erasures.take(_ask_receipts(live, after.change if after else 0))
+        receipts = _ask_receipts(live, after.change if after else 0)
+        erasures.take(receipts)
+        if any(each.meta for each in receipts):
+            # Signatures went with it, and later ones may have got their numbers.
+            live.note(replace(live.remote.state, signed_there=0))
     low = max(after.seq if after else 0, live.remote.state.taken)
     different = None if low else live.compare()
     if different is not None:
