@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -14,8 +14,10 @@ import sqlalchemy
 
 from headish import Store
 from headish.database import postgresql
+from headish.database.query import Query
 from headish.database.server.connection import ServerConnection
 from headish.errors import DatabaseUnavailable, OutcomeUnknown
+from headish.history.writing import append
 from support.growing import texts
 from support.insides import database_of
 
@@ -186,6 +188,23 @@ class TestACommitWhoseAnswerIsLost:
         store.add_turn("second", continues="main")
         with closed_to_all(new_postgresql), pytest.raises(DatabaseUnavailable):
             store.add_turn("third", continues="main")
+        assert texts(store, "main") == ["first", "second"]
+
+    def test_what_follows_a_message_that_proved_nothing_is_not_in_doubt_before_its_commit(
+        self, store: Store, new_postgresql: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.2)
+        with Store.open(new_postgresql) as other:
+            other.add_turn("second", continues="main")
+        with ExitStack() as stack, monkeypatch.context() as patched:
+
+            def lose(connection: Any, *_: Any, **__: Any) -> None:
+                stack.enter_context(closed_to_all(new_postgresql))
+                connection.row(Query("nobody answers", "SELECT 1"))
+
+            patched.setattr(append, "take_seq", lose)
+            with pytest.raises(DatabaseUnavailable):
+                store.add_turn("third", continues="main")
         assert texts(store, "main") == ["first", "second"]
 
     def test_one_that_cannot_be_settled_carries_the_ids(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

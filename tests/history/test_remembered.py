@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Database, Store
-from headish.errors import HeadishError, UnknownTurn
+from headish.errors import BarredContent, HeadishError, QuotaExceeded, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
+from headish.rows.bookmarks import RECENCY
 from support.growing import texts
-from support.insides import counted_statements, database_of, run_sql, unchanged
+from support.insides import counted_statements, database_of, read, run_sql, unchanged
 from support.places import FilePlace, Place, in_memory_too
 
 NAMES_USED = ("main", "side")
@@ -199,6 +200,56 @@ def test_a_stream_of_more_than_a_batch_goes_on_behind_it(store: Store) -> None:
     assert store.bookmarks["main"] == stored[-1].id
     store.add_turn("behind it", continues="main")
     assert store.verify().problems == ()
+
+
+def test_a_later_batch_that_says_the_name_again_is_stored_without_a_look(store: Store) -> None:
+    store.add_turn("first", bookmark="main")
+    said = [
+        {"content": f"turn {number}", "continues": number - 1 if number % 1_000 else "main"} for number in range(1_020)
+    ]
+    with counted_statements() as counted:
+        store.add_turns(said)
+    # A server counts each turn, and makes its statistics anew behind the first thousand.
+    turns = 1_020 + 1 if database_of(store).dialect == "postgresql" else 2
+    assert counted.count == turns + 2 * 3
+    assert texts(store, "main") == ["first", *(each["content"] for each in said)]
+
+
+def test_a_batch_behind_a_remembered_name_keeps_to_what_the_space_may_hold(durable_place: Place) -> None:
+    store = durable_place.fresh()
+    store.add_turn("first", bookmark="main")
+    Database(store._database).spaces.limit(store.space, turns=4)
+    said = [{"content": "a", "continues": "main"}, {"content": "b", "continues": 0}]
+    store.add_turns(said)
+    with unchanged(store), pytest.raises(QuotaExceeded):
+        store.add_turns(said)
+    store.add_turn("the last", continues="main")
+
+
+def test_a_name_is_as_recent_as_the_last_turn_of_its_batch(store: Store) -> None:
+    store.add_turn("first", bookmark="main")
+    store.add_turns(
+        [{"content": "a", "continues": "main", "said_at": 2_000}, {"content": "b", "continues": 0, "said_at": 1_000}]
+    )
+    assert read(store, lambda connection: connection.row(RECENCY, space=store._number, name=b"main")) == (1_000,)
+
+
+@pytest.mark.parametrize("size", [10, 3_000])
+@pytest.mark.parametrize("others", [0, 2])
+def test_what_another_store_barred_is_refused_behind_a_remembered_name(
+    durable_place: Place, size: int, others: int
+) -> None:
+    store, eraser = durable_place.open(), durable_place.open()
+    barred = store.add_turn("w" * size, bookmark="main")
+    store.add_turn("second", continues="main")
+    eraser.erase(barred.id, reason="nobody may say it", content=True)
+    said = [*(f"turn {number}" for number in range(others)), "w" * size]
+    for _ in range(2):
+        with unchanged(store), pytest.raises(BarredContent):
+            store.add_turns([{"content": text, "continues": at - 1 if at else "main"} for at, text in enumerate(said)])
+        store.add_turn("third", continues="main")  # remembered again
+    with unchanged(store), pytest.raises(BarredContent):
+        store.add_turn("w" * size, continues="main")
 
 
 def test_what_another_store_wrote_is_seen(durable_place: Place) -> None:

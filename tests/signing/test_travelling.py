@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -19,9 +20,11 @@ from headish.errors import InvalidArgument, InvalidBundle, NotSigned, RemoteRefu
 from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
+from headish.store.keeping import bundles as keeping
 from headish.syncing import departing, pushing
 from headish.syncing.live import answering
 from headish.syncing.logs import Logs, hash_object
+from headish.syncing.signers import find_signer
 from headish.values.limits import SIGNATURES_LIMIT
 from support.command import Command
 from support.growing import grow
@@ -212,6 +215,39 @@ class TestABundleThatIsSignedAsAWhole:
                 there.bundles.apply(path, require_signed=True, signers=listed)
         assert list(there.turns()) == []
         assert there.bundles.apply(bundle).stored == 1
+
+    def test_it_cannot_be_exchanged_once_it_was_judged(
+        self, place: Place, keys: Keys, signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, there, path = place.open(), place.fresh(), tmp_path / "first"
+        here.add_turn(os.urandom(200_000).hex())  # more than a file reads ahead
+        here.bundles.create(path, sign=True, key=keys.folder / "anna")
+        here.add_turn("forged")
+        here.bundles.create(tmp_path / "other")
+        judged, others = path.read_bytes(), [(tmp_path / "other").read_bytes()]
+        with open(path, "rb") as first, open(tmp_path / "other", "rb") as other:
+            reader, forged = BundleReader(first, "it"), list(BundleReader(other, "it").parts())
+            own = list(reader.parts())
+        for parts in (forged, [], [*own, *own]):
+            with open(tmp_path / "same header", "w+b") as file:
+                writer = BundleWriter(file, reader.header)
+                for _, page in parts:
+                    writer.page(list(from_page(page, "it")))
+                writer.finish(lambda _: reader.signature)
+                file.seek(0)
+                others.append(file.read())
+        for other in others:
+            path.write_bytes(judged)
+
+            def judge_then_exchange(*given: Any, other: bytes = other) -> Any:
+                found = find_signer(*given)
+                path.write_bytes(other)
+                return found
+
+            monkeypatch.setattr(keeping, "find_signer", judge_then_exchange)
+            with pytest.raises(InvalidBundle, match="it was changed while it was read"):
+                there.bundles.apply(path, require_signed=True, signers=signers)
+            assert "forged" not in [turn.text for turn in there.turns()]
 
     def test_nothing_of_it_can_be_altered(self, place: Place, bundle: Path, signers: Path, tmp_path: Path) -> None:
         """Its sums are anybody's to make: the signature says what is in it."""

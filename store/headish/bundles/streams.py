@@ -117,6 +117,7 @@ class BundleReader:
         self.signature: bytes | None = None
         """That of its end, once it was read."""
         self._covered: list[bytes] = []
+        self._first: BundleReader | None = None
         # What is encrypted cannot be altered unseen: sums that disagree under a key were made without it.
         format = BUNDLE if key is None else BUNDLE._replace(altered=_refuse_writer)
         self._frames = file if isinstance(file, Generator) else read_frames(file, name, format, key)
@@ -128,6 +129,15 @@ class BundleReader:
         if self.header.version != VERSION or unknown:
             told = f"its version is {self.header.version}" if not unknown else f"it needs {', '.join(unknown)}"
             raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
+
+    def again(self, file: BinaryIO) -> BundleReader:
+        """Read a bundle that was read to its end once more, from its beginning. What its signature covers is compared
+        before it is yielded. Raises: InvalidBundle, of a signed one also where it is another one now."""
+        reader = BundleReader(file, self.name)
+        reader._first = self
+        if reader.header != self.header:
+            raise reader._is_another()
+        return reader
 
     def parts(self) -> Iterator[tuple[IntEnum, Any]]:
         """The frames between the header and the end, in their order: receipts, pages, names, records, signatures.
@@ -146,6 +156,8 @@ class BundleReader:
                 if (value.signature is not None) != self.header.signed:
                     raise InvalidBundle(self.name, "its header and its end disagree on whether it is signed")
                 self.signature = value.signature
+                if self._first is not None and len(self._first._covered) != len(self._covered):
+                    raise self._is_another()
                 return
             if kind is BundleKind.PAGE:
                 turns += len(value.turns)
@@ -160,8 +172,15 @@ class BundleReader:
             yield kind, value
 
     def _cover(self, hashes: Iterable[bytes]) -> None:
-        if self.header.signed:
-            self._covered += hashes
+        if not self.header.signed:
+            return
+        known = len(self._covered)
+        self._covered += hashes
+        if self._first is not None and self._first._covered[known : len(self._covered)] != self._covered[known:]:
+            raise self._is_another()
+
+    def _is_another(self) -> InvalidBundle:
+        return InvalidBundle(self.name, "it was changed while it was read")
 
     @property
     def message(self) -> bytes:

@@ -203,6 +203,13 @@ def ids_of_erasures(connection: Connection, space: int) -> list[str]:
     return [each.id for each in listed if _erases(each)]
 
 
+def made_here(connection: Connection, space: int, said: Collection[str]) -> tuple[str, ...]:
+    """Those of the erasures that another store lists which were made here. It is asked about no others, and could list
+    any number of them."""
+    listed = {*said}
+    return tuple(each for each in ids_of_erasures(connection, space) if each in listed)
+
+
 def ids_of_applied(connection: Connection, space: int) -> list[str]:
     """The ids of the receipts of other stores that were taken over here."""
     return [each.id for each in all_notices(connection, space) if each.state == APPLIED]

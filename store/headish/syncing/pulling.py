@@ -17,7 +17,7 @@ from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
 from headish.signing.judging import read_trust
 from headish.syncing.bundling import SyncTarget, apply_bundle, tell_diverged, write_locked
-from headish.syncing.erasures import ErasuresThere
+from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
@@ -243,11 +243,11 @@ def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes
 def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
     """Merge names and records of conversations, once all turns of a device are here."""
     given, seen = reading.given, reading.seen[device]
-    now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=head.erased, serial=head.serial)
-    now = replace(now, key=given.logs.fingerprint)
     met = Met(given.remote.name, seen.label.encode(), given.remote.settings.names, given.prune)
     target, done, space = given.target, reading.pulled, given.target.space
-    reading.seen[device] = now
+    erased = target.backend.read(lambda connection: made_here(connection, space, head.erased))
+    now = replace(seen, made_at=head.made_at, recipient=head.recipient, erased=erased, serial=head.serial)
+    reading.seen[device] = replace(now, key=given.logs.fingerprint)
 
     def work(connection: Connection) -> tuple[list[ArrivedName], int, list[str], OpenRemote]:
         stored = read_remote(connection, space, done.remote).state

@@ -9,12 +9,12 @@ from headish.database.query import Connection
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import arrivals_among
-from headish.rows.elsewhere.remotes import list_remote_bookmarks
+from headish.rows.elsewhere.remotes import RemoteBookmark, bookmarks_called, list_remote_bookmarks
 from headish.rows.turns import turn_at, turn_by_id
 from headish.syncing.naming import compare
 from headish.syncing.remotes import OpenRemote, SeenLog
 from headish.values.names import stored_name
-from headish.values.results.sharing import DIVERGED, RemoteDevice
+from headish.values.results.sharing import DIVERGED, NameElsewhere, RemoteDevice
 
 
 def describe_device(device: str, seen: SeenLog, wanted: Collection[str], *, own: bool, invited: bool) -> RemoteDevice:
@@ -42,11 +42,24 @@ def count_unsent(connection: Connection, space: int, remote: OpenRemote) -> int:
 
 def find_diverged(connection: Connection, space: int, remote: bytes) -> tuple[str, ...]:
     """The bookmarks that go apart from where a device has them, as ``DEVICE/NAME``."""
-    found: list[str] = []
-    for each in list_remote_bookmarks(connection, space):
-        place = find_bookmark(connection, space, each.name) if each.remote == remote and each.turn else None
-        here = None if place is None else turn_at(connection, space, place)
-        there = None if each.turn is None else turn_by_id(connection, space, each.turn)
-        if here is not None and there is not None and compare(connection, space, here, there) == DIVERGED:
-            found.append(f"{stored_name(each.device)}/{stored_name(each.name)}")
-    return tuple(found)
+    named = [each for each in list_remote_bookmarks(connection, space) if each.remote == remote and each.turn]
+    related = [_relate(connection, space, each) for each in named]
+    return tuple(each.name for each in related if each is not None and each.outcome == DIVERGED)
+
+
+def find_elsewhere(connection: Connection, space: int, name: bytes) -> list[NameElsewhere]:
+    """How a bookmark stands at each device that has one of that name; a device of two remotes is told once if both
+    say the same of it."""
+    related = [_relate(connection, space, each) for each in bookmarks_called(connection, space, name)]
+    return [*dict.fromkeys(each for each in related if each is not None)]
+
+
+def _relate(connection: Connection, space: int, named: RemoteBookmark) -> NameElsewhere | None:
+    """None where the name is not here, or the turn did not come along."""
+    place = find_bookmark(connection, space, named.name)
+    here = None if place is None else turn_at(connection, space, place)
+    there = None if named.turn is None else turn_by_id(connection, space, named.turn)
+    if here is None or there is None:
+        return None
+    called = f"{stored_name(named.device)}/{stored_name(named.name)}"
+    return NameElsewhere(called, there.id, compare(connection, space, here, there))

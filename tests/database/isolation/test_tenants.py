@@ -63,6 +63,14 @@ def test_an_append_that_is_one_message_stays_in_its_space(
         assert store.verify().problems == ()
 
 
+def test_an_append_that_comes_too_late_for_one_message_enters_its_space_again(ana: Store, logins: Logins) -> None:
+    ana.add_turn("first", bookmark="late", force=True)
+    with Store.open(logins.at("ana"), space="ana") as other:
+        other.add_turn("by another", continues="late")
+    ana.add_turn("behind it", continues="late")
+    assert texts(ana, "late") == ["first", "by another", "behind it"]
+
+
 class TestTheOther:
     def test_ids_names_words_and_objects_of_another_tenant_are_unknown(self, ana: Store, ben: Store) -> None:
         secret = ben.add_turn("the number is seventy-three", bookmark="hidden", key="k-73")

@@ -136,6 +136,20 @@ class TestATimetable:
             wait_until(lambda: (found := run("box")) and found.failed > 2)
         assert len(told) == 1
 
+    def test_a_full_disk_ends_no_thread(self, desk: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is said of the syncs cannot be written for a while."""
+        left = [OSError(28, "No space left on device")] * 3
+
+        def write(*given: Any) -> None:
+            if left:
+                raise left.pop()
+            write_runs(*given)
+
+        monkeypatch.setattr(timetable, "write_runs", write)
+        desk.remotes.add("box", "cmd:false")
+        with syncing(desk, [], box=0.02) as run:
+            wait_until(lambda: (found := run("box")) and found.failed > 1)
+
     def test_failures_double_the_pause_up_to_half_an_hour(self) -> None:
         assert [pause_seconds(300, failed) for failed in (0, 1, 2, 3, 9)] == [300, 600, 1200, 1800, 1800]
         assert [pause_seconds(7200, failed) for failed in (0, 1, 10**6)] == [7200] * 3

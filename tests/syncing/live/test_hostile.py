@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from blake3 import blake3
+from msgspec.structs import replace
 
 from headish import Store
 from headish.bundles.live import (
@@ -57,6 +58,7 @@ from headish.syncing.live import wire as wire_module
 from headish.syncing.live.answering import read_pages
 from headish.syncing.live.ranges import FIRST, LAST, cut_range, measure_range
 from headish.syncing.live.wire import Wire
+from headish.syncing.remotes import read_remotes
 from support.lines import line_to
 from support.machines import Machine, machines, state
 
@@ -470,6 +472,21 @@ class TestTheOtherEnd:
             done = store.remotes.pull("box")
         assert {each.outcome for each in done.names} == {"refused"}
         assert dict(desk.store.bookmarks) == before
+
+    def test_that_lists_erasures_which_nobody_made_here(self, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is kept of it is read at every sync."""
+        desk, box = ends
+        own = desk.store.erase(desk.store.add_turn("gone").id, reason="asked to").receipt
+        assert own is not None
+        said = (own.id, *(f"{number:025d}" for number in range(10_000)))
+        read = answering._read_head
+        monkeypatch.setattr(
+            answering, "_read_head", lambda *given, **named: replace(read(*given, **named), erased=said)
+        )
+        with line_to(box):
+            desk.sync()
+        [remote] = look(desk.store, read_remotes)
+        assert [each.erased for each in remote.state.seen.values()] == [(own.id,)]
 
     def test_that_says_a_terminals_codes(self, ends: Ends) -> None:
         desk, _ = ends

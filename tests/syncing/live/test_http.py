@@ -22,7 +22,18 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database, Store
-from headish.bundles.live import LIVE, AskHead, AskPages, Hello, LiveKind, LiveRefusal, Nothing, Welcome
+from headish.bundles.live import (
+    LIVE,
+    AskHead,
+    AskPages,
+    Hello,
+    LiveKind,
+    LiveRefusal,
+    NameLease,
+    NameLeases,
+    Nothing,
+    Welcome,
+)
 from headish.calls import posting
 from headish.calls.posting import MEDIA_TYPE
 from headish.content.frames import FrameWriter, read_frames
@@ -326,6 +337,31 @@ class TestWhoIsLetIn:
         time.sleep(1.1)
         with pytest.raises(RemoteRefused, match="status 401"):
             desk.sync()
+
+    def test_a_token_that_is_removed_while_it_asks_changes_nothing(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        take, under_way = endpoint._take, list[Any]()
+
+        async def noted(*given: Any) -> None:
+            under_way.append(given)
+            await take(*given)
+
+        monkeypatch.setattr(endpoint, "_take", noted)
+        turn = office.store.add_turn("there", bookmark="other").id
+        asked = question((LiveKind.MOVES, NameLeases((NameLease(b"other", None, turn),))))
+        with socket.create_connection(("127.0.0.1", office.served.settings.port), timeout=60) as slow:
+            slow.sendall(office.head(len(asked)) + asked[:10])
+            until = time.monotonic() + 30
+            while not under_way:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            with Database.open(office.served.settings.target) as database:
+                database.access_tokens.remove("desk-of-ann")
+            time.sleep(1.1)
+            slow.sendall(asked[10:])
+            assert b" 401 " in slow.recv(65536)
+        assert "other" in office.store.bookmarks
 
     def test_a_slow_body_is_given_up(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(endpoint, "PORTION_SECONDS", 0.3)

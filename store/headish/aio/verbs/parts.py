@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from headish.values.results.erasures import Erasure, Receipt
     from headish.values.results.objects import Object
     from headish.values.results.reports import Quota
-    from headish.values.results.sharing import Applied, Bundled, Cloned, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
+    from headish.values.results.sharing import Applied, Bundled, Cloned, NameElsewhere, Pulled, Pushed, RemoteDevice, RemotePlace, RemoteStatus, Synced
     from headish.values.turns import Bookmark, Move, Turn
     from msgspec import UnsetType
     from typing import Any, Literal
@@ -384,6 +384,12 @@ class AsyncRemotes(Front["Remotes"]):
         """Keep here what is pending, or what the erasures with these ids name; how many those were. They do not ask
         again, and the machine that erased still sees that they have not reached this one."""
         return await self._finish(self.sync.dismiss_pending, ids=ids)
+
+    async def elsewhere(self, name: str) -> builtins.list[NameElsewhere]:
+        """How a bookmark of here stands at each device that has one of that name, by device, as far as the last pull
+        told. Empty for a name that is not here. Cost: one statement, and up to six for each device. Raises:
+        InvalidName."""
+        return await self._finish(self.sync.elsewhere, name=name)
 
     async def erase_pending(self, ids: Collection[str] | None = None) -> int:
         """Erase here what is pending, or the erasures with these ids; how many turns that were."""

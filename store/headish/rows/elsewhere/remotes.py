@@ -127,6 +127,20 @@ def turns_named_there(connection: Connection, space: int, device: bytes, name: b
     return [row[0] for row in connection.rows(NAMED_BY_DEVICE, space=space, device=device, name=name)]
 
 
+CALLED_SO = Query(
+    "where devices have a name",
+    f"""
+    SELECT {_BOOKMARK} FROM remote_bookmark WHERE space = :space AND name = :name AND turn IS NOT NULL
+    ORDER BY device, remote
+    """,
+)
+
+
+def bookmarks_called(connection: Connection, space: int, name: bytes) -> list[RemoteBookmark]:
+    """Where the devices of all remotes had a name when they were last read, by device."""
+    return [*map(RemoteBookmark._make, connection.rows(CALLED_SO, space=space, name=name))]
+
+
 WRITE_BOOKMARK = Query(
     "note what a device calls a turn",
     """

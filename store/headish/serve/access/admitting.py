@@ -31,7 +31,8 @@ FindToken: TypeAlias = Callable[[str], Awaitable[Token | None]]
 
 class Admission:
     """The layer that knows who asks: ``scope["state"]["caller"]``, or None on an open path. A stream of events ends
-    when its caller is not admitted any more."""
+    when its caller is not admitted any more; a route whose requests take long asks ``scope["state"]["is_admitted"]``
+    again."""
 
     def __init__(self, app: ASGIApp, settings: WebSettings, logins: Logins, find: FindToken, tries: WrongTries) -> None:
         """``find`` gives what is known of a token."""
@@ -52,6 +53,7 @@ class Admission:
         async def is_admitted(scope: Scope) -> bool:
             return await self._caller(scope) == caller
 
+        scope["state"]["is_admitted"] = is_admitted
         await WatchedStream(scope, send, is_admitted).run(self._app, receive)
 
     async def _caller(self, scope: Scope) -> Caller | None:

@@ -241,6 +241,7 @@ NOT_SERVED: dict[str, str] = {
     "remotes.clone": _SYNC,
     "remotes.devices": _SYNC,
     "remotes.dismiss_pending": _SYNC,
+    "remotes.elsewhere": _SYNC,
     "remotes.erase_pending": _SYNC,
     "remotes.exchange": _SYNC,
     "remotes.invite": _SYNC,

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from headish import ABSENT
 from headish.aio import AsyncStore
+from headish.content.drafts import Continues
 from headish.errors import InvalidArgument, UnknownTurn
 from headish.serve.access.callers import within_reach
 from headish.serve.access.state import caller_of, enter
@@ -20,6 +21,8 @@ from headish.serve.pages.drawing import Links, draw, links_of
 from headish.serve.pages.hub import Hub, hub_of
 from headish.values.access.tokens import Right
 from headish.values.ids import TurnId
+
+ALSO = "also-"
 
 
 class Sent:
@@ -41,6 +44,11 @@ class Sent:
     @property
     def name(self) -> str | None:
         return self("name") or None
+
+    @property
+    def also(self) -> list[str]:
+        """The other turns that are to be continued, each the name of a ticked field."""
+        return [field.removeprefix(ALSO) for field in self._fields if field.startswith(ALSO)]
 
     def at(self, turn: TurnId, name: str | None = None) -> str:
         """The page that shows a turn."""
@@ -67,7 +75,7 @@ async def do_action(request: Request) -> Response:
 async def say(store: AsyncStore, sent: Sent) -> str:
     """Continue a turn or a bookmark; with ``ask`` the model answers."""
     content, name = sent.need("content"), sent.name
-    continues = name or sent("turn") or None
+    continues: Continues = [name or sent.need("turn"), *sent.also] if sent.also else name or sent("turn") or None
     if not sent("ask"):
         turn = await store.add_turn(content, continues=continues, bookmark=sent("new") or None)
         return sent.at(turn.id, sent("new") or None)
@@ -113,6 +121,13 @@ async def fork(store: AsyncStore, sent: Sent) -> str:
     turn, name = await store.get(sent.need("turn")), sent.need("new")
     await store.bookmarks.set(name, turn.id, expect=ABSENT)
     return sent.at(turn.id, name)
+
+
+async def take(store: AsyncStore, sent: Sent) -> str:
+    """Put a bookmark where a device has it, if it is still where the page showed it."""
+    name = sent.need("name")
+    await store.bookmarks.set(name, sent.need("turn"), expect=sent.need("head"))
+    return sent.link.thread(name)
 
 
 async def replace(store: AsyncStore, sent: Sent) -> str:
@@ -216,6 +231,7 @@ ACTIONS: dict[str, tuple[Right, Action]] = {
     "retry": ("write", retry),
     "edit": ("write", edit),
     "fork": ("write", fork),
+    "take": ("write", take),
     "replace": ("write", replace),
     "hide": ("write", hide),
     "show": ("write", show),

@@ -13,7 +13,15 @@ from starlette.responses import RedirectResponse, Response
 
 from headish.aio import AsyncStore
 from headish.content.prices import Prices
-from headish.errors import Ambiguous, InvalidArgument, SigningFailed, UnknownCall, UnknownConversation, UnknownTurn
+from headish.errors import (
+    Ambiguous,
+    InvalidArgument,
+    InvalidName,
+    SigningFailed,
+    UnknownCall,
+    UnknownConversation,
+    UnknownTurn,
+)
 from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of
@@ -23,6 +31,7 @@ from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
 from headish.values.ids import TurnId
 from headish.values.results.conversations import Conversation
 from headish.values.results.reports import JudgedSignature
+from headish.values.results.sharing import NameElsewhere
 from headish.values.results.threads import Stretch
 
 LOG = logging.getLogger("headish.serve")
@@ -121,8 +130,17 @@ async def _draw_thread(
     return await draw(
         request, "thread.html", at=at, cursor=cursor, rail=draw_rail(tree, turns),
         pointers=await store.pointers.list() if is_end else [], default=await store.pointers.default(),
-        answers=answers, **await read_about(store, stretch, name, prices), **await read_window(store, stretch, prices),
+        elsewhere=await _elsewhere(store, name), answers=answers,
+        **await read_about(store, stretch, name, prices), **await read_window(store, stretch, prices),
     )  # fmt: skip
+
+
+async def _elsewhere(store: AsyncStore, name: str | None) -> list[NameElsewhere]:
+    """How the bookmark of a page stands at other devices; ``main~2`` in an address is a turn, and no bookmark."""
+    try:
+        return [] if name is None else await store.remotes.elsewhere(name)
+    except InvalidName:
+        return []
 
 
 async def _is_stored(store: AsyncStore, call: str) -> bool:

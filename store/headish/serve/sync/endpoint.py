@@ -87,6 +87,8 @@ class SyncEndpoint:
             return problem(request.scope, 408, "TooSlow", told)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
+        if not await request.state.is_admitted(request.scope):  # a body may take hours
+            return problem(request.scope, 401, "WrongToken", "the token was removed while this was asked")
         try:
             await asyncio.wait_for(self._working.acquire(), WAIT_SECONDS)
         except TimeoutError:

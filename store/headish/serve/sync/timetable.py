@@ -110,7 +110,10 @@ class Timetable:
         with self._lock:
             self._runs[run.remote] = run
             if not self._ended.is_set():
-                write_runs(Path(self._settings.folder), self._runs.values())
+                try:
+                    write_runs(Path(self._settings.folder), self._runs.values())
+                except OSError as error:  # of a full disk, say: the next one is written, or says so again
+                    LOG.warning("how the syncs stand cannot be written: %s", error)
         return run
 
 

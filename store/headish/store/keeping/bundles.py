@@ -121,7 +121,7 @@ class Bundles:
                 if require_signed:
                     check_signed(name, signer)
                 file.seek(0)
-                reader = BundleReader(file, name)
+                reader = reader.again(file)
             applied = apply_bundle(target, reader, ArrivalOrigin(STRANGER, by=_by(path)), progress)
         space._database.count_written(applied.stored)
         return replace(applied, signed=signer.told)

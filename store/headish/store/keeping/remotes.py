@@ -64,12 +64,13 @@ from headish.syncing.remotes import (
     save_remote,
     store_remote,
 )
-from headish.syncing.standing import count_unsent, describe_device, find_diverged, tell_unreached
+from headish.syncing.standing import count_unsent, describe_device, find_diverged, find_elsewhere, tell_unreached
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, new_refusal, stored_name
 from headish.values.results.erasures import Receipt
 from headish.values.results.sharing import (
     Cloned,
+    NameElsewhere,
     Pulled,
     Pushed,
     RemoteDevice,
@@ -420,6 +421,15 @@ class Remotes:
         return [
             Bookmark(f"{stored_name(each.device)}/{stored_name(each.name)}", each.turn) for each in listed if each.turn
         ]
+
+    @door()
+    def elsewhere(self, name: str) -> builtins.list[NameElsewhere]:
+        """How a bookmark of here stands at each device that has one of that name, by device, as far as the last pull
+        told. Empty for a name that is not here. Cost: one statement, and up to six for each device.
+        Raises: InvalidName.
+        """
+        space, called = self._space, check_name(name)
+        return space._read(lambda connection: find_elsewhere(connection, space._number, called))
 
     @door()
     def not_reached(self) -> dict[str, tuple[str, ...]]:

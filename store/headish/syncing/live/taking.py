@@ -33,7 +33,7 @@ from headish.syncing.bundling import (
     tell_diverged,
     write_locked,
 )
-from headish.syncing.erasures import ErasuresThere
+from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.ranges import check_mark
 from headish.syncing.meeting import Met, meet_names, meet_records
@@ -153,6 +153,7 @@ def _meet(
     gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in there}
     # As far as was asked for: what came there meanwhile is taken by the next pull.
     at = live.welcome.cursor
-    state = replace(remote.state, pulled=at, met=at, taken=0, gone=gone, seen=live.seen_with(head.erased))
+    seen = live.seen_with(made_here(connection, space, head.erased))
+    state = replace(remote.state, pulled=at, met=at, taken=0, gone=gone, seen=seen)
     live.keep(connection, state)
     return names, records, kept

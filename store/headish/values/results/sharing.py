@@ -65,6 +65,16 @@ class ArrivedName(PlainResult, frozen=True):
     there: int = 0
 
 
+class NameElsewhere(PlainResult, frozen=True):
+    """Where a device had a bookmark of here when it was last read, as ``laptop/main``. ``outcome``: ``same``; ``moved``
+    where its thread goes on from the turn of here, ``ahead`` where the thread of here goes on from its turn, and
+    ``diverged`` where neither holds the other."""
+
+    name: str
+    turn: TurnId
+    outcome: str
+
+
 class Applied(PlainResult, frozen=True):
     """What a bundle brought: ``stored`` turns are new here, ``known`` were here already; names, what is said of so
     many conversations, and so many signatures. ``signed`` says who signed the bundle."""
