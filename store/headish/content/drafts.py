@@ -18,7 +18,7 @@ from headish.content import encoding, strictjson
 from headish.content.encoding import Content
 from headish.content.facts import NO_FACTS, Facts, read_facts
 from headish.content.hashes import DigestFields, hash_payload
-from headish.content.inherited import encode_inherited, encode_record, refuse_secret
+from headish.content.inherited import HANDED_DOWN, encode_inherited, encode_record, refuse_secret
 from headish.errors import InvalidArgument, InvalidContent, InvalidRole, TooLarge, shown
 from headish.values.blocks import ContentBlock, KnownBlock
 from headish.values.caches import CACHE_TTL, Cache, longest, read_cache
@@ -204,8 +204,8 @@ def make_message_draft(
     return Draft(
         payload=payload,
         said=said,
-        inherited=encode_record(inherited, "inherited"),
-        system=encode_record(system, "transcript"),
+        inherited=encode_record(inherited, "inherited") if inherited else None,
+        system=strictjson.encode_mapping(system, "transcript", MAPPING_LIMIT_BYTES) if system else None,
     )
 
 
@@ -303,7 +303,7 @@ def _draft(
         moves=bool(turn.get("moves", True)),
         expect=None if expect is None else read_expect(expect),
         cache=bool(cache),
-        inherited=encode_inherited(turn),
+        inherited=None if HANDED_DOWN.isdisjoint(turn) else encode_inherited(turn),
         system=None if system is None and facts is NO_FACTS else _encode_system(system or {}, facts),
         app=_encode_meta(turn.get("meta")),
         facts=facts,

@@ -15,7 +15,8 @@ from headish.values.limits import MAPPING_LIMIT_BYTES
 
 SHORTCUTS = ("provider_ptr", "servers", "search", "tool_mode")
 """Inherited options that have an argument of their own."""
-_HANDED_DOWN = frozenset(("inherited", *SHORTCUTS))
+HANDED_DOWN = frozenset(("inherited", *SHORTCUTS))
+"""All arguments of a turn that hand something down. Nearly every turn has none of them."""
 
 
 def merge(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,8 +55,6 @@ def combine(patch: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any
 
 def encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
     """The options that a turn hands down: ``inherited``, with the named shortcuts on top."""
-    if _HANDED_DOWN.isdisjoint(turn):  # as of nearly every turn
-        return None
     given = turn.get("inherited")
     given = {} if given is None else given
     named = {key: turn[key] for key in SHORTCUTS if turn.get(key) is not None}
