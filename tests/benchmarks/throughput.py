@@ -41,6 +41,8 @@ OpenAI Agents SDK's session, which ``make bench-peers`` measures. Times are micr
     open_spaces        descriptors that 10,000 open spaces of one database take
     start_version      a process of ``headish --version``; start_log, _list, _resolve, _add of those commands; the limit
                        imports the same libraries; start_floor opens the file, too, reads the rows and prints them
+    json_N_integers    add_turn(json=True) of a block of N integers; the limit decodes their text
+    cut_N_kept         a budget's cut of N turns, every other one kept, a turn; the limit is a quarter of the turns
     search_index       indexing a turn; the limit reads the rows and puts their texts into a plain FTS5 table
     search_index_bytes what the index takes of a turn; the limit is the turn's text
     search_N           the first N hits of two words, the newest first; the limit finds a turn by its name
@@ -89,6 +91,8 @@ DIMENSIONS = {
     "indexing": "searching",
     "searching": "searching",
     "starts": "starting",
+    "integers": "wide",
+    "cuts": "wide",
     "bundles": "sharing",
     "postgresql": "servers",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,42 @@ def test_an_answer_of_responses_continues_the_one_that_it_names(store: Store) ->
     assert (told.continues, told.question) == (recorded.call.answer, "and")
 
 
+def test_halves_of_characters_come_together_and_a_lone_one_harms_nothing(tmp_path: Path) -> None:
+    answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", whole=False))
+    for half in ("It is \ud83d", "\ude00, yes ", "\ud83d"):
+        answers.show(come(call, delta(half)))
+    assert texts(tmp_path) == ["It is \U0001f600, yes "]
+    call.is_abandoned = True
+    answers.show(call)
+    assert texts(tmp_path) == ["It is \U0001f600, yes "]
+
+
+def test_a_file_that_goes_away_in_a_look_takes_no_other_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = shown(tmp_path)
+    for number in range(3):
+        answers.show(open_call(answer=anthropic_answer("Yes."), id=f"{number:025}"))
+    reader, scan = ArrivingReader(tmp_path / ARRIVING_FOLDER), os.scandir
+    assert len(reader.look()[0]) == 3
+
+    @contextmanager
+    def one_goes(folder: Path) -> Iterator[Any]:
+        with scan(folder) as entries:
+            listed = list(entries)
+            (folder / f"{1:025}.jsonl").unlink()
+            yield listed
+
+    monkeypatch.setattr(arriving.os, "scandir", one_goes)
+    assert reader.look() == ([], [f"{1:025}"])
+
+    def fails(_folder: Path) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(arriving.os, "scandir", fails)
+    assert reader.look() == ([], []), "what is not known is not gone"
+
+
 def test_an_answer_without_end_takes_a_bounded_file(tmp_path: Path) -> None:
     answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", whole=False))
     piece = json.dumps(
@@ -197,6 +235,13 @@ def test_it_goes_when_the_call_is_stored_and_when_nobody_watches(
     assert len(texts(tmp_path)) == 1
     os.utime(tmp_path / ARRIVING_FOLDER / "watched.json", (1, 1))
     answers.look()
+    assert texts(tmp_path) == []
+
+
+def test_what_has_ended_is_not_begun_after_a_restart(tmp_path: Path) -> None:
+    answers, call = shown(tmp_path), open_call(answer=anthropic_answer("Said long ago."))
+    call.is_abandoned = True
+    answers.show(call)
     assert texts(tmp_path) == []
 
 

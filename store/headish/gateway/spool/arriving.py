@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -54,7 +55,11 @@ class ArrivingWriter:
         self.path = folder / f"{call.call}{_SUFFIX}"
         self._file = os.open(self.path, _CREATED, 0o600)
         self._left = ANSWER_BYTES
-        self.append(call)
+        try:
+            self.append(call)
+        except OSError:
+            self.remove()
+            raise
 
     def remove(self) -> None:
         """Remove the file. Raises: OSError."""
@@ -118,7 +123,10 @@ class ArrivingReader:
 
         Cost: a look at each file, and what was added to it.
         """
-        there = dict(_files_in(self._folder))
+        try:
+            there = dict(_files_in(self._folder))
+        except OSError:  # what is there is not known, so nothing is gone
+            return [], []
         gone = [self._texts.pop(name).call for name in self._texts.keys() - there.keys()]
         grown = [read for name, found in there.items() if (read := self._read(name, found))]
         return grown, [call.call for call in gone if call is not None]
@@ -167,10 +175,9 @@ def read_watched(folder: Path) -> frozenset[str]:
 
 
 def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(_SUFFIX):
+    """The files of answers. One that goes away meanwhile is none. Raises: OSError."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_SUFFIX):
+                with suppress(FileNotFoundError):
                     yield entry.name, entry.stat(follow_symlinks=False)
-    except OSError:  # no recorder has made it yet, or a file went away meanwhile
-        return

@@ -33,6 +33,13 @@ def healed(value: Any, depth: int = 0) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else healed(str(value))
 
 
+def whole_characters(text: str) -> tuple[str, str]:
+    """A piece of a text, healed, and half a character at its end: some gateways send the other half with the next
+    piece, before which it belongs."""
+    half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    return healed(text.removesuffix(half)), half
+
+
 def json_text(value: Any) -> str:
     """The value as JSON text; empty where it has none, or nests too deep to be written."""
     try:

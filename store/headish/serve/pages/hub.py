@@ -16,6 +16,7 @@ from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
 from headish.errors import HeadishError
 from headish.gateway.spool.arriving import ArrivingCall
+from headish.providers.shared.shapes import whole_characters
 from headish.serve.access.state import state_of
 from headish.serve.pages.passing import PAUSE_SECONDS, tail_answers
 from headish.values.access.wording import words_for_callers
@@ -36,7 +37,7 @@ class Arriving:
     def __init__(self, space: str, asked: TurnId, passing: ArrivingCall | None = None) -> None:
         self.id = secrets.token_hex(8) if passing is None else passing.call
         self.space, self.asked, self.passing = space, asked, passing
-        self.text, self.failure = "", ""
+        self.text, self.failure, self._half = "", "", ""
         self.ended: float | None = None
         self._answer: AsyncAnswer | None = None
 
@@ -44,9 +45,15 @@ class Arriving:
     def words(self) -> int:
         return len(self.text.split())
 
+    def add(self, piece: str) -> None:
+        """Take a further piece of the text."""
+        text, self._half = whole_characters(self._half + piece)
+        self.text += text
+
     def from_(self, position: int) -> Told:
-        """The event that has its text from a position on."""
-        return {"event": "delta", "answer": self.id, "at": position, "text": self.text[position:]}
+        """The event that has its text from a position on. A browser counts by UTF-16."""
+        at = len(self.text[:position].encode("utf-16-le")) // 2
+        return {"event": "delta", "answer": self.id, "at": at, "text": self.text[position:]}
 
     def stop(self) -> None:
         """End the provider's request; what arrived is stored."""
@@ -146,7 +153,7 @@ class Hub:
             async with answer:
                 async for delta in answer:
                     if delta.type == "text":
-                        arriving.text += delta.content
+                        arriving.add(delta.content)
                     if time.monotonic() - at >= PAUSE_SECONDS and len(arriving.text) > told:
                         self._tell_text(arriving, told)
                         told, at = len(arriving.text), time.monotonic()

@@ -21,6 +21,7 @@ from headish.gateway.spool.arriving import (
     read_watched,
 )
 from headish.providers.events import EventReader
+from headish.providers.shared.shapes import whole_characters
 from headish.providers.stream import Stream
 from headish.serve.recorder.piecewise import ShapeFilter
 from headish.serve.recorder.replies import read_chat_event
@@ -56,6 +57,8 @@ class ShownAnswers:
     def show(self, call: SpooledCall) -> None:
         """Write down what is new of the answer of a call. If that fails, it is not shown any more."""
         if not call.is_sent or call.head is None or not 200 <= call.head.status < 300:
+            return
+        if call.is_complete and call.id not in self._answers:  # it is stored at once, or was before a restart
             return
         try:
             if call.id not in self._answers:
@@ -97,7 +100,7 @@ class _ShownAnswer:
         self._is_chat = surface.name == "ollama"
         self._events, self._keys = EventReader(), ShapeFilter()
         self._stream = Stream(surface.provider, model=model, seed=call.id)
-        self._taken = 0
+        self._taken, self._half = 0, ""
         self._is_over = False
 
     def take(self, call: SpooledCall) -> None:
@@ -105,7 +108,8 @@ class _ShownAnswer:
         if self._is_over:
             return
         came, self._taken = call.response_from(self._taken), call.response_size
-        text = self._keys.feed("".join(self._read(came)))
+        said, self._half = whole_characters(self._half + "".join(self._read(came)))
+        text = self._keys.feed(said)
         if call.is_complete:
             text += self._keys.finish()
         has_room = not text or self.writer.append(text)
