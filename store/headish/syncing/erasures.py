@@ -18,7 +18,16 @@ from headish.history.erasing.choosing import Wish, names_without_turns
 from headish.history.erasing.erase import ErasureGrounds, begin_receipt, erase
 from headish.history.erasing.names import forget_name
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
-from headish.rows.elsewhere.notices import APPLIED, IGNORED, PENDING, Notice, all_notices, count_notices, write_notice
+from headish.rows.elsewhere.notices import (
+    APPLIED,
+    IGNORED,
+    PENDING,
+    Notice,
+    all_notices,
+    count_notices,
+    find_state,
+    write_notice,
+)
 from headish.rows.keys import turns_by_ids
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import bar, barred, count_gone
@@ -171,12 +180,10 @@ def dismiss_pending(target: SyncTarget, ids: Collection[str] | None = None) -> i
     that were. Raises: UnknownErasure."""
     chosen = _chosen(target, ids)
 
-    def work(connection: Connection) -> None:
-        for notice, _ in chosen:
-            _settle(connection, target.space, notice, IGNORED)
+    def work(connection: Connection) -> int:
+        return sum(_settle(connection, target.space, notice, IGNORED) for notice, _ in chosen)
 
-    write_locked(target, work)
-    return len(chosen)
+    return write_locked(target, work)
 
 
 def _chosen(target: SyncTarget, ids: Collection[str] | None) -> list[tuple[Notice, Receipt]]:
@@ -189,12 +196,17 @@ def _chosen(target: SyncTarget, ids: Collection[str] | None) -> list[tuple[Notic
 
 def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt: Receipt, kept: KeptIds) -> int:
     kept.rewind()
-    _settle(connection, target.space, notice, APPLIED)
+    if not _settle(connection, target.space, notice, APPLIED):
+        return 0
     return apply_receipt(connection, target.space, receipt, target.backend.not_reached, kept)
 
 
-def _settle(connection: Connection, space: int, notice: Notice, state: str) -> None:
+def _settle(connection: Connection, space: int, notice: Notice, state: str) -> bool:
+    """Note what becomes of a pending erasure, unless somebody else has decided meanwhile; whether it was noted."""
+    if find_state(connection, space, notice.id) != PENDING:
+        return False
     write_notice(connection, space, notice.id, notice.remote, notice.device, notice.receipt, state)
+    return True
 
 
 def ids_of_erasures(connection: Connection, space: int) -> list[str]:

@@ -250,7 +250,7 @@ def test_the_page_shows_question_and_answer_and_then_the_turns(
         answers.let = 99
         asking.join()
         until(lambda: not driver.find_elements("css selector", ".arriving"))
-        assert abs(driver.execute_script(PLACE) - place) < 24
+        assert abs(driver.execute_script(PLACE) - place) < 8
         assert [each.text for each in driver.find_elements("css selector", "article[data-turn] .text")][-2:] == [
             "Tell me about lichens.",
             "A 🍄 lichen is <b>two</b> in one.",

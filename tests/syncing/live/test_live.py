@@ -308,6 +308,29 @@ class TestTurns:
         assert len(desk.store.remotes.not_reached()) == 3
         assert box.verify().problems == ()
 
+    @pytest.mark.parametrize("first", ["erase_pending", "dismiss_pending"])
+    def test_what_somebody_else_has_decided_meanwhile_stays_so(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch, first: str
+    ) -> None:
+        desk, box = ends
+        turn = desk.store.add_turn("gone").id
+        sync(ends)
+        desk.store.erase(turn, reason="asked to")
+        sync(ends)
+        write_locked = erasures.write_locked
+
+        def late(*given: Any) -> Any:
+            monkeypatch.setattr(erasures, "write_locked", write_locked)
+            assert getattr(box.remotes, first)() == 1
+            return write_locked(*given)
+
+        monkeypatch.setattr(erasures, "write_locked", late)
+        [second] = {"erase_pending", "dismiss_pending"} - {first}
+        assert getattr(box.remotes, second)() == 0
+        [notice] = box._read(lambda connection: all_notices(connection, box._number))
+        is_erased = first == "erase_pending"
+        assert (notice.state, box.get(turn).erased is not None) == ("applied" if is_erased else "ignored", is_erased)
+
     def test_so_many_erasures_of_who_is_ignored_are_kept_and_no_more(
         self, ends: Ends, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -58,6 +58,15 @@ def count_notices(connection: Connection, space: int, state: str) -> tuple[int, 
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
+STATE = Query("state of an erasure of another store", "SELECT state FROM notice WHERE space = :space AND id = :id")
+
+
+def find_state(connection: Connection, space: int, id: str) -> str | None:
+    """What became of an erasure of another store; None for one that is not known."""
+    row = connection.row(STATE, space=space, id=id)
+    return None if row is None else str(row[0])
+
+
 WRITE = Query(
     "note an erasure of another store",
     """
