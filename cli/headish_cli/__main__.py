@@ -8,17 +8,29 @@ from __future__ import annotations
 
 import atexit
 import gc
+import sys
+from collections.abc import Callable
+
+_INTERRUPTED = 130
+"""As ``options.INTERRUPTED``, which may not be loaded yet."""
 
 
 def main(program: str | None = None) -> None:
     """Run the command and leave the process with its exit code."""
+    try:
+        _load()(prog_name=program)
+    except KeyboardInterrupt:  # Ctrl-C before the command has begun, or behind its end
+        sys.exit(_INTERRUPTED)
+
+
+def _load() -> Callable[..., None]:
     gc.disable()
     from headish_cli.main import main as command
 
     gc.freeze()  # what was made so far are modules: no collection looks at them again
     gc.enable()
     atexit.register(gc.freeze)  # the system takes the memory back as a whole
-    command(prog_name=program)
+    return command
 
 
 if __name__ == "__main__":

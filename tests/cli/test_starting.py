@@ -173,3 +173,20 @@ def test_the_package_itself_is_the_command(monkeypatch: pytest.MonkeyPatch, caps
         run_module("headish_cli", run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("headish ")
+
+
+def test_ctrl_c_while_the_command_is_loaded_ends_it_without_a_traceback() -> None:
+    program = """
+import sys
+from headish_cli.__main__ import main
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "headish_cli.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+main("headish")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

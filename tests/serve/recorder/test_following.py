@@ -302,7 +302,7 @@ class TestFollowing:
 
     @pytest.mark.slow
     def test_killed_again_and_again_it_stores_each_call_once(self, tmp_path: Path) -> None:
-        target, calls = tmp_path / "history.db", 8
+        target, calls = tmp_path / "history.db", 24
         Store.open(target).close()
         ids = spool(tmp_path, calls)
         program = (
