@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,6 +56,38 @@ def test_a_call_that_waits_keeps_its_own_bytes_and_not_those_of_its_segment(tmp_
     spool.forget(waiting)
     list(spool.read())
     assert list(tmp_path.glob("*.spool")) == []
+
+
+def half_forgotten(folder: Path) -> SpoolReader:
+    """A reader of a segment that is to be written anew."""
+    writer, spool = SpoolWriter(folder), SpoolReader(folder)
+    for space in ("ill", "well"):
+        writer.write(call_of(space, 100_000 if space == "well" else 10)[1])
+    writer.seal()
+    _, stored = spool.read()
+    spool.forget(stored.id)
+    list(spool.read())
+    return spool
+
+
+def test_a_disk_that_is_nearly_full_keeps_its_room_for_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool, before = half_forgotten(tmp_path), sum_of(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(reader, "disk_usage", lambda _: SimpleNamespace(free=reader.ROOM_BYTES))
+        patch.setattr(reader.os, "fsync", lambda _: pytest.fail("it was written"))
+        spool.compact()
+    assert sum_of(tmp_path) == before
+    spool.compact()
+    assert sum_of(tmp_path) < before / 2
+
+
+def test_what_a_killed_reader_was_writing_goes(tmp_path: Path) -> None:
+    half_forgotten(tmp_path)
+    [segment] = tmp_path.glob("*.spool")
+    left = segment.with_name(f"{segment.name}.part")
+    left.write_bytes(b"what people said")
+    assert len(list(SpoolReader(tmp_path).read())) == 2
+    assert not left.exists()
 
 
 def test_a_segment_that_grows_or_cannot_be_read_to_its_end_is_left_alone(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from headish import Store
-from headish.errors import UnknownFormat
+from headish.errors import UnknownFormat, UnknownTurn
 from headish.renderings.formats import RENDERINGS
 from headish.renderings.harmless import disarm
 from headish.transcripts.shared.transcript import is_header_value
@@ -479,3 +481,15 @@ class TestInABrowser:
         run_browser(page, f"--screenshot={picture}", "--window-size=400,900")
         header = picture.read_bytes()[:24]
         assert (int.from_bytes(header[16:20]), int.from_bytes(header[20:24])) == (400, 900)
+
+
+def test_a_thread_that_goes_while_its_page_is_written_is_unknown_and_not_damaged(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "gone.db") as store:
+        store.add_turn("turn 0", bookmark="main")
+        store.add_turns([{"content": f"turn {number}", "continues": "main"} for number in range(1, 1200)])
+        pieces = store.render_pieces("main")
+        assert "turn 0" in next(pieces) + next(pieces)
+        with closing(sqlite3.connect(tmp_path / "gone.db")) as connection, connection:
+            connection.execute("DELETE FROM turn")
+        with pytest.raises(UnknownTurn):
+            list(pieces)

@@ -14,6 +14,7 @@ from collections.abc import Container, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shutil import disk_usage
 from typing import BinaryIO
 
 import msgspec
@@ -24,6 +25,10 @@ from headish.gateway.spool.writer import SUFFIX
 
 COMPACT_BYTES = 64 * 1024
 """A smaller segment is not written anew."""
+PART = ".part"
+"""What the name of a segment that is being written anew ends with."""
+ROOM_BYTES = 64 * 1024 * 1024
+"""What must stay free on the disk where a segment is written anew: else it takes the room that calls need."""
 READ_BYTES = 4 * 1024 * 1024
 """How many bytes of a segment are read at once; a larger frame is read whole."""
 
@@ -100,6 +105,9 @@ class SpoolReader:
         self._segments: dict[str, _Segment] = {}
         self.unreadable: set[str] = set()
         """The calls that were met and cannot be read."""
+        with suppress(OSError):  # of a reader that was killed while it wrote; they hold what people said
+            for path in folder.glob(f"*{SUFFIX}{PART}"):
+                path.unlink()
 
     def __contains__(self, call: object) -> bool:
         """Whether a call was read and not forgotten."""
@@ -142,7 +150,7 @@ class SpoolReader:
     def compact(self) -> None:
         """Write segments anew of which most is forgotten: else a call that waits long would keep 64 MB on the disk.
 
-        On a full disk they stay as they are.
+        On a full disk they stay as they are, and on one that is nearly full.
 
         Cost: nothing, until half of a segment is forgotten; then what is left of it.
         """
@@ -232,7 +240,9 @@ class _Segment:
             return
         if self.path.stat().st_size != self.position:  # its end could not be read, and stays as it is
             return
-        part = self.path.with_name(f"{self.path.name}.part")
+        if disk_usage(self.path.parent).free < sum(sizes.values()) + ROOM_BYTES:
+            return
+        part = self.path.with_name(f"{self.path.name}{PART}")
         try:
             size = self._copy(part, sizes)
             os.replace(part, self.path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.errors import Ambiguous, InvalidArgument, UnknownConversation, UnknownFormat, UnknownTurn
+from headish.errors import Ambiguous, CorruptTurn, InvalidArgument, UnknownConversation, UnknownFormat, UnknownTurn
 from headish.history.conversations import title_of
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
@@ -19,7 +19,7 @@ from headish.history.reading.trees import build_thread, newest_end, read_stretch
 from headish.history.reading.walk import order_inherited, walk
 from headish.history.windows.resolve import holds_overlays_within, is_marked, is_overlaid
 from headish.rows.threads.walks import Walked, read_links, read_marked
-from headish.rows.turns import StoredTurn, turn_by_id
+from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.store.paging import check_limit
 from headish.store.reading.export import model_of
 from headish.store.space import Space
@@ -201,7 +201,12 @@ def _stretches(space: Space, shown: _PageFacts, start: int, *, named: bool) -> I
 
 def _read_piece(connection: Connection, space: int, shown: _PageFacts, start: int, named: bool) -> Stretch:
     # A name may tell of a branch that does not leave with the page. What a turn continues never changes.
-    return read_stretch(connection, space, shown.end, PIECE_TURNS, start=start, links=shown.links, beside=named)[0]
+    try:
+        return read_stretch(connection, space, shown.end, PIECE_TURNS, start=start, links=shown.links, beside=named)[0]
+    except CorruptTurn:
+        if turn_at(connection, space, shown.end) is None:  # a replica lags, or the space went meanwhile
+            raise UnknownTurn(shown.head) from None
+        raise
 
 
 def _describe(
