@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headish import Store
 from headish.errors import SpaceRestoring
@@ -56,6 +59,132 @@ def test_a_call_that_waits_keeps_its_own_bytes_and_not_those_of_its_segment(tmp_
     spool.forget(waiting)
     list(spool.read())
     assert list(tmp_path.glob("*.spool")) == []
+
+
+@pytest.mark.parametrize("others", [0, 100_000])
+def test_a_stored_call_does_not_come_back_as_one_that_goes_on(others: int, tmp_path: Path) -> None:
+    """Its end stands in a segment that goes, or is written anew, and its beginning in one that stays."""
+    writer, spool = SpoolWriter(tmp_path), SpoolReader(tmp_path)
+    waiting, frames = call_of("ill", 100_000)
+    stored, (*begun, ended) = call_of("well")
+    writer.write([*frames, *begun])
+    writer.seal()
+    writer.write([ended, *(call_of("well", others)[1] if others else [])])
+    writer.seal()
+    for call in spool.read():
+        if call.id != waiting:
+            spool.forget(call.id)
+    for _ in range(2):
+        list(spool.read())
+        spool.compact()
+    assert sum_of(tmp_path) < 105_000
+    assert {call.id: call.is_complete for call in SpoolReader(tmp_path).read()} == {waiting: True, stored: True}
+    spool.forget(waiting)
+    list(spool.read())
+    assert list(tmp_path.glob("*.spool")) == []
+
+
+def test_a_call_of_a_killed_gateway_does_not_come_back_as_one_that_goes_on(tmp_path: Path) -> None:
+    """That a later gateway wrote says that nothing follows of it, so something of that one must stay."""
+    spool = SpoolReader(tmp_path)
+    waiting, frames = call_of("ill", 100_000)
+    abandoned, begun = call_of("well")
+    SpoolWriter(tmp_path).write([*frames, *begun[:-1]])
+    writer = SpoolWriter(tmp_path)
+    for _ in range(2):
+        writer.write(call_of("well", 100_000)[1])
+        writer.seal()
+        for call in spool.read():
+            if call.id != waiting:
+                spool.forget(call.id)
+    list(spool.read())
+    spool.compact()
+    assert [path.name for path in sorted(tmp_path.glob("*.spool"))] == [
+        "00000001-000001.spool",
+        "00000002-000002.spool",
+    ]
+    assert sum_of(tmp_path) < 105_000, "no more of it than its name is needed"
+    assert {call.id: call.is_complete for call in SpoolReader(tmp_path).read()} == {waiting: True, abandoned: True}
+    spool.forget(waiting)
+    list(spool.read())
+    assert list(tmp_path.glob("*.spool")) == []
+
+
+@given(st.data())
+def test_what_is_read_after_a_restart_is_whole_whatever_was_stored_before(data: st.DataObject) -> None:
+    """Calls beside each other over small segments, of gateways that are killed, stored in any order."""
+    with TemporaryDirectory() as made, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "COMPACT_BYTES", 0)
+        patch.setattr(reader.os, "fsync", lambda _: None)
+        folder, spool = Path(made), SpoolReader(Path(made))
+        writer, going, whole = SpoolWriter(folder), dict[str, list[SpoolFrame]](), dict[str, bytes]()
+        steps = st.sampled_from(["begin", "go on", "go on", "seal", "kill", "store"])
+        for step in data.draw(st.lists(steps, min_size=10, max_size=40)):
+            if step in ("begin", "go on"):
+                id = data.draw(st.sampled_from(sorted(going))) if step == "go on" and going else None
+                id, frames = (id, going.pop(id)) if id else call_of("well", 300)
+                taken = data.draw(st.integers(1, len(frames)))
+                writer.write(frames[:taken])
+                if frames[taken:]:
+                    going[id] = frames[taken:]
+            elif step == "seal":
+                writer.seal()
+            elif step == "kill":
+                writer._lock.close()
+                writer, going = SpoolWriter(folder), {}
+                writer.write(call_of("well")[1])
+            for call in spool.read():
+                if call.is_complete:
+                    whole[call.id] = call.request + call.response
+            if step == "store" and (held := sorted(id for id in whole if id in spool)):
+                spool.forget(data.draw(st.sampled_from(held)))
+            spool.compact()
+            again = {call.id: call for call in SpoolReader(folder).read()}
+            assert all(again[id].is_complete for id in whole if id in again)
+            assert all(again[id].request + again[id].response == whole[id] for id in whole if id in again)
+            assert all(id in again for id in whole if id in spool)
+
+
+def test_a_call_of_many_small_frames_is_written_anew_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, spool, written = SpoolWriter(tmp_path), SpoolReader(tmp_path), list[int]()
+    waiting = new_id()
+    writer.write(frames_of(waiting, b"asked", *[b"a"] * 3000))
+    stored, frames = call_of("well", 300_000)
+    writer.write(frames)
+    writer.seal()
+    list(spool.read())
+    spool.forget(stored)
+    monkeypatch.setattr(reader.os, "fsync", written.append)
+    for _ in range(3):
+        list(spool.read())
+        spool.compact()
+    assert len(written) == 1
+    assert sum_of(tmp_path) > reader.COMPACT_BYTES
+
+
+def test_a_call_that_says_nothing_for_long_keeps_no_others_on_the_disk(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers of others come in the segment after that of what they were asked."""
+    monkeypatch.setattr(reader, "COMPACT_BYTES", 2000)  # as small beside a segment as it is
+    writer = SpoolWriter(tmp_path / "spool", segment_bytes=100_000)
+    follower = SpoolFollower(CallRecorder(lambda _space: store), tmp_path, lambda _line: None)
+    silent, (*begun, ended) = call_of("well")
+    writer.write(begun)
+    rest: list[SpoolFrame] = []
+    for number in range(60):
+        body = json.dumps(anthropic_body([user(f"{number} " + "x" * 20_000)], nonce=number)).encode()
+        asked, rest = rest, call_of("well", request=body)[1]
+        writer.write([*rest[:4], *asked[4:]])
+        follower.look()
+    assert sum_of(tmp_path / "spool") < 130_000
+    assert [call.id for call in SpoolReader(tmp_path / "spool").read() if call.id == silent] == [silent]
+    writer.write([*rest, ended])
+    writer.close()
+    for _ in range(2):
+        follower.look(is_over=True)
+    assert len(store.calls.list(limit=500)) == 61
+    assert list((tmp_path / "spool").glob("*.spool")) == []
 
 
 def half_forgotten(folder: Path) -> SpoolReader:

@@ -24,7 +24,8 @@ NO_CALL = "0" * 25
 """The ``call`` of a frame that belongs to no call."""
 _HEAD = Layout(">B25sI")
 _SUM_BYTES = 8
-_FRONT_BYTES = _HEAD.size + _SUM_BYTES
+FRONT_BYTES = _HEAD.size + _SUM_BYTES
+"""The bytes of a frame without its body."""
 
 
 class SpoolKind(IntEnum):
@@ -64,9 +65,9 @@ def read_frames(data: bytes | memoryview) -> Iterator[tuple[SpoolFrame, int]]:
     """The frames at the beginning of ``data``, each with the position behind it. Ends before the first that is not
     whole."""
     view, at = memoryview(data), 0
-    while at + _FRONT_BYTES <= len(view):
+    while at + FRONT_BYTES <= len(view):
         kind, call, length = _HEAD.unpack_from(view, at)
-        begun = at + _FRONT_BYTES
+        begun = at + FRONT_BYTES
         if begun + length > len(view) or kind not in _KINDS:
             return
         body = bytes(view[begun : begun + length])
@@ -81,7 +82,7 @@ def find_calls(file: BinaryIO) -> Iterator[SpoolFrame]:
     ends it. Cost: a few bytes of each frame."""
     if file.read(len(MAGIC)) != MAGIC:
         return
-    while len(front := file.read(_FRONT_BYTES)) == _FRONT_BYTES:
+    while len(front := file.read(FRONT_BYTES)) == FRONT_BYTES:
         kind, _, length = _HEAD.unpack_from(front)
         if kind != SpoolKind.BEGIN:
             file.seek(length, os.SEEK_CUR)

@@ -19,7 +19,16 @@ from typing import BinaryIO
 
 import msgspec
 
-from headish.gateway.spool.frames import MAGIC, NO_CALL, SpoolFrame, SpoolKind, find_calls, read_frames, write_frame
+from headish.gateway.spool.frames import (
+    FRONT_BYTES,
+    MAGIC,
+    NO_CALL,
+    SpoolFrame,
+    SpoolKind,
+    find_calls,
+    read_frames,
+    write_frame,
+)
 from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, ResponseHead, read_begin
 from headish.gateway.spool.writer import SUFFIX
 
@@ -103,6 +112,7 @@ class SpoolReader:
         self.folder = folder
         self._calls: dict[str, SpooledCall] = {}
         self._segments: dict[str, _Segment] = {}
+        self._killed: set[str] = set()  # the runs that left calls without an end
         self.unreadable: set[str] = set()
         """The calls that were met and cannot be read."""
         with suppress(OSError):  # of a reader that was killed while it wrote; they hold what people said
@@ -138,6 +148,7 @@ class SpoolReader:
             # A later run of the gateway has begun, so nobody will write the rest of this call.
             if not call.is_complete and (is_over or call.run != _run_of(names[-1])):
                 call.is_abandoned = True
+                self._killed.add(call.run)
                 grown[call.id] = call
         yield from sorted(grown.values(), key=lambda call: call.id)
         self._remove()
@@ -148,14 +159,15 @@ class SpoolReader:
         self._calls.pop(call, None)
 
     def compact(self) -> None:
-        """Write segments anew of which most is forgotten: else a call that waits long would keep 64 MB on the disk.
+        """Write segments anew of which most is forgotten: else a call that waits or goes on for long would keep 64 MB
+        on the disk, and as much of each later segment that shares a call with the one before.
 
         On a full disk they stay as they are, and on one that is nearly full.
 
         Cost: nothing, until half of a segment is forgotten; then what is left of it.
         """
-        kept = self._calls.keys() | self.unreadable
-        for segment in self._segments.values():
+        self._remove()
+        for _, segment, kept in self._with_kept():
             if segment.is_over:
                 with suppress(OSError):
                     segment.compact(kept)
@@ -178,10 +190,27 @@ class SpoolReader:
             segment.add(frame)
 
     def _remove(self) -> None:
-        for name, segment in list(self._segments.items()):
-            if segment.is_over and not segment.sizes.keys() & (self._calls.keys() | self.unreadable):
+        for name, segment, kept in self._with_kept():
+            if segment.is_over and not segment.sizes.keys() & kept and not self._ends_runs(name):
                 segment.remove()
                 del self._segments[name]
+
+    def _with_kept(self) -> Iterator[tuple[str, _Segment, set[str]]]:
+        """The segments in order, each with the calls whose frames must stay in it.
+
+        Those are the calls that are not forgotten, and those of which an earlier segment still has frames: without its
+        end, a call that is stored would come back after a restart as one that goes on.
+        """
+        kept = self._calls.keys() | self.unreadable
+        for name, segment in sorted(self._segments.items()):
+            yield name, segment, kept
+            if name in self._segments:
+                kept |= segment.sizes.keys()
+
+    def _ends_runs(self, name: str) -> bool:
+        """Whether a segment alone says that nothing follows of the calls of an earlier run, which was killed."""
+        earlier = {_run_of(each) for each in self._segments} - {_run_of(name)}
+        return name == max(self._segments) and not earlier.isdisjoint(self._killed)
 
 
 def calls_in(folder: Path) -> dict[str, CallBegin]:
@@ -230,8 +259,8 @@ class _Segment:
                 self.position += size
 
     def add(self, frame: SpoolFrame) -> None:
-        """Count a frame of a call."""
-        self.sizes[frame.call] = self.sizes.get(frame.call, 0) + len(frame.body)
+        """Count a frame of a call, as large as it is in the file: else a segment of small ones would seem forgotten."""
+        self.sizes[frame.call] = self.sizes.get(frame.call, 0) + FRONT_BYTES + len(frame.body)
 
     def compact(self, kept: Container[str]) -> None:
         """Write the file anew with the frames of some calls, if they are less than half of it. Raises: OSError."""

@@ -116,8 +116,7 @@ class SpoolFollower:
                 continue
             if not self._try(call, space, failed):
                 resting.add(space)
-        if self._spaces or self._calls or self._unreadable:
-            self._reader.compact()
+        self._reader.compact()
         self._tell()
         return not (self._spaces or self._calls)
 
@@ -228,7 +227,7 @@ def follow_spool(database: Database, folder: Path, space: str, ended: threading.
             tidied = time.monotonic()
             recorder.forget_unread()
     follower.look(is_over=True)
-    follower.look(is_over=True)  # segments of which all is stored go at the end of a look
+    follower.look(is_over=True)  # what was shown of an answer goes a look after it is stored
 
 
 def run_recorder(settings: RecorderSettings) -> None:
