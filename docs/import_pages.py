@@ -30,7 +30,7 @@ How to import the files: [Import from frameworks and services](../../how-to/impo
 
 {rules}"""
 RULES = """This applies to every format: every branch is kept, a second import stores nothing, what has no place is kept
-under `app` or counted, and a record that cannot be read costs itself. What has no block of its own is a `provider`
+under `app` or counted, and a record that cannot be read is reported. What has no block of its own is a `provider`
 block, which holds it whole and is sent to nobody; `app` is the turn's own meta.
 """
 # ruff: noqa: E501

@@ -19,7 +19,7 @@ def main(program: str | None = None) -> None:
     """Run the command and leave the process with its exit code."""
     try:
         _load()(prog_name=program)
-    except KeyboardInterrupt:  # Ctrl-C before the command has begun, or behind its end
+    except KeyboardInterrupt:  # Ctrl-C before the command has begun, or after it has ended
         sys.exit(_INTERRUPTED)
 
 

@@ -92,7 +92,10 @@ def test_erasures_wait_where_it_is_asked(two: tuple[Command, Command, str]) -> N
     assert "mistake" in line
     assert "is pending" not in laptop.misused("erasures", "--pending", "--apply")
     assert "has the number" in laptop.fails("erasures", "--dismiss", "03hapqwkbfc5blg7smu5a74ph")
+    assert "--export goes with a list" in laptop.misused("erasures", "--apply", "--export")
     assert laptop("erasures", "--apply").err == "Erased 1 turn.\n"
+    assert laptop("erasures", "--apply", "--json").out == '{"turns":0}\n'
+    assert laptop("erasures", "--dismiss", "--json").out == '{"erasures":0}\n'
     assert laptop("erasures", "--pending").err == "Nothing is pending.\n"
     laptop("sync")
     desk("sync")

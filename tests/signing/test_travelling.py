@@ -629,6 +629,29 @@ class TestSignedBundles:
             store.remotes.set("box", require_signed=False)
         assert laptop.sync().pulled.stored == 1
 
+    def test_who_signs_from_now_on_signs_what_was_there_too(
+        self, pair: tuple[Machine, Machine], signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        with desk as store:
+            store.remotes.set("box", sign=False)
+        desk.store.add_turn("not signed", bookmark="main")
+        desk.sync()
+        with laptop as store:
+            store.remotes.set("box", require_signed=True)
+        assert laptop.sync().pulled.stored == 0
+        with desk as store:
+            store.remotes.set("box", sign=True)
+        desk.sync()
+        pulled = laptop.sync().pulled
+        assert (pulled.stored, pulled.waiting, pulled.signed) == (1, (), ("desk: anna@x",))
+        before = bundles(tmp_path)
+        with desk as store:
+            store.remotes.set("box", sign=True)
+        desk.sync()
+        assert bundles(tmp_path) == before, "nothing is written again"
+
     def test_a_live_remote_keeps_no_bundles_to_sign(self, tmp_path: Path) -> None:
         with machines(tmp_path) as make:
             desk = make("desk")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headish.values import shapes
+from headish.values.shapes import heal_text as heal_text  # adapters find both here
 
 NOTE = "lone surrogates were replaced by U+FFFD"
 
@@ -36,12 +37,7 @@ def heal_and_encode(value: Any) -> Healed:
     try:
         return Healed(value, False, msgspec.json.encode(value))
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError, OverflowError):
-        return Healed(shapes.whole(value), True) if _is_broken(value) else Healed(value, False)
-
-
-def heal_text(text: str) -> tuple[str, bool]:
-    """``heal`` for a text."""
-    return shapes.heal_text(text)
+        return Healed(shapes.heal(value), True) if _is_broken(value) else Healed(value, False)
 
 
 def _is_broken(value: Any) -> bool:

@@ -213,7 +213,7 @@ class NewSignatures(Struct, frozen=True):
 
 
 class SignaturesTaken(Struct, frozen=True):
-    """The number of the last signature there before and now."""
+    """The number of the last signature there before and now; ``after`` is 0 where somebody else signed meanwhile."""
 
     before: Number
     after: Number

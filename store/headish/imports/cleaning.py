@@ -16,7 +16,7 @@ import msgspec
 from headish.content.secrecy import find_secret
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.names import RESERVED, new_refusal
-from headish.values.shapes import whole
+from headish.values.shapes import heal
 
 HIDDEN = "<hidden: it looked like a key>"
 """Angle brackets: what stands in them is taken for no key (``secrecy``)."""
@@ -38,7 +38,7 @@ def decode(data: bytes) -> tuple[Any, bool]:
         pass  # a lone surrogate, which other programs write, or no JSON at all
     try:
         # As UTF-8: from bytes, it would guess at UTF-16.
-        return whole(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
+        return heal(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refuse)), True
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg}, character {error.pos + 1}") from None
     except RecursionError:

@@ -219,6 +219,8 @@ def made_here(connection: Connection, space: int, said: Collection[str]) -> tupl
     """Those of the erasures that another store lists which were made here. It is asked about no others, and could list
     any number of them."""
     listed = {*said}
+    if not listed:
+        return ()
     return tuple(each for each in ids_of_erasures(connection, space) if each in listed)
 
 

@@ -196,10 +196,7 @@ def _advance(reading: _LogReading, device: str) -> bool:
             origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
             reading.erasures.come_from(origin)
             applied = apply_bundle(given.target, bundle, origin, erasures=reading.erasures)
-        except MissingParents as error:
-            reading.waiting[device] = f"{seen.label}: {error}"
-            return moved
-        except InvalidBundle as error:
+        except (MissingParents, InvalidBundle) as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             return moved
         done = reading.pulled

@@ -68,13 +68,13 @@ def heal_text(text: str) -> tuple[str, bool]:
     return (mended, True) if count else (text, False)
 
 
-def whole(value: Any) -> Any:
+def heal(value: Any) -> Any:
     """A JSON value whose keys and texts hold no lone surrogates."""
     if isinstance(value, str):
         return heal_text(value)[0]
     if isinstance(value, Mapping):
-        return {whole(key): whole(each) for key, each in value.items()}
-    return [whole(each) for each in value] if isinstance(value, list | tuple) else value
+        return {heal(key): heal(each) for key, each in value.items()}
+    return [heal(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def token_counts(found: Mapping[str, Any], *, cached_inside: bool = True) -> dict[str, int]:

@@ -188,7 +188,7 @@ class TestAServer:
                 wait_until(lambda: state(database.store()) == state(desk))
                 wait_until(lambda: silent_of(server.child("syncer")))
                 status = Command(str(tmp_path / "history.db"))("status").out
-                assert "'headish serve' syncs every 1 minutes, last " in status
+                assert "'headish serve' syncs every 1 minute, last " in status
                 assert "at work since" in status
                 stuck = silent_of(server.child("syncer"))
                 assert server.end() == 0

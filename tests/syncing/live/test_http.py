@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sqlite3
@@ -9,8 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from errno import ENOSPC
 from io import BytesIO
 from itertools import count
 from pathlib import Path
@@ -283,7 +285,7 @@ class TestWhoIsLetIn:
     def test_so_many_are_answered_at_once(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(endpoint, "WAIT_SECONDS", 0.2)
         with Database.open(office.served.settings.target) as database:
-            other = database.access_tokens.add("other", rights=["sync"])
+            further, other = (database.access_tokens.add(each, rights=["sync"]) for each in ("further", "other"))
         read_head, begun, going_on = answering._read_head, threading.Semaphore(0), threading.Event()
 
         def read_slowly(*given: Any, **named: Any) -> Any:
@@ -293,10 +295,15 @@ class TestWhoIsLetIn:
 
         monkeypatch.setattr(answering, "_read_head", read_slowly)
         asked, done = question((LiveKind.ASK_HEAD, AskHead())), list[int]()
-        threads = [
-            threading.Thread(target=lambda: done.append(len(office.post(content=asked).content)))
-            for _ in range(endpoint.AT_ONCE)
-        ]
+
+        def ask(*token: Any) -> None:
+            done.append(len(office.post(*token, content=asked).content))
+
+        # One token alone does not take all places.
+        by_one = [threading.Thread(target=ask) for _ in range(endpoint.PER_TOKEN)]
+        rest = range(endpoint.AT_ONCE - endpoint.PER_TOKEN)
+        threads = [*by_one, *(threading.Thread(target=ask, args=(further,)) for _ in rest)]
+        assert len(by_one) < len(threads)
         for thread in threads:
             thread.start()
         for _ in threads:
@@ -625,3 +632,17 @@ with Store.open(sys.argv[1]) as store:
     except HeadishError as error:
         print(type(error).__name__)
 """
+
+
+def test_a_disk_that_takes_half_of_a_piece_is_full() -> None:
+    class Half:
+        def write(self, piece: bytes) -> int:
+            return len(piece) // 2
+
+    class Asked:
+        async def stream(self) -> AsyncIterator[bytes]:
+            yield b"a question"
+
+    with pytest.raises(OSError, match="No space left") as raised:
+        asyncio.run(endpoint._take(Asked(), Half()))  # type: ignore[arg-type]
+    assert raised.value.errno == ENOSPC

@@ -95,7 +95,7 @@ def erase_command(
 @click.option("--export", "whole", is_flag=True, help="Print whole receipts as JSON, one per line, to keep elsewhere.")
 @click.option("--pending", is_flag=True, help="List what other machines erased and nobody has confirmed here.")
 @click.option("--apply", "is_applied", is_flag=True, help="Erase here what is pending, or the RECEIPTs of it.")
-@click.option("--dismiss", is_flag=True, help="Keep here what is pending, or the RECEIPTs of it; they ask no more.")
+@click.option("--dismiss", is_flag=True, help="Keep what others erased: all that is pending, or RECEIPTs of it.")
 @click.argument("receipts", metavar="[RECEIPT]...", nargs=-1)
 @json_option
 @pass_settings
@@ -110,10 +110,15 @@ def erasures_command(
     """
     if is_applied + dismiss + pending > 1 or (receipts and not (is_applied or dismiss)):
         raise click.UsageError("take one of --pending, --apply and --dismiss; RECEIPTs go with --apply or --dismiss")
+    if whole and (is_applied or dismiss):
+        raise click.UsageError("--export goes with a list, and not with --apply or --dismiss")
     if is_applied or dismiss:
         with settings.open() as store:
             verb = store.remotes.erase_pending if is_applied else store.remotes.dismiss_pending
             done = verb(receipts or None)
+        if as_json:
+            print_json({"turns" if is_applied else "erasures": done})
+            return
         say(f"Erased {counted(done, 'turn')}." if is_applied else f"Dismissed {counted(done, 'erasure')}.")
         return
     _list_erasures(settings, whole=whole, pending=pending, as_json=as_json)

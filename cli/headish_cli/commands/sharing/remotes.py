@@ -325,17 +325,14 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
 
 
 def _tell_run(run: SyncRun) -> str:
-    """How the server syncs with a remote, on one line."""
-    told = [f"'headish serve' syncs every {run.every_seconds / 60:g} minutes"]
-    if run.failed:
-        told.append(f"failed {counted(run.failed, 'time')} ({one_line(run.error, 300)})")
-    if run.last is not None:
-        told.append(f"last {run.last:%Y-%m-%d %H:%MZ}")
-    if run.begun is not None:
-        told.append(f"at work since {run.begun:%H:%MZ}")
-    if run.next is not None:
-        told.append(f"next {run.next:%H:%MZ}")
-    return ", ".join(told)
+    """How the server syncs with a remote; a failure on a line of its own."""
+    from headish.values.times import local_time
+
+    told = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
+    moments = {"last": run.last, "at work since": run.begun, "next": run.next}
+    told += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]
+    failed = f"\n  failed {counted(run.failed, 'time')}: {one_line(run.error, 300)}" if run.failed else ""
+    return ", ".join(told) + failed
 
 
 def _names(store: Store, name: str | None) -> list[str]:

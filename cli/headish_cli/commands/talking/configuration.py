@@ -20,13 +20,12 @@ COLOURS = ("auto", "always", "never")
 
 
 UNITS = {"m": 60, "h": 60 * 60, "d": 24 * 60 * 60}
-_TIME = re.compile(r"([1-9][0-9]{0,4})([mhd])")
 SYNC_WORDS = "NAME every TIME, with commas between several: 'box every 5m, office every 1h'"
 
 
 def read_duration(text: str) -> float | None:
     """The seconds of a number of minutes, hours or days, such as 30m; None for what is none."""
-    found = _TIME.fullmatch(text)
+    found = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", text)
     return None if found is None else float(int(found[1]) * UNITS[found[2]])
 
 

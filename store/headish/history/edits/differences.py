@@ -173,11 +173,10 @@ def _changes(
     stretches = align([_said(each) for each in one], [_said(each) for each in other])
     for stretch in chain.from_iterable(_paired(each, one, other) for each in stretches):
         _, low, high, other_low, other_high = stretch
-        # Stretches from `_paired` are equally long, or empty on one side, so `zip` drops nothing that is not added
-        # below.
+        # Both sides are equally long, or one of them is empty: the turns that `zip` passes over are told below.
         for index, other_index in zip(range(low, high), range(other_low, other_high), strict=False):
             before, after = turns[0][index], turns[1][other_index]
-            if stretch.is_same and _said(one[index]) == _said(other[other_index]):
+            if stretch.is_same:
                 yield Change("same", before, after)
             else:
                 yield Change("changed", before, after, diff_words(words(one[index]), words(other[other_index])))

@@ -300,8 +300,9 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
     return any(each.chain == place.chain and each.high >= place.pos for each in segments)
 
 
-# Most readers stop after a screen of turns; for those that read on, each portion is four times as large.
-_FIRST_PORTION, _LARGEST_PORTION = 16, 4096
+# Most readers stop after a screen of turns; for those that read on, each portion is four times as large. The largest is
+# what a reader of a long thread holds: records of turns may be long, too.
+_FIRST_PORTION, _LARGEST_PORTION = 16, 512
 
 
 def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:

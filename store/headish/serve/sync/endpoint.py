@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
+from errno import ENOSPC
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
@@ -33,10 +34,10 @@ from headish.values.limits import SYNC_LIMIT_BYTES
 LOG = logging.getLogger("headish.serve")
 LIMITS = {PATH: SYNC_LIMIT_BYTES}
 """The largest body of a path of here."""
-AT_ONCE, WAIT_SECONDS = 4, 30.0
+AT_ONCE, WAIT_SECONDS = 8, 30.0
 """So many questions are answered at once; another one waits for so long."""
 PER_TOKEN = 4
-"""So many requests may one token have under way: each takes room on the disk."""
+"""So many requests may one token have under way: each takes room on the disk, and no token takes all places."""
 PORTION_BYTES, PORTION_SECONDS = 1024 * 1024, 60.0
 """A body that takes longer for its next portion is given up."""
 TOLD_SECONDS = 5.0
@@ -161,7 +162,9 @@ async def _take(request: Request, file: BinaryIO) -> None:
                 piece = await anext(stream, None)
                 if piece is None:
                     return
-                wanted -= file.write(piece)
+                if file.write(piece) < len(piece):  # the rest would be missing, and the caller told of a broken message
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
+                wanted -= len(piece)
 
 
 def sync_routes(settings: WebSettings) -> list[BaseRoute]:

@@ -19,7 +19,6 @@ from headish.history.definitions import find_pointer
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended
 from headish.history.writing.replies import append_reply
-from headish.rows.counters import lock_space
 from headish.rows.threads import listings
 from headish.rows.turns import turn_by_id
 from headish.store.answers.journal import About
@@ -119,7 +118,6 @@ def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
     def work(connection: Connection, mint: Mint) -> Appended | None:
-        lock_space(connection, space._number)
         if _is_known(connection, space, turn):
             return None
         return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)

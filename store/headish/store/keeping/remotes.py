@@ -212,13 +212,14 @@ class Remotes:
         an erasure on another device does here: ``apply``, ``ask`` or ``ignore``. ``trust``: the options of turns that
         come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
         chooses servers and tools then. ``sign``: what this store puts there from now on is signed with the key that
-        ``HEADISH_SIGNING_KEY`` names, and whoever pulls hears by whom.
+        ``HEADISH_SIGNING_KEY`` names, and whoever pulls hears by whom; the next push writes anew what is there.
+        ``require_signed``: a pull takes a bundle only from somebody whom the list of signers names.
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
         _check_fingerprint(key)
         if key is not None and remote.is_live:
-            raise InvalidArgument(f"remote {name!r} has no key: ssh keeps what it carries secret")
+            raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")
         if erasures is not None and erasures not in ERASURES:
             raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
         if trust and remote.settings.encrypted:
@@ -228,7 +229,11 @@ class Remotes:
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
                    "require_signed": require_signed}  # fmt: skip
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
-        return describe(self._save(remote, remote._replace(settings=settings)))
+        state = remote.state
+        if settings.sign and not remote.settings.sign and state.own.number:
+            # Who requires signatures would wait for ever behind what was put there without.
+            state = replace(state, anew=True)
+        return describe(self._save(remote, remote._replace(settings=settings, state=state)))
 
     @door()
     def invite(self, name: str, recipient: str) -> str:

@@ -33,8 +33,8 @@ def usage(space: Space, headish: Headishes | None = "@", *, by: str | None = Non
 
     ``by`` counts them apart by ``model``, ``provider``, ``day`` (UTC) or ``bookmark``. A turn that several branches
     share counts once.
-    Cost: a statement or two, five for the first 5,456 turns of a thread and one for each 4,096 more, or one for each
-    1,000 replies of the space.
+    Cost: a statement or two, three for the first 336 turns of a thread and one for each 512 more, or one for each 1,000
+    replies of the space.
     Raises: InvalidArgument; CorruptTurn.
     """
     if headish is None:

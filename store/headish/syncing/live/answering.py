@@ -254,7 +254,8 @@ def read_pages(connection: Connection, space: int, seqs: Sequence[int]) -> tuple
 
 
 def signatures_between(connection: Connection, space: int, after: int, until: int) -> tuple[list[StoredSignature], int]:
-    """The first signatures behind a number, up to another, and up to which number they are all. One statement."""
+    """The first signatures behind a number, up to another, and up to which number they are all. At most two
+    statements."""
     found = list(islice(all_signatures(connection, space, after), PAGE_TURNS))
     reached = found[-1].number if len(found) == PAGE_TURNS else until
     return [each for each in found if each.number <= until], min(reached, until)

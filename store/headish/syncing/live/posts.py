@@ -1,4 +1,4 @@
-"""A conversation over HTTP, from the side that asks: each question is one of its own, and a POST.
+"""A conversation over HTTP, from the side that asks: each question is a POST of its own.
 
 A server may end, or be another one, between two questions. So it keeps nothing about who asks: every POST says who
 calls and where both were at the beginning, then asks, and says goodbye. The body that comes back answers all of it.

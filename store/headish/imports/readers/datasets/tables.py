@@ -14,7 +14,7 @@ from headish.imports.detection import PARQUET
 from headish.imports.reader import ImportSource
 from headish.imports.readers.shared.json_arrays import read_items
 from headish.imports.readers.shared.json_records import read_records
-from headish.values.shapes import whole
+from headish.values.shapes import heal
 
 BATCH_ROWS = 32
 _BLANK = b" \t\r\n\xef\xbb\xbf"
@@ -54,7 +54,7 @@ def _read_parquet(given: ImportSource) -> Iterator[tuple[str, Mapping[str, Any]]
         for batch in file.iter_batches(batch_size=BATCH_ROWS):
             for row in batch.to_pylist():
                 number += 1
-                yield f"row {number}", whole(_plain(row))
+                yield f"row {number}", heal(_plain(row))
             if given.progress:
                 given.progress(batch.nbytes)
     except (arrow.ArrowException, OSError) as error:

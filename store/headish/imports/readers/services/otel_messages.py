@@ -28,7 +28,7 @@ from headish.imports.readers.shared.blocks import (
     url_source,
 )
 from headish.values import shapes
-from headish.values.shapes import whole
+from headish.values.shapes import heal
 
 PROVIDER = "otel"
 Attributes = Mapping[str, Any]
@@ -82,10 +82,10 @@ def read_span(span: Mapping[str, Any], attributes: Attributes) -> SpanReading:
 def attributes_of(listed: Any) -> dict[str, Any]:
     """Attributes as values: OTLP's list of typed ones, or a plain object."""
     if isinstance(listed, Mapping):
-        return {str(key): whole(value) for key, value in listed.items()}
+        return {str(key): heal(value) for key, value in listed.items()}
     pairs = shapes.listed(listed)
     return {
-        each["key"]: whole(_value(each.get("value"), 0))
+        each["key"]: heal(_value(each.get("value"), 0))
         for each in pairs
         if isinstance(each, Mapping) and isinstance(each.get("key"), str)
     }
@@ -321,7 +321,7 @@ def _loaded(value: Any, *, only_lists: bool = False) -> Any:
     except (ValueError, RecursionError):
         return value
     is_parts = isinstance(found, list) and all(isinstance(each, dict) and "type" in each for each in found)
-    return whole(found) if is_parts or not only_lists else value
+    return heal(found) if is_parts or not only_lists else value
 
 
 def _unwrapped(value: Any, key: str) -> Any:
