@@ -53,4 +53,4 @@ def _log(error: Exception) -> str:
     told = type(error), error, error.__traceback__
     log.handle(logging.LogRecord("headish", logging.ERROR, __file__, 0, "serve-stdio failed", None, told))
     log.close()
-    return "see serve-stdio.log on that machine"
+    return "its log is serve-stdio.log on that machine"
