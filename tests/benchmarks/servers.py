@@ -146,7 +146,7 @@ class Thin:
 
     def append(self, said: Said) -> None:
         draft = make_draft(given(said), {"role": said.role, "continues": "thin"}, 1 << 30)
-        written = append_remembered(self, self._space, draft, b"thin", self._known, self._mint)  # type: ignore[arg-type]
+        written = append_remembered(self._space, draft, b"thin", self._known, self, self._mint)  # type: ignore[arg-type]
         self._known = remember(self._known, written)  # type: ignore[arg-type]
 
     def run_whole(self, result: Any, proof: Statement, *others: Statement) -> Any:

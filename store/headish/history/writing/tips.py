@@ -9,7 +9,8 @@ nothing was changed, and the careful way (``append``) runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from headish.content.drafts import Draft
 from headish.database.query import Connection, Statement
@@ -27,7 +28,7 @@ NAMES = 64
 """How many names a store remembers; the one that moved longest ago is forgotten first."""
 
 
-class Left(NamedTuple):
+class Left(Struct, frozen=True, gc=False):
     """The place at which a name was left: the last turn of a chain, which nothing continues."""
 
     named: Named
@@ -35,7 +36,7 @@ class Left(NamedTuple):
     digest: bytes
 
 
-class Remembered(NamedTuple):
+class Remembered(Struct, frozen=True, gc=False):
     """What a store knows of a space as long as its counter says ``numbers``."""
 
     numbers: SpaceNumbers
@@ -68,7 +69,7 @@ def is_line(drafts: Sequence[Draft], first_index: int) -> bytes | None:
 
 
 def append_remembered(
-    connection: Connection, space: int, draft: Draft, name: bytes, known: Remembered, mint: Mint
+    space: int, draft: Draft, name: bytes, known: Remembered, connection: Connection, mint: Mint
 ) -> Written | None:
     """Append a plain draft to a remembered name, as all that its transaction does. None, and nothing is changed, where
     the counter has moved on.
@@ -81,8 +82,7 @@ def append_remembered(
     moved, move, log = move_on(
         space, name, NameMove(place, stored.digest, True, stored.seq, recent=draft.facts.said_at), left.named
     )
-    chain, pos = left.named.place
-    at = (name, chain, pos, left.named.move, left.named.running)
+    at = (name, *left.named.place, left.named.move, left.named.running)
     proof = take_next(space, numbers, len(draft.payload), at)
     after = SpaceNumbers(numbers.seq + 1, numbers.change)
     written = Written([Appended(stored, (left.id,))], numbers, after, {name: moved}, frozenset([left.named.place]))
@@ -90,7 +90,7 @@ def append_remembered(
 
 
 def append_all_remembered(
-    connection: Connection, space: int, drafts: Sequence[Draft], name: bytes, known: Remembered, mint: Mint
+    space: int, drafts: Sequence[Draft], name: bytes, known: Remembered, connection: Connection, mint: Mint
 ) -> Written | None:
     """``append_remembered`` for several drafts, each of which continues the one before and has no further options. The
     name moves with the last. The transaction may go on afterwards.

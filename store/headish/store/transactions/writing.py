@@ -248,7 +248,7 @@ class WriteTransaction(ReadTransaction):
         # If the space is locked already, something was read under the lock, and the short way would save nothing.
         if self._is_locked or encoded not in known.names or not all(map(_is_small, drafts)):
             return None
-        written = append_all_remembered(self._open, self._number, drafts, encoded, known, self._mint)
+        written = append_all_remembered(self._number, drafts, encoded, known, self._open, self._mint)
         self._is_locked = written is not None
         return written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from headish.content.drafts import (
     DocumentOptions,
@@ -114,17 +114,14 @@ def store_remembered(
     space: Space,
     name: bytes | None,
     drafts: D,
-    quick: Callable[[Connection, int, D, bytes, Remembered, Mint], Written | None],
+    quick: Callable[[int, D, bytes, Remembered, Connection, Mint], Written | None],
     careful: Callable[[Connection, Mint], Written],
 ) -> Written:
     """Store drafts the ``quick`` way if this store remembers the ``name``; else, and where the space has changed since,
     the ``careful`` way. What was stored is remembered."""
     known = space._remembered or NOTHING
-
-    def append_quickly(connection: Connection, mint: Mint) -> Written | None:
-        return quick(connection, space._number, drafts, cast(bytes, name), known, mint)
-
-    written = space._store(careful, append_quickly if name in known.names else None)
+    is_known = name is not None and name in known.names
+    written = space._store(careful, partial(quick, space._number, drafts, name, known) if is_known else None)
     # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
     space._remembered = remember(space._remembered or NOTHING, written)
     return written
