@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,12 +65,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             yield House(served, store, talk, model, browser(served))
 
 
-def test_every_view_answers_below_300_kb(house: House) -> None:
-    t = house.talk
+def views_of(t: Talk) -> list[str]:
     paths = ["/", "/?q=greenhouse", "/?tag=garden", "/c/garden", "/c/trip", f"/t/{t.first}", f"/t/{t.call}/whole"]
     paths += [f"/t/{t.picture}/explain", f"/t/{t.first}/change?name=garden", "/diff", "/diff/garden..no"]
-    paths += ["/diff/garden..no?view=unified", f"/erase/{t.first}", "/new", "/keys", "/c/number", "/?archived=1"]
+    return [*paths, "/diff/garden..no?view=unified", f"/erase/{t.first}", "/new", "/keys", "/c/number", "/?archived=1"]
 
+
+def test_every_view_answers_below_300_kb(house: House) -> None:
     def check(path: str) -> None:
         page = house.get(path)
         assert len(page.encode()) < 300_000
@@ -80,7 +82,28 @@ def test_every_view_answers_below_300_kb(house: House) -> None:
         assert levels[0] == 1
         assert levels.count(1) == 1
 
-    assert failing(paths, check) == {}
+    assert failing(views_of(house.talk), check) == {}
+
+
+def test_a_page_leaves_nothing_to_be_collected(house: House) -> None:
+    """What a template holds in a circle stays, with all that its page shows, until Python's collector comes."""
+
+    def check(path: str) -> None:
+        house.get(path)
+        gc.collect()
+        gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        try:
+            house.get(path)
+            gc.collect()
+            left = [type(each).__qualname__ for each in gc.garbage if type(each).__module__.startswith("jinja2")]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+        assert left == [], path
+
+    assert failing([*views_of(house.talk), "/calls"], check) == {}
 
 
 def test_scripts_and_styles_are_small_and_the_templates_name_no_other(house: House) -> None:
