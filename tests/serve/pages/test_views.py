@@ -12,6 +12,7 @@ import pytest
 
 from headish import Store
 from headish.serve.pages.drawing import ASSETS
+from headish.serve.pages.listing import FILTERS
 from headish.values.access.tokens import RIGHTS
 from support.hostile import documents, texts
 from support.loopback import Loopback, event_stream
@@ -127,6 +128,41 @@ def test_the_list_shows_titles_names_tags_and_filters(house: House) -> None:
     assert "A greenhouse, or not?" in page
     assert "**greenhouse**" not in page
     assert "ground screws of 60 cm." in page
+
+
+def test_each_filter_narrows_the_list_and_says_so(house: House) -> None:
+    def check(filters: dict[str, str], shown: set[str]) -> None:
+        page = house.get("/", **filters)
+        assert set(re.findall(r'<h2><a href="/c/([^"?#]+)', page)) == shown
+        if "archived" not in filters:
+            said = ", ".join(f"{name} {filters[name]}" for name in FILTERS if name in filters)
+            assert f"<summary>Filter: {said}</summary>" in page
+            assert '<details class="filters" open>' in page
+
+    house.store.add_turn("Put away.", bookmark="filters/old")
+    house.store.conversations.set("filters/old", archived=True)
+    answer = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-filtered-1",
+        "stop_reason": "end_turn",
+    }
+    house.store.add_turn("Filtered?", bookmark="filters/new")
+    house.store.reply("filters/new", "anthropic", [answer | {"content": [{"type": "text", "text": "Yes."}]}])
+    cases = [
+        ({"names": "filters/*"}, {"filters/new"}),
+        ({"names": "trip"}, {"trip"}),
+        ({"tag": "garden", "names": "g*"}, {"garden"}),
+        ({"model": "claude-filtered-*"}, {"filters/new"}),
+        ({"tool": "search_trains"}, {"trip"}),
+        ({"role": "assistant", "names": "filters/*"}, {"filters/new"}),
+        ({"role": "user", "names": "filters/*"}, set()),
+        ({"since": "2020-01-01", "names": "trip"}, {"trip"}),
+        ({"until": "2020-01-01"}, set()),
+        ({"archived": "1", "names": "filters/*"}, {"filters/old"}),
+    ]
+    assert failing(cases, check) == {}
 
 
 def test_a_search_marks_the_words_and_links_the_branch_that_reaches_them(house: House) -> None:
