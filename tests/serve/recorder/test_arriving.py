@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.gateway.spool import SpooledCall, SpoolFrame, SpoolKind, arriving
+from headish.gateway.spool import CallBegin, SpooledCall, SpoolFrame, SpoolKind, SpoolWriter, arriving, begin
 from headish.gateway.spool.arriving import (
     ANSWER_BYTES,
     ANSWERS_LIMIT,
     ARRIVING_FOLDER,
     ArrivingCall,
     ArrivingReader,
+    read_watched,
     write_watched,
 )
 from headish.serve.recorder.arriving import ShownAnswers
+from headish.serve.recorder.following import SpoolFollower
 from headish.serve.recorder.recording import CallRecorder
 from support.passed import (
     CLAUDE_CODE,
@@ -33,6 +35,7 @@ from support.passed import (
     responses_answer,
     user,
 )
+from support.spools import frames_of
 
 CALL = "1" * 25
 
@@ -54,6 +57,12 @@ def open_call(surface: str = "anthropic", answer: bytes = b"", id: str = CALL, b
     call = passed(surface, body or {"messages": []}, answer, id=id, headers=CLAUDE_CODE)
     call.end = None
     return call
+
+
+def frames_of_call(id: str, body: Any, said: str) -> list[SpoolFrame]:
+    begun = CallBegin(at=1, api="anthropic", method="POST", path="/v1/messages", headers=CLAUDE_CODE)
+    _, *frames = frames_of(id, json.dumps(body).encode(), anthropic_answer(said))
+    return [begin(id, begun), *frames]
 
 
 def come(call: SpooledCall, more: bytes) -> SpooledCall:
@@ -180,6 +189,27 @@ def test_only_so_many_answers_are_written_down(tmp_path: Path) -> None:
     assert len(texts(tmp_path)) == ANSWERS_LIMIT
 
 
+def test_answers_that_are_not_shown_or_have_ended_take_no_place(tmp_path: Path) -> None:
+    """As those of a space that takes no calls, which wait for hours."""
+    answers = shown(tmp_path, lambda call: None if call.id < "1" else ArrivingCall(call.id, "default", CALL, "test"))
+    open_files = len(os.listdir("/dev/fd"))
+    for number in range(ANSWERS_LIMIT):
+        answers.show(open_call(answer=anthropic_answer("Yes."), id=f"{number:025}"))
+    for number in range(ANSWERS_LIMIT):
+        call = open_call(answer=anthropic_answer("Said."), id=f"1{number:024}")
+        answers.show(call)
+        call.is_abandoned = True
+        answers.show(call)
+    assert len(texts(tmp_path)) == ANSWERS_LIMIT
+    assert len(os.listdir("/dev/fd")) == open_files
+    for number in range(ANSWERS_LIMIT + 20):
+        answers.show(open_call(answer=anthropic_answer("Yes "), id=f"2{number:024}"))
+    assert texts(tmp_path) == ["Yes "] * ANSWERS_LIMIT, "one that has ended makes room, one that goes on does not"
+    answers.keep(())
+    assert texts(tmp_path) == []
+    assert len(os.listdir("/dev/fd")) == open_files
+
+
 def test_refusals_unknown_paths_and_unsent_requests_are_not_shown(tmp_path: Path) -> None:
     answers = shown(tmp_path)
     refused = open_call(answer=b'{"error":{"message":"no"}}')
@@ -229,9 +259,9 @@ def test_it_goes_when_the_call_is_stored_and_when_nobody_watches(
     answers = shown(tmp_path)
     for id in ("5" * 25, "6" * 25):
         answers.show(open_call(answer=anthropic_answer("Yes."), id=id))
-    answers.forget("5" * 25)
-    assert len(texts(tmp_path)) == 2, "its last words are read first"
     answers.look()
+    assert len(texts(tmp_path)) == 2, "its last words are read first"
+    answers.keep({"6" * 25})
     assert len(texts(tmp_path)) == 1
     os.utime(tmp_path / ARRIVING_FOLDER / "watched.json", (1, 1))
     answers.look()
@@ -253,9 +283,54 @@ def test_what_a_killed_recorder_left_goes_with_its_call(tmp_path: Path) -> None:
     answers.keep({"7" * 25})
     [path] = (tmp_path / ARRIVING_FOLDER).glob("*.jsonl")
     assert path.name.startswith("777")
-    answers.forget("7" * 25)
-    answers.look()
+    answers.keep(())
     assert texts(tmp_path) == []
+
+
+def test_an_answer_goes_a_look_after_it_is_stored_and_at_once_if_it_cannot_be_read(
+    store: Store, tmp_path: Path
+) -> None:
+    writer, follower = (
+        SpoolWriter(tmp_path / "spool"),
+        SpoolFollower(CallRecorder(lambda _space: store), tmp_path, lambda _line: None),
+    )
+    write_watched(tmp_path, {"default"})
+    body = anthropic_body([user("Hi")])
+    writer.write(frames_of_call("0" * 25, body, "Hello"))
+    follower.look()
+    body["messages"] += [assistant("Hello"), user("And?")]
+    calls = {id: frames_of_call(id, body, "More ") for id in ("1" * 25, "2" * 25)}
+    for frames in calls.values():
+        writer.write(frames[:-1])
+    follower.look()
+    assert texts(tmp_path) == ["More ", "More "]
+    stored, odd = (frames[-1] for frames in calls.values())
+    writer.write([odd._replace(body=b"\xff")])
+    follower.look()
+    assert texts(tmp_path) == ["More "]
+    writer.write([stored])
+    follower.look()
+    assert texts(tmp_path) == ["More "], "its last words are read first"
+    follower.look()
+    assert texts(tmp_path) == []
+
+
+@pytest.mark.parametrize("said", [b'["\xff"]', b"[1]", b"[" * 9000])
+def test_who_watches_may_be_said_in_no_words(said: bytes, tmp_path: Path) -> None:
+    write_watched(tmp_path, {"default"})
+    assert read_watched(tmp_path) == {"default"}
+    (tmp_path / ARRIVING_FOLDER / "watched.json").write_bytes(said)
+    assert read_watched(tmp_path) == frozenset()
+
+
+@pytest.mark.parametrize("line", [b'"\xff"\n', b"[1]\n"])
+def test_a_file_that_is_no_text_keeps_no_other_from_being_read(line: bytes, tmp_path: Path) -> None:
+    answers = shown(tmp_path)
+    for id in ("7" * 25, "8" * 25):
+        answers.show(open_call(answer=anthropic_answer("Yes "), id=id))
+    with (tmp_path / ARRIVING_FOLDER / f"{'7' * 25}.jsonl").open("ab") as file:
+        file.write(line)
+    assert texts(tmp_path) == ["Yes "]
 
 
 def test_a_file_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from headish.gateway.files import UNREADABLE, read_whole, write_whole
 from headish.values.ids import TurnId
 
 ARRIVING_FOLDER = "arriving"
@@ -48,12 +49,12 @@ class ArrivingCall(Struct, frozen=True, omit_defaults=True):
 
 
 class ArrivingWriter:
-    """Writes the file of one answer."""
+    """Writes the file of one answer, until it is closed. The file stays until it is removed."""
 
     def __init__(self, folder: Path, call: ArrivingCall) -> None:
         """Raises: OSError."""
         self.path = folder / f"{call.call}{_SUFFIX}"
-        self._file = os.open(self.path, _CREATED, 0o600)
+        self._file: int | None = os.open(self.path, _CREATED, 0o600)
         self._left = ANSWER_BYTES
         try:
             self.append(call)
@@ -61,15 +62,26 @@ class ArrivingWriter:
             self.remove()
             raise
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something may follow."""
+        return self._file is not None
+
+    def close(self) -> None:
+        """Say that nothing follows. Raises: OSError."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
     def remove(self) -> None:
-        """Remove the file. Raises: OSError."""
-        os.close(self._file)
+        """Close and remove the file. Raises: OSError."""
+        self.close()
         self.path.unlink(missing_ok=True)
 
     def append(self, value: ArrivingCall | str) -> bool:
-        """Add a part of the text; False if it has no room. Raises: OSError."""
+        """Add a part of the text; False if it has no room, or is closed. Raises: OSError."""
         line = msgspec.json.encode(value) + b"\n"
-        if len(line) > self._left:
+        if self._file is None or len(line) > self._left:
             return False
         self._left -= len(line)
         while line:
@@ -91,7 +103,7 @@ class _ArrivingText:
         self._position, self.call, self.text = 0, None, ""
 
     def read(self, found: os.stat_result) -> bool:
-        """Read what was added. Returns whether something was. Raises: OSError, MsgspecError."""
+        """Read what was added. Returns whether something was. Raises: OSError; those of ``UNREADABLE``."""
         if found.st_ino != self._inode or found.st_size < self._position:  # a recorder has begun it anew
             self.forget()
             self._inode = found.st_ino
@@ -137,7 +149,7 @@ class ArrivingReader:
             return (text.call, text.text) if text.read(found) and text.call is not None else None
         except OSError:
             return None
-        except msgspec.MsgspecError:  # a file begun anew had the number of the old one, and other lines
+        except UNREADABLE:  # a file begun anew had the number of the old one, and other lines
             text.forget()
             return None
 
@@ -156,11 +168,7 @@ def files_left(folder: Path) -> dict[str, Path]:
 
 def write_watched(folder: Path, spaces: Collection[str]) -> None:
     """Say of which spaces somebody watches answers; it holds for a few seconds. Raises: OSError."""
-    made = open_folder(folder)
-    part = made / f"{_WATCHED}.part"
-    with open(os.open(part, _CREATED, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(sorted(spaces)))
-    os.replace(part, made / _WATCHED)
+    write_whole(open_folder(folder) / _WATCHED, sorted(spaces))
 
 
 def read_watched(folder: Path) -> frozenset[str]:
@@ -169,8 +177,8 @@ def read_watched(folder: Path) -> frozenset[str]:
     try:
         if abs(time.time() - path.stat().st_mtime) > WATCHED_SECONDS:
             return frozenset()
-        return frozenset(msgspec.json.decode(path.read_bytes(), type=list[str]))
-    except (OSError, msgspec.MsgspecError):
+        return frozenset(read_whole(path, list[str]) or ())
+    except OSError:
         return frozenset()
 
 

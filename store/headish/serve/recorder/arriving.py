@@ -36,22 +36,20 @@ class ShownAnswers:
 
     def __init__(self, folder: Path, describe: Callable[[SpooledCall], ArrivingCall | None]) -> None:
         self._folder, self._describe = folder, describe
-        self._answers: dict[str, _ShownAnswer | None] = {}
-        self._stored: list[str] = []
+        self._answers: dict[str, _ShownAnswer | None] = {}  # None for one that is not shown
         self._left = files_left(folder)
         self.watched: frozenset[str] = frozenset()
 
     def look(self) -> None:
-        """Look who watches, and remove what is stored, or what nobody watches any more. Before each look at the spool:
-        whoever watches has had time to read the last words of what the look before stored."""
+        """Look who watches, and remove what nobody watches any more. Before each look at the spool."""
         self.watched = read_watched(self._folder)
-        for call in self._stored if self.watched else [*self._answers, *self._left]:
-            self._remove(call)
-        self._stored = []
+        if not self.watched:
+            self.keep(())
 
-    def keep(self, call: Container[str]) -> None:
-        """Remove what an earlier recorder left of calls that the spool does not hold any more."""
-        for each in [each for each in self._left if each not in call]:
+    def keep(self, calls: Container[str]) -> None:
+        """Remove what is there of any other call. ``calls`` are those that the spool holds when it is looked at:
+        whoever watches has had time to read the last words of what the look before stored."""
+        for each in [each for each in (*self._answers, *self._left) if each not in calls]:
             self._remove(each)
 
     def show(self, call: SpooledCall) -> None:
@@ -70,10 +68,6 @@ class ShownAnswers:
             self._remove(call.id)
             self._answers[call.id] = None
 
-    def forget(self, call: str) -> None:
-        """A call is stored, or will not be."""
-        self._stored.append(call)
-
     def _remove(self, call: str) -> None:
         answer, left = self._answers.pop(call, None), self._left.pop(call, None)
         with suppress(OSError):
@@ -83,11 +77,23 @@ class ShownAnswers:
                 left.unlink(missing_ok=True)
 
     def _open(self, call: SpooledCall) -> _ShownAnswer | None:
-        told = self._describe(call) if len(self._answers) < ANSWERS_LIMIT else None
-        if told is None:
+        told = self._describe(call)
+        if told is None or not self._make_room():
             return None
         self._left.pop(call.id, None)
         return _ShownAnswer(ArrivingWriter(open_folder(self._folder), told), call, told.model)
+
+    def _make_room(self) -> bool:
+        """Whether one more can be shown: one that has ended and waits for its space makes room."""
+        shown = {id: answer for id, answer in self._answers.items() if answer is not None}
+        if len(shown) < ANSWERS_LIMIT:
+            return True
+        for id, answer in shown.items():
+            if not answer.writer.is_open:
+                answer.writer.remove()
+                self._answers[id] = None
+                return True
+        return False
 
 
 class _ShownAnswer:
@@ -101,11 +107,10 @@ class _ShownAnswer:
         self._events, self._keys = EventReader(), ShapeFilter()
         self._stream = Stream(surface.provider, model=model, seed=call.id)
         self._taken, self._half = 0, ""
-        self._is_over = False
 
     def take(self, call: SpooledCall) -> None:
         """Write what is new of the text. Raises: OSError; InvalidReply for what is no answer."""
-        if self._is_over:
+        if not self.writer.is_open:
             return
         came, self._taken = call.response_from(self._taken), call.response_size
         said, self._half = whole_characters(self._half + "".join(self._read(came)))
@@ -113,7 +118,8 @@ class _ShownAnswer:
         if call.is_complete:
             text += self._keys.finish()
         has_room = not text or self.writer.append(text)
-        self._is_over = call.is_complete or self._keys.is_full or not has_room
+        if call.is_complete or self._keys.is_full or not has_room:
+            self.writer.close()
 
     def _read(self, came: bytes) -> list[str]:
         events = self._events.feed(came)

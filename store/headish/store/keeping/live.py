@@ -164,7 +164,7 @@ class OpenedDatabase:
     def _answer(self, reads: int, writes: int, trust: bool) -> None:
         there = self._there
         try:
-            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust)
+            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust, erases=trust)
             answer(there, target_of(there), Pipes(CALLER, reads, writes), door)
         except BaseException as error:  # the one that asks was told, as far as it may know
             self._error = error

@@ -351,20 +351,21 @@ class Remotes:
 
     @door()
     def answer(
-        self, reads: int, writes: int, *, names: str = "*", trust: bool = False, erases: bool = False,
+        self, reads: int, writes: int, *, names: str = "*", trust: bool = False, erases: bool | None = None,
         caller: str | None = None, questions: int | None = None,
     ) -> int:  # fmt: skip
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came.
 
         ``names`` is the pattern of the bookmarks that it may move. ``trust``: it is a device of this store's owner, so
-        that the options of its turns act here and its erasures erase here; ``erases``: its erasures do. ``caller`` is
-        what it is known as: without it, turns come from what it calls itself. ``questions`` limits how many are
-        answered. A store that was opened read-only takes nothing.
+        that the options of its turns act here. ``erases``: its erasures erase here; without a word of it, those of a
+        trusted one do. ``caller`` is what it is known as: without it, turns come from what it calls itself.
+        ``questions`` limits how many are answered. A store that was opened read-only takes nothing.
         Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
         """
         space, target = self._space, self._target()
-        door = Doorkeeper(space.space, target.backend.read_only, names, trust, erases, caller, questions)
+        may_erase = trust if erases is None else erases
+        door = Doorkeeper(space.space, target.backend.read_only, names, trust, may_erase, caller, questions)
         return answer(space, target, Pipes(CALLER, reads, writes), door)
 
     @door()
