@@ -1,13 +1,12 @@
 """Shows answers while they arrive: what a provider has said so far, for the page, as long as somebody watches.
 
 All of it is beside the record: a call that cannot be shown is stored like any other. What looks like a key is hidden
-before a word is written, even where it comes in two pieces. Reasoning and calls of tools are not shown; the stored turn
-has them, folded.
+before a word is written, even where it comes in two pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,9 +20,9 @@ from headish.gateway.spool.arriving import (
     read_watched,
 )
 from headish.providers.events import EventReader
-from headish.providers.shared.shapes import whole_characters
+from headish.providers.shared.values import Delta
 from headish.providers.stream import Stream
-from headish.serve.recorder.piecewise import ShapeFilter
+from headish.serve.recorder.parts import HiddenParts, pieces_of
 from headish.serve.recorder.replies import read_chat_event
 from headish.serve.recorder.surfaces import find_surface
 
@@ -97,31 +96,30 @@ class ShownAnswers:
 
 
 class _ShownAnswer:
-    """One answer: its events as far as they came, and the file of its text."""
+    """One answer: its events as far as they came, and its file."""
 
     def __init__(self, writer: ArrivingWriter, call: SpooledCall, model: str | None) -> None:
         surface = find_surface(call.begin.method, call.begin.path)
         assert surface is not None
         self.writer = writer
         self._is_chat = surface.name == "ollama"
-        self._events, self._keys = EventReader(), ShapeFilter()
+        self._events, self._parts = EventReader(), HiddenParts()
         self._stream = Stream(surface.provider, model=model, seed=call.id)
-        self._taken, self._half = 0, ""
+        self._taken = 0
 
     def take(self, call: SpooledCall) -> None:
-        """Write what is new of the text. Raises: OSError; InvalidReply for what is no answer."""
+        """Write what is new of it. Raises: OSError; InvalidReply for what is no answer."""
         if not self.writer.is_open:
             return
         came, self._taken = call.response_from(self._taken), call.response_size
-        said, self._half = whole_characters(self._half + "".join(self._read(came)))
-        text = self._keys.feed(said)
+        pieces = self._parts.feed(pieces_of(self._read(came)))
         if call.is_complete:
-            text += self._keys.finish()
-        has_room = not text or self.writer.append(text)
-        if call.is_complete or self._keys.is_full or not has_room:
+            pieces += self._parts.finish()
+        has_room = all(self.writer.append(piece) for piece in pieces)
+        if call.is_complete or self._parts.is_full or not has_room:
             self.writer.close()
 
-    def _read(self, came: bytes) -> list[str]:
+    def _read(self, came: bytes) -> Iterator[Delta]:
         events = self._events.feed(came)
         told = [read_chat_event(event) for event in events] if self._is_chat else events
-        return [delta.content for event in told for delta in self._stream.feed(event) if delta.type == "text"]
+        return (delta for event in told for delta in self._stream.feed(event))
