@@ -119,7 +119,7 @@ class Generator:
     """The numbers of ids, each above the one before. One thread at a time.
 
     ``chance`` gives a number of 32 bits that nobody can guess. ``scru128`` does the same in four times the time, and
-    imports what makes secrets (ADR 0107); a test compares every number.
+    imports what makes secrets (ADR 0108); a test compares every number.
     """
 
     __slots__ = ("_began", "_chance", "_higher", "_lower", "_milliseconds")
