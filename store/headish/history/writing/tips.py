@@ -27,9 +27,8 @@ from headish.values.places import Place
 
 End = bytes | TurnId
 """What an end is continued by: its name, as it is stored, or the id of its turn."""
-NAMES = 64
-"""How many names a store remembers, each also by the id of its turn; the end that was written longest ago is forgotten
-first."""
+NAMES, ENDS = 64, 16
+"""How many names and how many ids a store remembers; what was written longest ago is forgotten first."""
 
 
 class Left(Struct, frozen=True, gc=False):
@@ -46,13 +45,18 @@ class Left(Struct, frozen=True, gc=False):
 
 
 class Remembered(Struct, frozen=True, gc=False):
-    """What a store knows of a space as long as its counter says ``numbers``."""
+    """What a store knows of a space as long as its counter says ``numbers``: ends by their names, and by the ids of
+    their turns."""
 
     numbers: SpaceNumbers
-    ends: Mapping[End, Left]
+    names: Mapping[bytes, Left]
+    ends: Mapping[TurnId, Left]
+
+    def left(self, end: End | None) -> Left | None:
+        return self.names.get(end) if isinstance(end, bytes) else None if end is None else self.ends.get(end)
 
 
-NOTHING = Remembered(SpaceNumbers(-1, -1), {})
+NOTHING = Remembered(SpaceNumbers(-1, -1), {}, {})
 
 
 def is_plain(draft: Draft) -> End | None:
@@ -78,14 +82,13 @@ def is_line(drafts: Sequence[Draft], first_index: int) -> End | None:
 
 
 def append_remembered(
-    space: int, draft: Draft, end: End, known: Remembered, connection: Connection, mint: Mint
+    space: int, draft: Draft, left: Left, numbers: SpaceNumbers, connection: Connection, mint: Mint
 ) -> Written | None:
     """Append a plain draft to a remembered end, as all that its transaction does. None, and nothing is changed, where
     the counter has moved on.
 
     Cost: four statements, two where the end has no name; a server gets them, and the commit, as one message.
     """
-    left, numbers = known.ends[end], known.numbers
     place = Place(left.place.chain, left.place.pos + 1)
     stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
     moved, moves = _move_along(space, left, stored, draft)
@@ -96,14 +99,13 @@ def append_remembered(
 
 
 def append_all_remembered(
-    space: int, drafts: Sequence[Draft], end: End, known: Remembered, connection: Connection, mint: Mint
+    space: int, drafts: Sequence[Draft], left: Left, numbers: SpaceNumbers, connection: Connection, mint: Mint
 ) -> Written | None:
     """``append_remembered`` for several drafts, each of which continues the one before and has no further options. The
     name moves with the last. The transaction may go on afterwards.
 
     Cost: three statements, and one for each draft and each large payload.
     """
-    left, numbers = known.ends[end], known.numbers
     built, rows = _build_line(space, drafts, left, numbers.seq, mint)
     last = built[-1].turn
     moved, moves = _move_along(space, left, last, drafts[-1])
@@ -154,18 +156,22 @@ def remember(known: Remembered, written: Written) -> Remembered:
     What it knew stays, less the ends that were continued, unless somebody else wrote in between.
     """
     # Somebody else wrote in between, and may have moved any name.
-    kept = known.ends if known.numbers == written.before else {}
+    kept = known if known.numbers == written.before else NOTHING
     # A turn that something else continues may no longer be the last of its chain.
-    ends = {end: left for end, left in kept.items() if left.place not in written.continued}
+    names = {name: left for name, left in kept.names.items() if left.place not in written.continued}
+    ends = {id: left for id, left in kept.ends.items() if left.place not in written.continued}
     last = written.built[-1].turn
-    # A new turn has the name that moved with it and no other: to set one onto it counts as a change.
-    name, named = last.head, None if last.head is None else written.moved.get(last.head)
-    left = Left(last.place, last.id, last.digest, name, named)
-    if name is not None and (elsewhere := ends.pop(name, None)) is not None:
+    if last.head is not None and (elsewhere := names.pop(last.head, None)) is not None:
         ends.pop(elsewhere.id, None)
-    if name is None or named is not None:
-        # Out and in again: the order of the dict is that of the last moves, and the oldest is forgotten.
-        ends |= {last.id: left} if name is None else {last.id: left, name: left}
-    while len(ends) > 2 * NAMES:
+    # A new turn has the name that moved with it and no other: to set one onto it counts as a change.
+    named = None if last.head is None else written.moved.get(last.head)
+    if last.head is None or named is not None:
+        # Put in last: the order of a dict is that of the last moves.
+        ends[last.id] = left = Left(last.place, last.id, last.digest, last.head, named)
+        if last.head is not None:
+            names[last.head] = left
+    if len(names) > NAMES:
+        del names[next(iter(names))]
+    if len(ends) > ENDS:
         del ends[next(iter(ends))]
-    return Remembered(written.after, ends)
+    return Remembered(written.after, names, ends)

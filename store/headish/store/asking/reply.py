@@ -254,7 +254,7 @@ def _left_name(space: Space, about: About, draft: Draft) -> bytes | None:
     if about.bookmark is None or space._remembered is None or len(draft.payload) > INLINE_BYTES:
         return None
     name = about.bookmark.encode()
-    left = space._remembered.ends.get(name)
+    left = space._remembered.names.get(name)
     return name if left is not None and (left.id,) == about.turns else None
 
 

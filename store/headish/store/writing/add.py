@@ -20,7 +20,8 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended, Written, append_batch
-from headish.history.writing.tips import NOTHING, End, Remembered, append_remembered, is_plain, remember
+from headish.history.writing.tips import NOTHING, End, Left, append_remembered, is_plain, remember
+from headish.rows.counters import SpaceNumbers
 from headish.rows.turns import StoredTurn
 from headish.store.space import Space
 from headish.values.checks.doors import LIST, check, is_path
@@ -114,16 +115,16 @@ def store_remembered(
     space: Space,
     end: End | None,
     drafts: D,
-    quick: Callable[[int, D, End, Remembered, Connection, Mint], Written | None],
+    quick: Callable[[int, D, Left, SpaceNumbers, Connection, Mint], Written | None],
     careful: Callable[[Connection, Mint], Written],
 ) -> Written:
     """Store drafts the ``quick`` way if this store remembers the ``end``; else, and where the space has changed since,
     the ``careful`` way. What was stored is remembered."""
     known = space._remembered or NOTHING
-    quickly = None
-    if end is not None and end in known.ends:
-        quickly = partial(quick, space._number, drafts, end, known)
-    written = space._store(careful, quickly)
+    left = known.left(end)
+    written = space._store(
+        careful, None if left is None else partial(quick, space._number, drafts, left, known.numbers)
+    )
     # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
     space._remembered = remember(space._remembered or NOTHING, written)
     return written
