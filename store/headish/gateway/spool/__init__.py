@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 from headish.gateway.spool.reader import SpooledCall, SpoolReader, calls_in
-from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
+from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head, now
 from headish.gateway.spool.writer import SpoolWriter, is_written
 
 __all__ = [
@@ -36,4 +36,5 @@ __all__ = [
     "end",
     "head",
     "is_written",
+    "now",
 ]
