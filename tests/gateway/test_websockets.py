@@ -490,3 +490,26 @@ def test_fifty_at_once_are_all_recorded(upstream: SocketUpstream, gateway: Runni
     asked = {json.loads(call.request)["input"][0]["content"][0]["text"] for call in requests_of(gateway, 50)}
     assert asked == {f"hello {number}" for number in range(50)}
     wait_for(lambda: gateway.health()["open"] == 0)
+
+
+def test_the_sdk_of_openai_continues_a_conversation(upstream: SocketUpstream, gateway: Running) -> None:
+    import openai
+
+    client = openai.OpenAI(
+        base_url=f"{gateway.url}/openai/v1", api_key=KEY, default_headers={"x-headish-conversation": "trip"}
+    )
+    texts, last = [], None
+    with client.responses.connect() as connection:
+        for words in ("Where to?", "And then?"):
+            more = {} if last is None else {"previous_response_id": last}
+            connection.response.create(model="m", input=words, **more)
+            for event in connection:
+                if event.type == "response.completed":
+                    last = event.response.id
+                    texts.append(event.response.output_text)
+                    break
+    assert texts == ["Answer to .", "Answer to ."]
+    calls = requests_of(gateway, 2)
+    assert [json.loads(call.request)["input"] for call in calls] == ["Where to?", "And then?"]
+    assert {call.begin.headers["x-headish-conversation"] for call in calls} == {"trip"}
+    assert gateway.health()["unrecorded"] == 0

@@ -31,7 +31,7 @@ class Opcode(IntEnum):
     PONG = 10
 
 
-class Message(NamedTuple):
+class SocketMessage(NamedTuple):
     """A message that is whole, or a control frame. ``size`` is how many bytes its frames had on the wire."""
 
     opcode: Opcode
@@ -39,7 +39,7 @@ class Message(NamedTuple):
     size: int
 
 
-class Unreadable(Exception):
+class UnreadableFrames(Exception):
     """Bytes that cannot be read as frames; the message says why, in words for people."""
 
 
@@ -50,13 +50,13 @@ class HeldBytes:
         self._limit_bytes, self._bytes = limit_bytes, 0
 
     def add(self, size: int) -> None:
-        """Count more bytes; a negative number for those that are gone. Raises: Unreadable beyond the limit."""
+        """Count more bytes; a negative number for those that are gone. Raises: UnreadableFrames beyond the limit."""
         self._bytes += size
         if size > 0 and self._bytes > self._limit_bytes:
-            raise Unreadable(f"unfinished messages hold more than {self._limit_bytes:,} bytes")
+            raise UnreadableFrames(f"unfinished messages hold more than {self._limit_bytes:,} bytes")
 
 
-class _Head(NamedTuple):
+class _FrameHead(NamedTuple):
     """The head of a frame: its own length, its mask, and the length of its payload."""
 
     is_last: bool
@@ -74,13 +74,13 @@ class MessageReader:
         self._held, self._is_packed = held, is_packed
         self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         self._bytes = bytearray()
-        self._head: _Head | None = None
-        self._first: _Head | None = None
+        self._head: _FrameHead | None = None
+        self._first: _FrameHead | None = None
         self._parts = bytearray()
         self._size = 0
 
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that a further chunk ends. Raises: Unreadable."""
+    def feed(self, data: bytes) -> Iterator[SocketMessage]:
+        """The messages that a further chunk ends. Raises: UnreadableFrames."""
         self._bytes += data
         self._held.add(len(data))
         while (head := self._head or _read_head(self._bytes)) is not None:
@@ -99,21 +99,21 @@ class MessageReader:
         self._held.add(-len(self._bytes) - len(self._parts))
         self._bytes, self._parts = bytearray(), bytearray()
 
-    def _check(self, head: _Head) -> None:
+    def _check(self, head: _FrameHead) -> None:
         if head.opcode >= Opcode.CLOSE:
             if head.length > _CONTROL_BYTES or not head.is_last or head.is_packed:
-                raise Unreadable("a control frame is none of RFC 6455")
+                raise UnreadableFrames("a control frame is none of RFC 6455")
         elif (head.opcode is Opcode.CONTINUATION) != (self._first is not None):
-            raise Unreadable("a message begins within another, or goes on without a beginning")
+            raise UnreadableFrames("a message begins within another, or goes on without a beginning")
         if head.is_packed and (not self._is_packed or head.opcode is Opcode.CONTINUATION):
-            raise Unreadable("a frame is compressed and should not be")
+            raise UnreadableFrames("a frame is compressed and should not be")
         if len(self._parts) + head.length > BODY_LIMIT_BYTES:
-            raise Unreadable(f"a message has more than {BODY_LIMIT_BYTES:,} bytes")
+            raise UnreadableFrames(f"a message has more than {BODY_LIMIT_BYTES:,} bytes")
 
-    def _take(self, head: _Head, payload: bytes, wire_bytes: int) -> Iterator[Message]:
+    def _take(self, head: _FrameHead, payload: bytes, wire_bytes: int) -> Iterator[SocketMessage]:
         if head.opcode >= Opcode.CLOSE:
             self._held.add(-wire_bytes)
-            yield Message(head.opcode, payload, wire_bytes)
+            yield SocketMessage(head.opcode, payload, wire_bytes)
             return
         self._first = self._first or head
         self._parts += payload
@@ -124,22 +124,22 @@ class MessageReader:
         data, first, size = bytes(self._parts), self._first, self._size
         self._held.add(-len(self._parts))
         self._parts, self._first, self._size = bytearray(), None, 0
-        yield Message(first.opcode, self._unpack(data) if first.is_packed else data, size)
+        yield SocketMessage(first.opcode, self._unpack(data) if first.is_packed else data, size)
 
     def _unpack(self, data: bytes) -> bytes:
         try:
             unpacked = self._inflater.decompress(data + _ENDING, BODY_LIMIT_BYTES + 1)
         except zlib.error as error:
-            raise Unreadable(f"a message cannot be decompressed ({error})") from None
+            raise UnreadableFrames(f"a message cannot be decompressed ({error})") from None
         if len(unpacked) > BODY_LIMIT_BYTES:
-            raise Unreadable(f"a message has more than {BODY_LIMIT_BYTES:,} bytes")
+            raise UnreadableFrames(f"a message has more than {BODY_LIMIT_BYTES:,} bytes")
         if self._inflater.eof:  # a sender may end its stream with any message and begin another
             self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         return unpacked
 
 
-def _read_head(data: bytearray) -> _Head | None:
-    """The head of the frame at the beginning; None where it is not whole. Raises: Unreadable."""
+def _read_head(data: bytearray) -> _FrameHead | None:
+    """The head of the frame at the beginning; None where it is not whole. Raises: UnreadableFrames."""
     if len(data) < 2:
         return None
     short = data[1] & 0x7F
@@ -149,8 +149,8 @@ def _read_head(data: bytearray) -> _Head | None:
     if len(data) < head_bytes:
         return None
     if data[0] & 0x30 or data[0] & 0x0F not in _OPCODES:
-        raise Unreadable("a frame is none of RFC 6455")
-    return _Head(
+        raise UnreadableFrames("a frame is none of RFC 6455")
+    return _FrameHead(
         is_last=bool(data[0] & 0x80),
         is_packed=bool(data[0] & 0x40),
         opcode=Opcode(data[0] & 0x0F),

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.gateway.recording.bodies import RecordedBody
-from headish.gateway.recording.messages import HeldBytes, Message, MessageReader, Opcode, Unreadable
+from headish.gateway.recording.messages import HeldBytes, SocketMessage, MessageReader, Opcode, UnreadableFrames
 from headish.gateway.recording.redacting import KeyFilter
 from headish.gateway.recording.spooling import TOO_SLOW, Recording, Spooler
 from headish.gateway.spool import (
@@ -67,6 +67,11 @@ class _Event(Struct):
     status: Any = None
 
     @property
+    def kind(self) -> str | None:
+        """What the message is; None where it does not say so."""
+        return self.type if isinstance(self.type, str) else None
+
+    @property
     def lane(self) -> str | None:
         """The stream of an event. Each has its own answers, one after the other."""
         return self.stream_id if isinstance(self.stream_id, str) else None
@@ -74,7 +79,7 @@ class _Event(Struct):
     @property
     def refusal(self) -> int | None:
         """The status of an error that says one."""
-        is_status = self.type == _ERROR and isinstance(self.status, int) and 400 <= self.status < 600
+        is_status = self.kind == _ERROR and isinstance(self.status, int) and 400 <= self.status < 600
         return self.status if is_status else None
 
 
@@ -89,7 +94,7 @@ class _OpenCall:
         self._first_at: int | None = None
         self._answer_bytes = 0
 
-    def add(self, event: _Event, message: Message, at: int, answer: ResponseHead) -> Iterator[SpoolFrame]:
+    def add(self, event: _Event, message: SocketMessage, at: int, answer: ResponseHead) -> Iterator[SpoolFrame]:
         """An event of the answer: as a server would send it in a stream, or refuse a request with."""
         if self._answer is None:
             self._is_refused, self._first_at = event.refusal is not None, at
@@ -173,24 +178,24 @@ class SocketCalls:
             yield from call.end(outcome, at, error)
 
     def _take(
-        self, reader: MessageReader, use: Callable[[Message, int], Iterator[SpoolFrame]], data: bytes, at: int
+        self, reader: MessageReader, use: Callable[[SocketMessage, int], Iterator[SpoolFrame]], data: bytes, at: int
     ) -> Iterator[SpoolFrame]:
         if self.is_over:
             return
         try:
             for message in reader.feed(data):
                 yield from use(message, at)
-        except Unreadable as error:
+        except UnreadableFrames as error:
             yield from self.stop(str(error), at)
 
-    def _ask(self, message: Message, at: int) -> Iterator[SpoolFrame]:
+    def _ask(self, message: SocketMessage, at: int) -> Iterator[SpoolFrame]:
         if message.opcode >= Opcode.CLOSE:
             if message.opcode is Opcode.CLOSE and self._closing is None:
                 self._closing = "client gone", None
             return
         event = _read_event(message)
-        if event.type != _REQUEST or self.open >= OPEN_LIMIT:
-            if event.type not in _SAYS_NOTHING:
+        if event.kind != _REQUEST or self.open >= OPEN_LIMIT:
+            if event.kind not in _SAYS_NOTHING:
                 self._miss_once("a client sent what is no request of the Responses API, or too many at once")
             return
         call = _OpenCall(self._mint(), self._begin.secrets, message.size)
@@ -202,7 +207,7 @@ class SocketCalls:
             yield SpoolFrame(SpoolKind.REQUEST, call.id, piece)
         yield SpoolFrame(SpoolKind.SENT, call.id, b"")
 
-    def _answer(self, message: Message, at: int) -> Iterator[SpoolFrame]:
+    def _answer(self, message: SocketMessage, at: int) -> Iterator[SpoolFrame]:
         if message.opcode >= Opcode.CLOSE:
             if message.opcode is Opcode.CLOSE and self._closing is None:
                 told = KeyFilter(self._begin.secrets).clean(_code_of(message.data))
@@ -210,14 +215,14 @@ class SocketCalls:
             return
         event = _read_event(message)
         lane = self._lanes.get(event.lane)
-        if lane is None and event.type == _ERROR and len(self._lanes) == 1:
+        if lane is None and event.kind == _ERROR and len(self._lanes) == 1:
             [lane] = self._lanes.values()  # an error of the connection need not name a stream
-        if lane is None or not isinstance(event.type, str):
-            if not isinstance(event.type, str) or event.type.startswith(_ANSWER):
+        if lane is None or event.kind is None:
+            if event.kind is None or event.kind.startswith(_ANSWER):
                 self._miss_once("a provider sent what answers no request")
             return
         yield from lane[0].add(event, message, at, self._begin.answer)
-        if event.type in ENDING:
+        if event.kind in ENDING:
             yield from self._end_first(lane, at)
 
     def _end_first(self, lane: deque[_OpenCall], at: int) -> Iterator[SpoolFrame]:
@@ -234,7 +239,7 @@ class SocketCalls:
             self._miss(reason)
 
 
-def _read_event(message: Message) -> _Event:
+def _read_event(message: SocketMessage) -> _Event:
     """What a message says of itself; nothing where it is none of the API."""
     try:
         return _decode_event(message.data) if message.opcode is Opcode.TEXT else _Event()
