@@ -14,7 +14,7 @@ from websockets.frames import Frame
 from websockets.frames import Opcode as Code
 
 from headish.gateway.recording import messages
-from headish.gateway.recording.messages import HeldBytes, SocketMessage, MessageReader, Opcode, UnreadableFrames
+from headish.gateway.recording.messages import HeldBytes, MessageReader, Opcode, SocketMessage, UnreadableFrames
 from headish.gateway.recording.sockets import SocketBegin, SocketCalls
 from headish.gateway.spool import ResponseHead, SpooledCall, SpoolFrame, SpoolKind
 from support.sockets import completed, create, created

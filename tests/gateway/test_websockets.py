@@ -17,8 +17,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from headish.gateway.files import write_whole
 from headish.gateway.passing import tunnel
-from headish.gateway.passing.access import ACCESS_FILE, Access, write_access
+from headish.gateway.passing.access import ACCESS_FILE, Access
 from headish.gateway.recording import spooling
 from headish.gateway.spool import SpooledCall
 from headish.values.access.tokens import Token, make_token, token_hash
@@ -380,7 +381,7 @@ def test_who_may_not_ask_may_open_none(upstream: SocketUpstream, gateway: Runnin
 def test_a_token_opens_its_space_for_every_request_in_it(upstream: SocketUpstream, gateway: Running) -> None:
     text = make_token()
     token = Token("laptop", 1, "work", ("gateway",), token_hash(text), 0, None)
-    write_access(gateway.folder / ACCESS_FILE, Access(tokens=(token,)))
+    write_whole(gateway.folder / ACCESS_FILE, Access(tokens=(token,)))
     with open_socket(gateway, x_headish_token=text) as client:
         answered(client, create(f"my token is {text}"))
     [call] = requests_of(gateway, 1)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.gateway.recording.bodies import RecordedBody
-from headish.gateway.recording.messages import HeldBytes, SocketMessage, MessageReader, Opcode, UnreadableFrames
+from headish.gateway.recording.messages import HeldBytes, MessageReader, Opcode, SocketMessage, UnreadableFrames
 from headish.gateway.recording.redacting import KeyFilter
 from headish.gateway.recording.spooling import TOO_SLOW, Recording, Spooler
 from headish.gateway.spool import (
