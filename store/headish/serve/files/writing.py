@@ -155,7 +155,7 @@ class _Writing:
     def _write_list(self, number: int, listed: list[Entry], refused: set[str], older: str) -> None:
         page = Page(tuple(listed), None)
         self._put(list_file(number), "list.html", page=page, refused=refused, older=older, archived=False, asked={},
-                  link=FileLinks())  # fmt: skip
+                  begun=(), link=FileLinks())  # fmt: skip
 
     async def _write_thread(self, entry: Entry) -> None:
         """The windows of a thread, from its beginning."""

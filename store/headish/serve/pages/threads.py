@@ -18,13 +18,12 @@ from headish.errors import (
     InvalidArgument,
     InvalidName,
     SigningFailed,
-    UnknownCall,
     UnknownConversation,
     UnknownTurn,
 )
 from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
-from headish.serve.pages.hub import hub_of
+from headish.serve.pages.hub import hub_of, not_stored
 from headish.serve.pages.money import say_cost
 from headish.serve.pages.rail import draw_rail
 from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
@@ -118,12 +117,22 @@ async def show_version(request: Request) -> Response:
     return RedirectResponse(links_of(request)(f"/t/{chosen}") + f"#t{chosen}", 303)
 
 
+async def show_arriving(request: Request) -> Response:
+    """An answer that begins a conversation, while it arrives; its turn, once it is stored."""
+    store, id = await enter(request, "read"), request.path_params["call"]
+    begun = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
+    for answer in await not_stored(store, begun):
+        return await draw(request, "arriving.html", answer=answer, cursor=await store.position())
+    call, link = await store.calls.get(id), links_of(request)
+    turn = call.answer or call.tip
+    return RedirectResponse(link("/calls") if turn is None else link.turn(None, turn), 303)
+
+
 async def _draw_thread(
     request: Request, store: AsyncStore, stretch: Stretch, name: str | None, at: str | None, cursor: str
 ) -> Response:
     turns = {turn.id for turn in stretch.turns}
-    answers = hub_of(request).answers_to(store.space, turns)
-    answers = [each for each in answers if each.passing is None or not await _is_stored(store, each.id)]
+    answers = await not_stored(store, hub_of(request).answers_to(store.space, turns))
     prices = state_of(request).prices
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
@@ -141,14 +150,6 @@ async def _elsewhere(store: AsyncStore, name: str | None) -> list[NameElsewhere]
         return [] if name is None else await store.remotes.elsewhere(name)
     except InvalidName:
         return []
-
-
-async def _is_stored(store: AsyncStore, call: str) -> bool:
-    """Whether an answer that passed the gateway is a turn by now: the hub hears of it a moment later."""
-    try:
-        return bool(await store.calls.get(call))
-    except UnknownCall:
-        return False
 
 
 async def read_about(

@@ -82,7 +82,8 @@ class CallRecorder:
             return self._record_unread(store, call, _unread_because(error))
 
     def describe(self, call: SpooledCall) -> ArrivingCall | None:
-        """Whose answer a call brings, as far as its request tells; None where nothing of its list is stored yet.
+        """Whose answer a call brings, as far as its request tells; None where that is not told, and for what lists of
+        conversations fold.
 
         Cost: reads the request, which ``record`` does again; of the database what the lane's memory does not know.
         Raises: HeadishError.
@@ -94,7 +95,8 @@ class CallRecorder:
         request, plan, key = self._locate(store, surface, call, request)
         memory = self._memories.get((store._number, key))
         turn = store._read(lambda connection: find_known_turn(connection, store._number, plan, memory))
-        if turn is None:
+        begins = len(request.entries) > request.lead and not (lane is not None and lane.folds)
+        if turn is None and not begins:
             return None
         question = _question_of(request, find_session(call.begin.headers, request.rest))
         return ArrivingCall(call.id, self.space_of(call), turn, plan.client, _model_of(request, call), question)
