@@ -95,7 +95,7 @@ class CallRecorder:
         request, plan, key = self._locate(store, surface, call, request)
         memory = self._memories.get((store._number, key))
         turn = store._read(lambda connection: find_known_turn(connection, store._number, plan, memory))
-        begins = len(request.entries) > request.lead and not (lane is not None and lane.folds)
+        begins = len(request.entries) > request.lead and not (plan.lane is not None and plan.lane.folds)
         if turn is None and not begins:
             return None
         question = _question_of(request, find_session(call.begin.headers, request.rest))
