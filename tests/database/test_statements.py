@@ -18,6 +18,7 @@ import pytest
 
 from headish import Store
 from headish.database.query import Query
+from headish.database.sqlite import KEPT_STATEMENTS
 from headish.database.urls import parse_url, server_arguments
 from support.guards import problems_of
 from support.queries import DATABASES, LIBRARY, all_queries, texts_of
@@ -66,6 +67,10 @@ def test_every_table_is_bound_to_the_space(database: str) -> None:
         and (found := [*problems_of(sql, database)])
     }
     assert problems == {}
+
+
+def test_a_connection_to_a_file_keeps_every_statement_prepared() -> None:
+    assert len(all_queries()) <= KEPT_STATEMENTS
 
 
 @pytest.mark.parametrize("database", DATABASES)
