@@ -26,6 +26,7 @@ from support.loops import failing
 if not hasattr(os, "mkfifo"):
     pytest.skip("named pipes are POSIX's; run these on Linux or macOS", allow_module_level=True)
 
+MakePlaces = Callable[[str], dict[str, str]]
 UNFIT = ["pipe", "pipe-link", "/dev/zero", "/dev/full", "/proc/self/environ", "/sys/kernel/notes", "folder", "nowhere"]
 """``nowhere`` is a link to nothing: what is read is missing there, and what is written is made."""
 BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
@@ -110,7 +111,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def make_places(stored: Path, tmp_path: Path) -> Callable[[str], dict[str, str]]:
+def make_places(stored: Path, tmp_path: Path) -> MakePlaces:
     """Makes the places that a test names, in a new folder of this name."""
 
     def make(name: str) -> dict[str, str]:
@@ -168,7 +169,7 @@ def test_what_is_named_as_a_path_is_declared_so() -> None:
 
 
 @pytest.mark.parametrize("path", BEFORE, ids=" ".join)
-def test_what_is_no_file_is_refused_by_name(make_places: Callable[[str], dict[str, str]], path: tuple[str, str]) -> None:
+def test_what_is_no_file_is_refused_by_name(make_places: MakePlaces, path: tuple[str, str]) -> None:
     def refuse(unfit: str) -> None:
         places = make_places(unfit)
         words = [places[unfit] if word == "@" else places.get(word, word) for word in BEFORE[path]]
@@ -186,9 +187,7 @@ def test_what_is_no_file_is_refused_by_name(make_places: Callable[[str], dict[st
     assert failing(UNFIT, refuse) == {}
 
 
-def test_the_configuration_is_one_too(
-    make_places: Callable[[str], dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_configuration_is_one_too(make_places: MakePlaces, monkeypatch: pytest.MonkeyPatch) -> None:
     places = make_places("places")
     headish = Command(places["DB"])
     for unfit in UNFIT:
@@ -220,9 +219,7 @@ READERS: dict[str, Callable[[Store, str], object]] = {
 
 
 @pytest.mark.parametrize("verb", READERS)
-def test_the_library_refuses_the_same(
-    make_places: Callable[[str], dict[str, str]], monkeypatch: pytest.MonkeyPatch, verb: str
-) -> None:
+def test_the_library_refuses_the_same(make_places: MakePlaces, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     def refuse(unfit: str) -> None:
         places = make_places(unfit)
         monkeypatch.chdir(Path(places["DB"]).parent)
