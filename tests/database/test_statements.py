@@ -80,6 +80,7 @@ def test_the_guard_finds_what_it_looks_for(database: str) -> None:
     assert len(texts_of(database)) > 300
 
 
+@pytest.mark.slow
 def test_the_guard_misses_each_bond_that_is_taken_away() -> None:
     unnoticed = []
     for name, sql in texts_of("postgresql").items():
