@@ -14,6 +14,7 @@ from headish.bundles.records import (
     BundleHeader,
     BundleKind,
     SentName,
+    SentRecord,
     SentSignature,
     TurnRecord,
     WirePage,
@@ -73,6 +74,27 @@ def test_sums_under_a_key_are_made_by_who_has_it() -> None:
             BundleReader(BytesIO(data), "x", theirs)
     with pytest.raises(InvalidBundle):
         BundleReader(BytesIO(write(key)), "x")
+
+
+def test_a_signature_of_a_head_covers_all_else_that_it_says() -> None:
+    head = LogHead("a" * 16, "desk", None, 1, 2, b"h" * 32, "cursor", 5, names=(SentName(b"main", FIRST, b"d" * 32),))
+    assert head.message == b"headish-sign-1\nhead\na590f9483c8e4685116b8c1a4f062eab32ae4b776e28732f5b30392b73bfe68b\n"
+    assert replace(head, signature=b"any").message == head.message
+    signed = replace(
+        head,
+        signature=b"any",
+        recipient="age1",
+        erased=("e",),
+        revoked=("r",),
+        serial=3,
+        records=(SentRecord(b"n", 1, 2, b"{}"),),
+    )
+    assert read_head(write_head(signed, None), "x", None).message == signed.message
+    changes = {"device": "b" * 16, "label": "d", "recipient": None, "generation": 2, "number": 1, "hash": b"g" * 32,
+               "cursor": "c", "made_at": 6, "names": (), "records": (), "erased": (), "revoked": (),
+               "serial": 4}  # fmt: skip
+    assert {*changes, "signature"} == {*LogHead.__struct_fields__}
+    assert len({signed.message, *(replace(signed, **{each: changes[each]}).message for each in changes)}) == 14
 
 
 def test_a_head_comes_back_and_is_no_bundle() -> None:

@@ -104,7 +104,7 @@ def answer_questions(loose: bytes) -> None:
     store = _talked_with()
     before = store.position()
     with suppress(HeadishError), _without_beats(), Wire(pipes, "a caller") as wire:
-        Answering(_target(store), wire, Doorkeeper("default", trusts=True)).run()
+        Answering(_target(store), wire, Doorkeeper("default", trusts=True, erases=True)).run()
     _check_whole(store, before)
 
 

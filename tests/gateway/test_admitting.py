@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from headish.gateway.passing.access import ACCESS_FILE, Access, PointerPlace, write_access
+from headish.gateway.files import write_whole
+from headish.gateway.passing.access import ACCESS_FILE, Access, PointerPlace
 from headish.gateway.passing.gate import _find_key
 from headish.gateway.passing.proxy import now
 from headish.gateway.passing.upstreams import UPSTREAMS, CallTarget, read_target
@@ -46,7 +47,7 @@ def token_of(text: str, *rights: Right, expires: int | None = None) -> Token:
 
 
 def tell(gateway: Running, *tokens: Token, **pointers: PointerPlace) -> None:
-    write_access(gateway.folder / ACCESS_FILE, Access(tokens=tokens, pointers={"work": pointers}))
+    write_whole(gateway.folder / ACCESS_FILE, Access(tokens=tokens, pointers={"work": pointers}))
 
 
 def test_a_token_opens_its_space_wherever_it_is_shown_and_never_goes_on(upstream: Upstream, gateway: Running) -> None:

@@ -19,7 +19,8 @@ import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument
-from headish.gateway.passing.access import ACCESS_FILE, Access, write_access
+from headish.gateway.files import write_whole
+from headish.gateway.passing.access import ACCESS_FILE, Access
 from headish.gateway.spool import SpoolReader
 from headish.serve.processes.settings import ServeSettings, find_folder
 from headish.serve.processes.supervising import find_addresses
@@ -329,7 +330,7 @@ def test_what_opens_a_space_stands_in_no_argument_and_no_old_token_is_believed(
     old, folder = make_token(), tmp_path / "history.db.serve"
     folder.mkdir(0o700)
     known = Token("old", 1, "default", ("gateway",), token_hash(old), created=0)
-    write_access(folder / ACCESS_FILE, Access(tokens=(known,)))
+    write_whole(folder / ACCESS_FILE, Access(tokens=(known,)))
     with served(tmp_path, upstream, "--open") as server:
         assert server.ask(PATH, headers={"x-headish-token": old})[0] == 401
         until = time.monotonic() + PATIENCE_SECONDS

@@ -16,7 +16,15 @@ from headish import Database, Store, restore, rewrite_bundle, verify_bundle
 from headish.bundles.heads import read_head, write_head
 from headish.bundles.records import BundleHeader, BundleKind, SentSignature, from_page
 from headish.bundles.streams import BundleReader, BundleWriter
-from headish.errors import InvalidArgument, InvalidBundle, NotSigned, RemoteRefused, RemoteUnavailable, SigningFailed
+from headish.errors import (
+    InvalidArgument,
+    InvalidBundle,
+    NotSigned,
+    RemoteRefused,
+    RemoteRolledBack,
+    RemoteUnavailable,
+    SigningFailed,
+)
 from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
@@ -29,7 +37,7 @@ from headish.values.limits import SIGNATURES_LIMIT
 from support.command import Command
 from support.growing import grow
 from support.lines import line_to
-from support.machines import CutOff, Machine, bundles, invite, machines, objects, url_of
+from support.machines import CutOff, Machine, bundles, invite, machines, objects, state, url_of
 from support.places import Place
 from support.signers import Keys, needs_keygen, signature_bytes
 
@@ -604,6 +612,12 @@ class TestSignedBundles:
         pulled = laptop.sync().pulled
         assert (pulled.stored, pulled.signed) == (0, ())
         assert "its signature is bad: it is not a signature of this" in pulled.waiting[0]
+        assert "the head of its log" in pulled.waiting[0]
+        _alter(place, signature=None)
+        pulled = laptop.sync().pulled
+        assert (pulled.stored, pulled.signed) == (0, ())
+        assert "its signature is bad: it is not a signature of this" in pulled.waiting[0]
+        assert "000001.hb" in pulled.waiting[0]
         assert laptop.store.erasures.list() == []
 
     def test_a_bundle_that_no_listed_signer_signed_waits_where_that_is_required(
@@ -652,6 +666,87 @@ class TestSignedBundles:
         desk.sync()
         assert bundles(tmp_path) == before, "nothing is written again"
 
+    def test_a_head_that_no_listed_signer_signed_says_nothing_where_that_is_required(
+        self, pair: tuple[Machine, Machine], signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever can write to the place moves a name to another turn that was signed, takes a device out, sets the log
+        back, and puts an older head there."""
+        desk, laptop = pair
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        first = desk.store.add_turn("first", bookmark="main")
+        desk.sync()
+        with laptop as store:
+            store.remotes.set("box", require_signed=True)
+        assert _pull(laptop).signed == ("desk: anna@x",)
+        [place] = (tmp_path / "box").rglob("head")
+        old = place.read_bytes()
+        later = desk.store.add_turn("later", continues="main")
+        desk.store.conversations.set("main", title="hers")
+        desk.sync()
+        good = place.read_bytes()
+        assert _pull(laptop).stored == 1
+        stood = state(laptop.store), laptop.store.conversations.get("main").record
+        names = replace(read_head(good, "head", None).names[0], turn=first.id)
+        forgeries: dict[str, dict[str, Any]] = {
+            "names": {"names": (names,), "serial": 99},
+            "titles": {"records": (), "serial": 99},
+            "revoked": {"revoked": ("0" * 16,), "serial": 99},
+            "shorter": {"number": 1, "serial": 99},
+            "erased": {"erased": (later.id,), "serial": 99},
+        }
+        for name, forged in forgeries.items():
+            for signature in ({}, {"signature": None}):
+                place.write_bytes(good)
+                _alter(place, **forged, **signature)
+                pulled = _pull(laptop)
+                why = "signed by nobody that the list of signers names" if signature else "signature is bad"
+                assert why in pulled.waiting[0], name
+                assert "desk: the head of its log: it" in pulled.waiting[0], name
+                assert (state(laptop.store), laptop.store.conversations.get("main").record) == stood, name
+        place.write_bytes(old)
+        with pytest.raises(RemoteRolledBack, match="the log of desk was at bundle 2 and is at 1"):
+            _pull(laptop)
+        place.write_bytes(good)
+        assert _pull(laptop).waiting == ()
+
+    def test_what_is_put_does_not_stand_behind_a_strangers_bundle(
+        self, pair: tuple[Machine, Machine], signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        for each in pair:
+            with each as store:
+                store.remotes.set("box", require_signed=True)
+        desk.store.add_turn("mine", bookmark="main")
+        desk.sync()
+        forged = set[Path]()
+        for signature in ({}, {"signature": None}):
+            [place] = set((tmp_path / "box").rglob("head")) - forged
+            _alter(place, number=2, hash=b"x" * 32, serial=99, **signature)
+            forged.add(place)
+            desk.store.add_turn("more", continues="main")
+            desk.sync()  # in another log, which the laptop reads
+            assert _pull(laptop).stored >= 1
+            assert state(laptop.store) == state(desk.store)
+
+    def test_a_head_is_signed_once_it_is_to_be(
+        self, pair: tuple[Machine, Machine], signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        desk.sync()  # there is nothing but its head
+        [place] = (tmp_path / "box").rglob("head")
+        assert read_head(place.read_bytes(), "head", None).signature is not None
+        _alter(place, signature=None)
+        desk.sync()
+        signed = place.read_bytes()
+        assert read_head(signed, "head", None).signature is not None
+        desk.sync()
+        assert place.read_bytes() == signed, "nothing is new"
+        desk.store.add_turn("x", bookmark="main")
+        desk.sync()
+        assert laptop.sync().pulled.signed == ("desk: anna@x",)
+
     def test_a_live_remote_keeps_no_bundles_to_sign(self, tmp_path: Path) -> None:
         with machines(tmp_path) as make:
             desk = make("desk")
@@ -683,5 +778,15 @@ def _forge(bundle: Path, place: Path, signature: bytes) -> None:
         for page in pages:
             writer.page(page)
         writer.end((), (), (), lambda _: signature)
+    _alter(place, hash=hash_object(bundle.read_bytes()))
+
+
+def _pull(machine: Machine) -> Any:
+    with machine as store:
+        return store.remotes.pull("box")
+
+
+def _alter(place: Path, **changes: Any) -> None:
+    """Make a head say something else."""
     head = read_head(place.read_bytes(), "head", None)
-    place.write_bytes(write_head(replace(head, hash=hash_object(bundle.read_bytes())), None))
+    place.write_bytes(write_head(replace(head, **changes), None))

@@ -7,10 +7,14 @@ from io import BytesIO
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.bundles.records import BUNDLE, SentNames, SentRecords, check_listed
 from headish.content.frames import FrameWriter, read_frames
+from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, NotADevice
+from headish.signing.sshsig import HEAD as HEAD_SIGNED
+from headish.signing.sshsig import signed_message
 from headish.values.limits import LAST_MILLISECOND
 from headish.values.names import new_refusal
 
@@ -27,7 +31,7 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     log, ``hash`` its BLAKE3, and ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts
     that the device has: what they list is not in its log. ``revoked`` are devices that were taken out, whose logs are
     gone. ``serial`` grows by one with each head of the log, through all its generations, so an older head can be told
-    from the one that replaced it."""
+    from the one that replaced it. ``signature`` covers all the rest, and by ``hash`` every bundle of the generation."""
 
     device: str
     label: str
@@ -42,6 +46,13 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     erased: tuple[str, ...] = ()
     revoked: tuple[str, ...] = ()
     serial: int = 0
+    signature: bytes | None = None
+
+    @property
+    def message(self) -> bytes:
+        """What its signature covers."""
+        said = msgspec.msgpack.encode(replace(self, signature=None))
+        return signed_message(HEAD_SIGNED, [hash_payload(said)])
 
 
 HEAD = BUNDLE._replace(

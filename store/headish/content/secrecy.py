@@ -132,6 +132,11 @@ def has_shape(text: str) -> bool:
     return "://" in text and "@" in text and re.search(_LOGIN, text) is not None
 
 
+def may_begin_key(text: str) -> bool:
+    """Whether a key may begin in a text that may go on: what is secret of it stands behind its beginning."""
+    return _may_have_shape(text) or "://" in text
+
+
 def _may_have_shape(text: str) -> bool:
     for letter, beginnings in _BEGINNINGS.items():
         if letter in text:

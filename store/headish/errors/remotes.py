@@ -25,8 +25,8 @@ class NotADevice(InvalidBundle):
 
 
 class NotSigned(InvalidBundle):
-    """A bundle that nobody has signed whom the list of signers names, where that is required. Nothing of it is
-    stored."""
+    """A bundle, or the head of a log, that nobody has signed whom the list of signers names, where that is required.
+    Nothing of it is stored."""
 
 
 class ForeignConflict(InputError):

@@ -2,7 +2,8 @@
 
 Signed are lines: ``headish-sign-1``, the kind, and seals in lower-case hex (rule I4, digest and seal). A ``turn`` has
 the seal of one turn, a ``thread`` those of all turns that lead to one, in walk order. A ``bundle`` has the
-BLAKE3 of each of its receipts, and the seals of its turns as they come. Changing anything here needs a new word.
+BLAKE3 of each of its receipts, and the seals of its turns as they come. A ``head``, that of a log, has the BLAKE3 of
+what it says. Changing anything here needs a new word.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from headish.errors import InvalidContent
 from headish.values.limits import SIGNATURE_LIMIT_BYTES
 
 NAMESPACE = "headish"
-TURN, THREAD, BUNDLE = KINDS = ("turn", "thread", "bundle")
+TURN, THREAD, BUNDLE, HEAD = "turn", "thread", "bundle", "head"
 _WORD = b"headish-sign-1\n"
 _BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"
 _MAGIC, _VERSION = b"SSHSIG", (1).to_bytes(4, "big")

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
-from headish.bundles.streams import BundleReader
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack, SigningFailed
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
-from headish.signing.judging import read_trust
+from headish.signing.judging import TrustLists, read_trust
 from headish.syncing.bundling import SyncTarget, apply_bundle, tell_diverged, write_locked
 from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.logs import Logs, hash_object
-from headish.syncing.meeting import Met, meet_names, meet_records
+from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
-from headish.syncing.signers import BundleSigner, check_signed, find_signer
+from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
@@ -128,6 +127,9 @@ def _read_head(reading: _LogReading, device: str) -> None:
         if seen is not None:
             _went_back(reading, device, f"the log of {seen.label} has no head any more")
         return
+    label = _label(reading, device, head.label)
+    if not _is_signed(reading, device, label, head):
+        return
     if seen is not None:
         at, was = (head.generation, head.number), (seen.generation, seen.number)
         if at < was or (at == was and head.hash.hex() != seen.hash) or head.serial < seen.serial:
@@ -137,7 +139,6 @@ def _read_head(reading: _LogReading, device: str) -> None:
             if not _went_back(reading, device, told):
                 return
             seen = None
-    label = _label(reading, device, head.label)
     if seen is None:
         _begin(reading, device, SeenLog(label, head.generation))
     elif seen.generation < head.generation:
@@ -191,7 +192,7 @@ def _advance(reading: _LogReading, device: str) -> bool:
             bundle = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
             if bundle.header.signed or given.remote.settings.require_signed:
                 whole = given.logs.read(device, seen.generation, number, data, bytes.fromhex(seen.hash))
-                _note_signer(reading, seen.label, whole)
+                _note_signer(reading, seen.label, _find_signer(reading, whole.name, partial(find_signer, whole)))
             kind = PLAIN if given.logs.key is None else OWN
             origin = ArrivalOrigin(kind, given.remote.name, device, seen.label.encode())
             reading.erasures.come_from(origin)
@@ -209,15 +210,36 @@ def _advance(reading: _LogReading, device: str) -> bool:
     return moved
 
 
-def _note_signer(reading: _LogReading, label: str, bundle: BundleReader) -> None:
-    """Note who signed a bundle, before anything of it is stored. Raises: InvalidBundle for a bad signature, NotSigned
-    where one is required."""
+def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> bool:
+    """Whether a head is signed as it is to be. Else its device waits, and nothing that the head says counts: neither
+    how far the log is, nor its names, nor who was taken out."""
+    if head.signature is None and not reading.given.remote.settings.require_signed:
+        return True
+    name = "the head of its log"
     try:
-        signer = find_signer(bundle, read_trust(None, None))
+        signer = _find_signer(reading, name, partial(judge_head, head, name))
+    except InvalidBundle as error:
+        reading.waiting[device] = f"{label}: {error}"
+        return False
+    seen = reading.seen.get(device)
+    if seen is None or seen.serial < head.serial:  # who wrote what is known was told before
+        _note_signer(reading, label, signer)
+    return True
+
+
+def _find_signer(reading: _LogReading, name: str, find: Callable[[TrustLists], BundleSigner]) -> BundleSigner:
+    """Who signed something, before anything of it is stored. Raises: InvalidBundle for a bad signature, NotSigned where
+    one is required."""
+    try:
+        signer = find(read_trust(None, None))
     except SigningFailed as error:
         signer = BundleSigner(None, f"not checked: {error}")
     if reading.given.remote.settings.require_signed:
-        check_signed(bundle.name, signer)
+        check_signed(name, signer)
+    return signer
+
+
+def _note_signer(reading: _LogReading, label: str, signer: BundleSigner) -> None:
     if signer.told:
         signed = dict.fromkeys((*reading.pulled.signed, f"{label}: {signer.told}"))
         reading.pulled = replace(reading.pulled, signed=tuple(signed))
@@ -257,7 +279,7 @@ def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
         return names, *meet_records(connection, space, met, head.records), reading.write(connection)
 
     names, records, kept, remote = write_locked(target, work)
-    names = tell_diverged(target, names, of_devices=True)
+    names = name_of_device(met, tell_diverged(target, names))
     reading.pulled = replace(
         done, names=(*done.names, *names), records=done.records + records, kept=(*done.kept, *kept)
     )

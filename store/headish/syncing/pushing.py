@@ -14,18 +14,20 @@ from headish.bundles.heads import LogHead
 from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
-from headish.errors import RemoteRolledBack, SecretsFound
+from headish.errors import InvalidBundle, RemoteRolledBack, SecretsFound
 from headish.history.feeds.cursors import Position, find_end, is_held, parse_cursor, position_at
 from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature
+from headish.signing.judging import read_trust
 from headish.signing.keygen import sign_message
 from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
 from headish.syncing.departing import Departing, Span, all_names, all_records, take_pages
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
 from headish.syncing.logs import Logs, hash_object
-from headish.syncing.remotes import OpenRemote, SeenLog, keys_of, save_remote
+from headish.syncing.remotes import OpenRemote, RemoteSettings, SeenLog, keys_of, save_remote
 from headish.syncing.scanning import find_keys, find_said_keys
+from headish.syncing.signers import judge_head
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
@@ -179,6 +181,8 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
         return _begin_again(given)
     if at == (own.generation, own.number) and head.hash.hex() == own.hash:
         return given
+    if not _is_signed(remote.settings, head):
+        return _begin_again(given)
     found = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
     return given._replace(remote=remote._replace(state=replace(remote.state, own=found, pushed=head.cursor)))
 
@@ -187,6 +191,18 @@ def _is_ours(given: Push, head: LogHead) -> bool:
     """Whether this very history wrote a head, as the cursor's witness shows."""
     target = given.target
     return target.backend.read(lambda connection: is_held(connection, target.space, parse_cursor(head.cursor)))
+
+
+def _is_signed(settings: RemoteSettings, head: LogHead) -> bool:
+    """Whether a head that goes further than this store knows is signed as its own are: at a place that anybody can
+    write to, what is put next would stand behind a stranger's bundle. Raises: SigningFailed."""
+    if not settings.sign:
+        return True
+    try:
+        signer = judge_head(head, "the head of its log", read_trust(None, None))
+    except InvalidBundle:
+        return False
+    return (signer.name is not None) if settings.require_signed else bool(signer.told)
 
 
 def _begin_again(given: Push) -> Push:
@@ -291,11 +307,14 @@ def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push,
     revoked = given.remote.state.revoked
     head = replace(head, names=said.names, records=said.records, erased=said.erased, revoked=revoked)
     # How far the store is may be new because of what came from there: that is nothing to be told.
-    is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor, serial=0) != head
+    is_new = before is None or replace(before, made_at=head.made_at, cursor=cursor, serial=0, signature=None) != head
+    is_new = is_new or (given.remote.settings.sign and before is not None and before.signature is None)
     serial = max(own.serial, 0 if before is None else before.serial) + is_new
     if is_new:
         _check_said(given, said)
         head = replace(head, serial=serial)
+        if given.remote.settings.sign:
+            head = replace(head, signature=sign_message(head.message, key=None))
         given.logs.put_head(head)
     key = given.logs.fingerprint
     made_at = head.made_at if is_new else own.made_at

@@ -19,7 +19,9 @@ from headish.gateway.spool.arriving import ARRIVING_FOLDER
 from headish.serve.access.logins import Logins
 from support.chrome import driving, needs_chromedriver
 from support.command import Command
+from support.hostile import texts as hostile_texts
 from support.looking import WATCH
+from support.loopback import Loopback
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
 from support.served import PATIENCE_SECONDS, Served, served
 from support.upstream import LAST, Asked, Step, Upstream, chunked, head
@@ -42,6 +44,12 @@ addEventListener("DOMContentLoaded", () => {
 TEXT = "return document.querySelector(arguments[0])?.innerText ?? ''"
 PLACE = "return [...document.querySelectorAll('#thread article.assistant .text')].at(-1).getBoundingClientRect().top"
 KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
+
+
+FOLDED = """
+return [...document.querySelectorAll("article.assistant.arriving details")].map(
+  (each) => [each.firstElementChild.textContent, each.lastElementChild.textContent, each.open]);
+"""
 
 
 class SlowAnswers:
@@ -259,3 +267,46 @@ def test_the_page_shows_question_and_answer_and_then_the_turns(
         assert [each for each in heard if each.startswith("Answer")] == ["Answering", "Answered, 7 words"]
         assert driver.execute_script("return window.emptied") == 0
         assert driver.execute_script("return window.reports") == []
+
+
+@needs_chromedriver
+def test_reasoning_and_calls_are_folded_as_they_come_and_nothing_in_them_runs(
+    server: Served, answers: SlowAnswers, tmp_path: Path
+) -> None:
+    messages = begin(server)
+    with Loopback() as canary, driving(tmp_path / "profile") as driver:
+        attacks = [each for each in hostile_texts(f"{canary.url}/canary") if len(each) < 1000]
+        hostile = "\n".join(attacks)
+        blocks = [{"type": "thinking", "thinking": hostile, "signature": "s"}, hostile]
+        blocks += [{"type": "tool_use", "id": f"t{at}", "name": each, "input": {each: hostile}}
+                   for at, each in enumerate(attacks[:30])]  # fmt: skip
+        answers.pieces = [each + b"\n\n" for each in anthropic_answer(*blocks).split(b"\n\n") if each]
+        answers.let = 0
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH + HEARD})
+        driver.get(server.login)
+        driver.get(f"{web_of(server)}/c/claude-code/097ac8")
+        asking = ask(server, messages)
+        answers.let = 4
+        until(lambda: driver.execute_script(FOLDED))
+        [[title, words, is_open]] = driver.execute_script(FOLDED)
+        assert (title, is_open) == ("Reasoning", False)
+        assert words.startswith(attacks[0])
+        driver.execute_script("document.querySelector('.arriving details').open = true")
+        answers.let = len(answers.pieces) - 3
+        until(lambda: len(driver.execute_script(FOLDED)) == 31)
+        folded = driver.execute_script(FOLDED)
+        assert [each[2] for each in folded] == [True, *[False] * 30], "what a reader unfolds stays"
+        assert folded[1][0].startswith(f"Call of {attacks[0]}")
+        said = driver.execute_script("return document.querySelector('article.assistant.arriving .text').textContent")
+        assert said.startswith(attacks[0])
+        assert "\u2039U+202E\u203a" in said
+        assert "\u202e" not in driver.page_source
+        assert driver.title != "owned"
+        assert driver.execute_script("return window.reports") == []
+        answers.let = 999
+        asking.join()
+        until(lambda: not driver.find_elements("css selector", ".arriving"))
+        assert driver.title != "owned"
+        assert driver.execute_script("return window.reports") == []
+        assert canary.requests == []
+        assert driver.execute_script("return window.emptied") == 0

@@ -12,16 +12,21 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.gateway.spool import SpooledCall, SpoolFrame, SpoolKind, arriving
+from headish.content.secrecy import hide_shapes
+from headish.gateway.spool import CallBegin, SpooledCall, SpoolFrame, SpoolKind, SpoolWriter, arriving, begin
 from headish.gateway.spool.arriving import (
     ANSWER_BYTES,
     ANSWERS_LIMIT,
     ARRIVING_FOLDER,
+    PARTS_LIMIT,
     ArrivingCall,
+    ArrivingPiece,
     ArrivingReader,
+    read_watched,
     write_watched,
 )
 from headish.serve.recorder.arriving import ShownAnswers
+from headish.serve.recorder.following import SpoolFollower
 from headish.serve.recorder.recording import CallRecorder
 from support.passed import (
     CLAUDE_CODE,
@@ -29,10 +34,12 @@ from support.passed import (
     anthropic_answer,
     anthropic_body,
     assistant,
+    events,
     passed,
     responses_answer,
     user,
 )
+from support.spools import frames_of
 
 CALL = "1" * 25
 
@@ -46,7 +53,16 @@ def shown(folder: Path, describe: Any = None) -> ShownAnswers:
 
 def texts(folder: Path) -> list[str]:
     grown, _ = ArrivingReader(folder / ARRIVING_FOLDER).look()
-    return [text for _, text in grown]
+    return ["".join(piece.text for piece in each.pieces if piece.kind == "text") for each in grown]
+
+
+def parts(folder: Path) -> list[tuple[str, str, str]]:
+    """Kind, name and text of each part of the one answer that arrives."""
+    [grown], _ = ArrivingReader(folder / ARRIVING_FOLDER).look()
+    made: dict[int, ArrivingPiece] = {}
+    for piece in grown.pieces:
+        made[piece.part] = made[piece.part].joined(piece) if piece.part in made else piece
+    return [(made[part].kind, made[part].name, made[part].text) for part in sorted(made)]
 
 
 def open_call(surface: str = "anthropic", answer: bytes = b"", id: str = CALL, body: Any = None) -> SpooledCall:
@@ -54,6 +70,12 @@ def open_call(surface: str = "anthropic", answer: bytes = b"", id: str = CALL, b
     call = passed(surface, body or {"messages": []}, answer, id=id, headers=CLAUDE_CODE)
     call.end = None
     return call
+
+
+def frames_of_call(id: str, body: Any, said: str) -> list[SpoolFrame]:
+    begun = CallBegin(at=1, api="anthropic", method="POST", path="/v1/messages", headers=CLAUDE_CODE)
+    _, *frames = frames_of(id, json.dumps(body).encode(), anthropic_answer(said))
+    return [begin(id, begun), *frames]
 
 
 def come(call: SpooledCall, more: bytes) -> SpooledCall:
@@ -83,6 +105,155 @@ def test_every_api_is_read_byte_by_byte(surface: str, tmp_path: Path) -> None:
     call.is_abandoned = True
     answers.show(call)
     assert texts(tmp_path) == ["One two."]
+
+
+def chunk(**delta: Any) -> bytes:
+    return (
+        b"data: "
+        + json.dumps({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}).encode()
+        + b"\n\n"
+    )
+
+
+def called(index: int, arguments: str, **function: str) -> dict[str, Any]:
+    return {"index": index, "type": "function", "function": {**function, "arguments": arguments}}
+
+
+ARGUMENTS = {"path": "a.md", "text": 'say "yes"\nand\ttab \U0001f344'}
+
+
+@pytest.mark.parametrize("surface", PATHS)
+def test_reasoning_and_calls_are_parts_of_their_own_in_every_api(surface: str, tmp_path: Path) -> None:
+    told = json.dumps(ARGUMENTS)
+    said = {
+        "anthropic": anthropic_answer({"type": "thinking", "thinking": "Hm. So.", "signature": "s"}, "One two.",
+                                      {"type": "tool_use", "id": "t", "name": "Write", "input": ARGUMENTS}),
+        "chat": chunk(reasoning_content="Hm. ") + chunk(reasoning_content="So.") + chunk(content="One two.")
+                + chunk(tool_calls=[called(0, told[:9], name="Write")]) + chunk(tool_calls=[called(0, told[9:])]),
+        "responses": events([
+            {"type": "response.reasoning_summary_text.delta", "item_id": "r", "output_index": 0, "summary_index": 0,
+             "delta": "Hm. So."},
+            {"type": "response.output_text.delta", "item_id": "m", "output_index": 1, "content_index": 0,
+             "delta": "One two."},
+            {"type": "response.output_item.added", "output_index": 2,
+             "item": {"type": "function_call", "id": "f", "call_id": "t", "name": "Write", "arguments": ""}},
+            {"type": "response.function_call_arguments.delta", "item_id": "f", "output_index": 2, "delta": told}]),
+        "gemini": json.dumps([{"candidates": [{"content": {"role": "model", "parts": [
+            {"text": "Hm. So.", "thought": True}, {"text": "One two."},
+            {"functionCall": {"name": "Write", "args": ARGUMENTS}}]}}]}]).encode(),
+        "ollama": b"".join(json.dumps({"message": {"role": "assistant", **each}}).encode() + b"\n" for each in (
+            {"content": "", "thinking": "Hm. So."}, {"content": "One two."},
+            {"content": "", "tool_calls": [{"function": {"name": "Write", "arguments": ARGUMENTS}}]})),
+    }[surface]  # fmt: skip
+    answers, call = shown(tmp_path), open_call(surface)
+    for at in range(len(said)):
+        answers.show(come(call, said[at : at + 1]))
+    call.is_abandoned = True
+    answers.show(call)
+    thought, text, (kind, name, arguments) = parts(tmp_path)
+    assert thought == ("thinking", "", "Hm. So.")
+    assert text == ("text", "", "One two.")
+    assert (kind, name) == ("call", "Write")
+    assert arguments.replace(" ", "") == '{"path":"a.md","text":"say"yes"\nand\ttab\U0001f344"}'
+
+
+def test_calls_that_come_in_turns_are_told_apart_and_a_text_is_whole_before_them(tmp_path: Path) -> None:
+    answers, call = shown(tmp_path), open_call("chat")
+    for delta in (
+        {"content": "First of all."},
+        {"tool_calls": [called(0, '{"a": ', name="One"), called(1, '{"b": ', name="Two")]},
+        {"tool_calls": [called(0, "1 }")]},
+        {"content": "and more "},
+        {"tool_calls": [called(1, "2 }")]},
+    ):
+        answers.show(come(call, chunk(**delta)))
+    assert parts(tmp_path) == [
+        ("text", "", "First of all."),
+        ("call", "One", '{"a": 1 }'),
+        ("call", "Two", '{"b": 2 }'),
+        ("text", "", "and more "),
+    ]
+
+
+KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
+
+
+SPELLED = (
+    KEY,
+    f"line\\n{KEY}",
+    f"\\t{KEY}",
+    KEY.replace("-", "\\u002d"),
+    f"\\\\{KEY}",
+    r"https:\/\/me:abcdefghijklmnop0123@host",
+    r"Bearer abcdefghijklmnop\/0123",
+)
+"""Keys as the JSON of arguments may spell them."""
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_no_part_of_a_key_is_written_down_wherever_it_stands(spelled: str, tmp_path: Path) -> None:
+    """Byte by byte, in reasoning, text and arguments, and also as the name of a tool."""
+    text = json.loads(f'"{spelled}"')
+    said = anthropic_answer(
+        {"type": "thinking", "thinking": f"It is {text} .", "signature": "s"}, f"It is {text} .",
+        {"type": "tool_use", "id": "t", "name": text, "input": {}})  # fmt: skip
+    said = said.replace(b'"partial_json": "{}"', b'"partial_json": ' + json.dumps(f'{{"a": "{spelled} ."}}').encode())
+    answers, call = shown(tmp_path), open_call()
+    for at in range(len(said)):
+        answers.show(come(call, said[at : at + 1]))
+    call.is_abandoned = True
+    answers.show(call)
+    [path] = (tmp_path / ARRIVING_FOLDER).glob("*.jsonl")
+    assert "abcd" not in path.read_text("utf-8")
+    hidden = hide_shapes(text)
+    assert hidden != text
+    assert parts(tmp_path) == [
+        ("thinking", "", f"It is {hidden} ."),
+        ("text", "", f"It is {hidden} ."),
+        ("call", hidden, f'{{"a": "{hidden} ."}}'),
+    ]
+
+
+def text_of(index: int, text: str) -> bytes:
+    event = {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}
+    return b"data: " + json.dumps(event).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    "before", ["sk-", "sk-ant-api03-abc", "https://me:", "Bearer ", "-----BEGIN PRIVATE KEY-----\n"]
+)
+def test_a_key_that_another_part_interrupts_waits_for_its_rest(before: str, tmp_path: Path) -> None:
+    """No provider sends a block, another, and then more of the first; what does is no reason to show a key."""
+    answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", "", whole=False))
+    for index, text in ((0, f"Use {before}"), (1, "Then "), (0, KEY[3:] + "@host")):
+        answers.show(come(call, text_of(index, text)))
+    assert "abc" not in str(parts(tmp_path))
+    call.is_abandoned = True
+    answers.show(call)
+    assert parts(tmp_path)[0][2].startswith("Use <hidden: it looked like a key>")
+    assert "abc" not in str(parts(tmp_path))
+
+
+def test_a_text_that_goes_on_behind_another_part_is_seen_when_it_is_stored(tmp_path: Path) -> None:
+    answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", "", whole=False))
+    for index, text in ((0, "Use s"), (1, "Then "), (0, KEY[1:])):
+        answers.show(come(call, text_of(index, text)))
+    call.is_abandoned = True
+    answers.show(call)
+    assert parts(tmp_path) == [("text", "", "Use s"), ("text", "", "Then ")]
+
+
+def test_an_answer_of_parts_without_end_takes_a_bounded_file_and_memory(tmp_path: Path) -> None:
+    answers, call = shown(tmp_path), open_call("chat")
+    for index in range(PARTS_LIMIT + 20):
+        answers.show(come(call, chunk(tool_calls=[called(index, "{} ", name="Tool")])))
+    assert len(parts(tmp_path)) == PARTS_LIMIT
+    many = open_call("chat", id="9" * 25)
+    for index in range(40):  # what waits is counted for all parts together
+        answers.show(come(many, chunk(tool_calls=[called(index, '{"' + "a" * 1000, name="Tool")])))
+    answers.show(come(many, chunk(tool_calls=[called(40, "{} ", name="Late")])))
+    [path] = (tmp_path / ARRIVING_FOLDER).glob("999*.jsonl")
+    assert "Late" not in path.read_text("utf-8")
 
 
 def test_a_request_tells_which_turn_its_answer_continues(store: Store, tmp_path: Path) -> None:
@@ -180,6 +351,27 @@ def test_only_so_many_answers_are_written_down(tmp_path: Path) -> None:
     assert len(texts(tmp_path)) == ANSWERS_LIMIT
 
 
+def test_answers_that_are_not_shown_or_have_ended_take_no_place(tmp_path: Path) -> None:
+    """As those of a space that takes no calls, which wait for hours."""
+    answers = shown(tmp_path, lambda call: None if call.id < "1" else ArrivingCall(call.id, "default", CALL, "test"))
+    open_files = len(os.listdir("/dev/fd"))
+    for number in range(ANSWERS_LIMIT):
+        answers.show(open_call(answer=anthropic_answer("Yes."), id=f"{number:025}"))
+    for number in range(ANSWERS_LIMIT):
+        call = open_call(answer=anthropic_answer("Said."), id=f"1{number:024}")
+        answers.show(call)
+        call.is_abandoned = True
+        answers.show(call)
+    assert len(texts(tmp_path)) == ANSWERS_LIMIT
+    assert len(os.listdir("/dev/fd")) == open_files
+    for number in range(ANSWERS_LIMIT + 20):
+        answers.show(open_call(answer=anthropic_answer("Yes "), id=f"2{number:024}"))
+    assert texts(tmp_path) == ["Yes "] * ANSWERS_LIMIT, "one that has ended makes room, one that goes on does not"
+    answers.keep(())
+    assert texts(tmp_path) == []
+    assert len(os.listdir("/dev/fd")) == open_files
+
+
 def test_refusals_unknown_paths_and_unsent_requests_are_not_shown(tmp_path: Path) -> None:
     answers = shown(tmp_path)
     refused = open_call(answer=b'{"error":{"message":"no"}}')
@@ -229,9 +421,9 @@ def test_it_goes_when_the_call_is_stored_and_when_nobody_watches(
     answers = shown(tmp_path)
     for id in ("5" * 25, "6" * 25):
         answers.show(open_call(answer=anthropic_answer("Yes."), id=id))
-    answers.forget("5" * 25)
-    assert len(texts(tmp_path)) == 2, "its last words are read first"
     answers.look()
+    assert len(texts(tmp_path)) == 2, "its last words are read first"
+    answers.keep({"6" * 25})
     assert len(texts(tmp_path)) == 1
     os.utime(tmp_path / ARRIVING_FOLDER / "watched.json", (1, 1))
     answers.look()
@@ -253,9 +445,54 @@ def test_what_a_killed_recorder_left_goes_with_its_call(tmp_path: Path) -> None:
     answers.keep({"7" * 25})
     [path] = (tmp_path / ARRIVING_FOLDER).glob("*.jsonl")
     assert path.name.startswith("777")
-    answers.forget("7" * 25)
-    answers.look()
+    answers.keep(())
     assert texts(tmp_path) == []
+
+
+def test_an_answer_goes_a_look_after_it_is_stored_and_at_once_if_it_cannot_be_read(
+    store: Store, tmp_path: Path
+) -> None:
+    writer, follower = (
+        SpoolWriter(tmp_path / "spool"),
+        SpoolFollower(CallRecorder(lambda _space: store), tmp_path, lambda _line: None),
+    )
+    write_watched(tmp_path, {"default"})
+    body = anthropic_body([user("Hi")])
+    writer.write(frames_of_call("0" * 25, body, "Hello"))
+    follower.look()
+    body["messages"] += [assistant("Hello"), user("And?")]
+    calls = {id: frames_of_call(id, body, "More ") for id in ("1" * 25, "2" * 25)}
+    for frames in calls.values():
+        writer.write(frames[:-1])
+    follower.look()
+    assert texts(tmp_path) == ["More ", "More "]
+    stored, odd = (frames[-1] for frames in calls.values())
+    writer.write([odd._replace(body=b"\xff")])
+    follower.look()
+    assert texts(tmp_path) == ["More "]
+    writer.write([stored])
+    follower.look()
+    assert texts(tmp_path) == ["More "], "its last words are read first"
+    follower.look()
+    assert texts(tmp_path) == []
+
+
+@pytest.mark.parametrize("said", [b'["\xff"]', b"[1]", b"[" * 9000])
+def test_who_watches_may_be_said_in_no_words(said: bytes, tmp_path: Path) -> None:
+    write_watched(tmp_path, {"default"})
+    assert read_watched(tmp_path) == {"default"}
+    (tmp_path / ARRIVING_FOLDER / "watched.json").write_bytes(said)
+    assert read_watched(tmp_path) == frozenset()
+
+
+@pytest.mark.parametrize("line", [b'"\xff"\n', b"[1]\n"])
+def test_a_file_that_is_no_text_keeps_no_other_from_being_read(line: bytes, tmp_path: Path) -> None:
+    answers = shown(tmp_path)
+    for id in ("7" * 25, "8" * 25):
+        answers.show(open_call(answer=anthropic_answer("Yes "), id=id))
+    with (tmp_path / ARRIVING_FOLDER / f"{'7' * 25}.jsonl").open("ab") as file:
+        file.write(line)
+    assert texts(tmp_path) == ["Yes "]
 
 
 def test_a_file_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
@@ -264,5 +501,7 @@ def test_a_file_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) ->
         answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", whole=False))
         for piece in pieces:
             answers.show(come(call, delta(piece)))
-        read = [each for _ in range(3) for each in reader.look()[0]]
-        assert read[-1][1] == "".join(pieces)
+        read = ""
+        for grown in [each for _ in range(3) for each in reader.look()[0]]:
+            read = ("" if grown.is_anew else read) + "".join(piece.text for piece in grown.pieces)
+        assert read == "".join(pieces)

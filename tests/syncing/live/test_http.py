@@ -51,6 +51,7 @@ from headish.errors import (
 )
 from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.serve.sync import endpoint
+from headish.store.asking.origins import acting_options, is_strangers
 from headish.syncing.live import answering
 from support.loopback import Loopback
 from support.machines import Machine, state
@@ -169,6 +170,41 @@ class TestBothWays:
             desk.sync()
             assert office.store.get(turn.id).erased is not None
             assert desk.store.remotes.not_reached() == {}
+
+    @pytest.mark.slow
+    def test_what_a_machine_may_do_there_is_what_its_token_says(
+        self, machine: Callable[..., Machine], tmp_path: Path
+    ) -> None:
+        for number, rights in enumerate(((), ("trust",), ("erase",), ("trust", "erase"))):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            with office_at(str(folder / "office.db"), "default", folder / "state", *rights) as office:
+                desk = machine(f"desk-{number}")
+                desk.add(office.url, key_env=VARIABLE)
+                with desk as store:  # what is trusted here says nothing of what is there
+                    store.remotes.set("box", trust=True, erasures="apply")
+                turn = desk.store.add_turn("mine", bookmark="main", servers=["files"]).id
+                slip = desk.store.add_turn("a slip", continues="main").id
+                desk.sync()
+                desk.store.erase(slip, reason="r")
+                desk.sync()
+                assert is_strangers(office.store, turn) == ("trust" not in rights), rights
+                assert ("servers" in acting_options(office.store, "main")) == ("trust" in rights), rights
+                assert (office.store.get(slip).erased is not None) == ("erase" in rights), rights
+
+    def test_what_a_stranger_said_stays_a_strangers_on_the_way_of_a_machine_that_is_trusted(
+        self, machine: Callable[..., Machine], tmp_path: Path
+    ) -> None:
+        with office_at(str(tmp_path / "office.db"), "default", tmp_path / "state", "trust") as office:
+            stranger, desk = machine("stranger"), machine("desk")
+            theirs = stranger.store.add_turn("theirs", bookmark="theirs").id
+            with stranger as store:
+                store.bundles.create(tmp_path / "of-a-stranger.hb")
+            desk.store.bundles.apply(tmp_path / "of-a-stranger.hb")
+            mine = desk.store.add_turn("mine", bookmark="mine").id
+            desk.add(office.url, key_env=VARIABLE)
+            desk.sync()
+            assert (is_strangers(office.store, theirs), is_strangers(office.store, mine)) == (True, False)
 
     def test_large_turns_take_several_requests(
         self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
-RIGHTS = ("read", "write", "gateway", "sync", "erase")
+RIGHTS = ("read", "write", "gateway", "sync", "erase", "trust")
 
 
 class Duration(click.ParamType[float]):

@@ -349,8 +349,8 @@ class AsyncRemotes(Front["Remotes"]):
         )
 
     async def answer(
-        self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool = False, caller:
-        str | None = None, questions: int | None = None
+        self, reads: int, writes: int, *, names: str = '*', trust: bool = False, erases: bool | None = None,
+        caller: str | None = None, questions: int | None = None
     ) -> int:
         """Answer another store that has this one as a live remote, over two file descriptors, until it says goodbye;
         how many turns came."""

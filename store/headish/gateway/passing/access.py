@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
+from headish.gateway.files import read_whole
 from headish.gateway.passing.headers import KEY_HEADERS, TOKEN_HEADER, Pairs
 from headish.gateway.passing.upstreams import SHAPES, UPSTREAMS, CallTarget, Shape, Upstream
 from headish.values.access.tokens import PREFIX, Token, find_token
@@ -57,20 +57,11 @@ class AccessFile:
             # All three: a file may be replaced within one step of the clock, and by one of the same size.
             stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
             if stamp != self._stamp:
-                self._read = msgspec.json.decode(self._path.read_bytes(), type=Access)
+                self._read = read_whole(self._path, Access) or Access()
                 self._stamp = stamp
-        except (OSError, msgspec.MsgspecError):
+        except OSError:
             self._read, self._stamp = Access(), None
         return self._read
-
-
-def write_access(path: Path, access: Access) -> None:
-    """Put a file there, for its owner alone, in one step. Raises: OSError."""
-    new = path.with_name(f"{path.name}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(access))
-    os.replace(new, path)
 
 
 class ShownToken(Struct, frozen=True):

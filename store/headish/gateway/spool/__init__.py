@@ -15,9 +15,10 @@ them and removes those of which everything is stored. One process writes and one
 
 from __future__ import annotations
 
+from headish.gateway.files import UNREADABLE
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 from headish.gateway.spool.reader import SpooledCall, SpoolReader, calls_in
-from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
+from headish.gateway.spool.records import CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
 from headish.gateway.spool.writer import SpoolWriter, is_written
 
 __all__ = [

@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from headish.gateway.files import UNREADABLE
 from headish.gateway.spool.frames import (
     FRONT_BYTES,
     MAGIC,
@@ -29,7 +30,7 @@ from headish.gateway.spool.frames import (
     read_frames,
     write_frame,
 )
-from headish.gateway.spool.records import UNREADABLE, CallBegin, CallEnd, ResponseHead, read_begin
+from headish.gateway.spool.records import CallBegin, CallEnd, ResponseHead, read_begin
 from headish.gateway.spool.writer import SUFFIX
 
 COMPACT_BYTES = 64 * 1024

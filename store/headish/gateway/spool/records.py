@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding text that is not JSON, says something else, or is nested too deep."""
 Outcome = Literal["ok", "broken", "client gone", "unreachable", "unrecorded"]
 """How a call ended.
 

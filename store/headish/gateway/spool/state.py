@@ -3,14 +3,13 @@ holds as long as it lives."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
+from headish.gateway.files import locked, read_whole, write_whole
 from headish.values.forking import fcntl
 
 SPOOL_FOLDER = "spool"
@@ -68,24 +67,20 @@ class RecorderState(Struct, frozen=True):
 def read_state(folder: Path) -> RecorderState | None:
     """How far the recorder of a folder is; None where there was none."""
     try:
-        return msgspec.json.decode((folder / STATE_FILE).read_bytes(), type=RecorderState)
-    except (OSError, msgspec.MsgspecError):
+        return read_whole(folder / STATE_FILE, RecorderState)
+    except OSError:
         return None
 
 
 def write_state(folder: Path, state: RecorderState) -> None:
-    """Write the file in one step, for its owner only: it names spaces. Raises: OSError."""
-    part = folder / f"{STATE_FILE}.part"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
-    with open(os.open(part, flags, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(state))
-    os.replace(part, folder / STATE_FILE)
+    """Say how far the recorder is. Raises: OSError."""
+    write_whole(folder / STATE_FILE, state)
 
 
 @contextmanager
 def living(folder: Path) -> Iterator[None]:
     """Hold the lock that says that a recorder runs. The system frees it however the process ends."""
-    with _locked(folder, fcntl.LOCK_EX):
+    with locked(folder / _LOCK, fcntl.LOCK_EX):
         yield
 
 
@@ -104,17 +99,7 @@ def find_problems(folder: Path, now: int, *, are_strangers: bool = False) -> lis
 
 def _lives(folder: Path) -> bool:
     try:
-        with _locked(folder, fcntl.LOCK_SH | fcntl.LOCK_NB):
+        with locked(folder / _LOCK, fcntl.LOCK_SH | fcntl.LOCK_NB):
             return False
     except BlockingIOError:
         return True
-
-
-@contextmanager
-def _locked(folder: Path, how: int) -> Iterator[None]:
-    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        fcntl.flock(lock, how)
-        yield
-    finally:
-        os.close(lock)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
+from headish.gateway.files import locked, read_whole, write_whole
 from headish.values.forking import fcntl
 
 CODE_SECONDS = 5 * 60
@@ -77,39 +76,19 @@ class Logins:
         return self._read[1]
 
     def _load(self) -> _Known:
-        try:
-            return msgspec.json.decode((self._folder / _FILE).read_bytes(), type=_Known)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return _Known()  # a damaged file logs everybody out
+        return read_whole(self._folder / _FILE, _Known) or _Known()  # a damaged file logs everybody out
 
     def _change(self, change: Callable[[_Known], object]) -> bool:
         """Change what is known and drop what has expired. Returns what ``change`` returns."""
-        with self._locked():
+        with locked(self._folder / _LOCK, fcntl.LOCK_EX):
             loaded, now = self._load(), self._clock()
             known = _Known(
                 {key: expires for key, expires in loaded.codes.items() if expires > now},
                 {key: expires for key, expires in loaded.sessions.items() if expires > now},
             )
             done = bool(change(known))
-            self._save(known)
+            write_whole(self._folder / _FILE, known)
         return done
-
-    def _save(self, known: _Known) -> None:
-        # Written beside it and renamed, so that no reader meets half a file.
-        new = self._folder / f"{_FILE}.new"
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(known))
-        os.replace(new, self._folder / _FILE)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        descriptor = os.open(self._folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 def _hash(secret: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Collection, Coroutine, Iterator
 from contextlib import contextmanager
@@ -15,10 +14,10 @@ from starlette.requests import Request
 from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
 from headish.errors import HeadishError
-from headish.gateway.spool.arriving import ArrivingCall
-from headish.providers.shared.shapes import whole_characters
+from headish.gateway.spool.arriving import GrownAnswer
 from headish.serve.access.state import state_of
-from headish.serve.pages.passing import PAUSE_SECONDS, tail_answers
+from headish.serve.pages.arriving import PAUSE_SECONDS, Arriving, Told, tail_answers
+from headish.serve.recorder.parts import pieces_of
 from headish.values.access.wording import words_for_callers
 from headish.values.ids import TurnId
 
@@ -27,38 +26,6 @@ WAITING_LIMIT = 1000
 LOST = {"event": "lost"}
 KEPT_SECONDS = 60.0
 """How long a failed answer stays known."""
-Told = dict[str, Any]
-
-
-class Arriving:
-    """An answer: ``text`` as far as it came, and ``failure`` once it failed. ``passing`` is the call of one that passes
-    the gateway: its client asked for it, so nobody here can stop it."""
-
-    def __init__(self, space: str, asked: TurnId, passing: ArrivingCall | None = None) -> None:
-        self.id = secrets.token_hex(8) if passing is None else passing.call
-        self.space, self.asked, self.passing = space, asked, passing
-        self.text, self.failure, self._half = "", "", ""
-        self.ended: float | None = None
-        self._answer: AsyncAnswer | None = None
-
-    @property
-    def words(self) -> int:
-        return len(self.text.split())
-
-    def add(self, piece: str) -> None:
-        """Take a further piece of the text."""
-        text, self._half = whole_characters(self._half + piece)
-        self.text += text
-
-    def from_(self, position: int) -> Told:
-        """The event that has its text from a position on. A browser counts by UTF-16."""
-        at = len(self.text[:position].encode("utf-16-le")) // 2
-        return {"event": "delta", "answer": self.id, "at": at, "text": self.text[position:]}
-
-    def stop(self) -> None:
-        """End the provider's request; what arrived is stored."""
-        if self._answer is not None:
-            self._answer.cancel()
 
 
 class Hub:
@@ -111,20 +78,23 @@ class Hub:
         """Receive an answer beside the request that asked for it. Raises: as ``open_answer``."""
         arriving = Arriving(store.space, asked)
         answer = await opening
-        arriving._answer = answer
+        arriving.asking = answer
         self._answers[arriving.id] = arriving
         self._keep(self._receive(arriving, answer))
         return arriving
 
-    def show_passing(self, call: ArrivingCall, text: str) -> None:
+    def show_passing(self, grown: GrownAnswer) -> None:
         """Show how far an answer has come that passes the gateway."""
+        call = grown.call
         arriving = self._answers.get(call.call)
         if arriving is None:
             arriving = self._answers[call.call] = Arriving(call.space, call.continues, call)
             self._tell(call.space, {"event": "change", "kind": "answering", "continues": [call.continues]})
-        told = len(arriving.text) if text.startswith(arriving.text) else 0
-        arriving.text = text
-        self._tell_text(arriving, told)
+        if grown.is_anew:
+            arriving.begin_anew()
+        for piece in grown.pieces:
+            arriving.add(piece)
+        self._tell_news(arriving)
 
     def end_passing(self, call: str) -> None:
         """An answer that passed the gateway is stored, or is not shown any more."""
@@ -148,15 +118,15 @@ class Hub:
         task.add_done_callback(self._tasks.discard)
 
     async def _receive(self, arriving: Arriving, answer: AsyncAnswer) -> None:
-        told, at = 0, 0.0
+        at = 0.0
         try:
             async with answer:
                 async for delta in answer:
-                    if delta.type == "text":
-                        arriving.add(delta.content)
-                    if time.monotonic() - at >= PAUSE_SECONDS and len(arriving.text) > told:
-                        self._tell_text(arriving, told)
-                        told, at = len(arriving.text), time.monotonic()
+                    for piece in pieces_of([delta]):
+                        arriving.add(piece)
+                    if time.monotonic() - at >= PAUSE_SECONDS:
+                        self._tell_news(arriving)
+                        at = time.monotonic()
             if answer.failure is not None:
                 arriving.failure = words_for_callers(answer.failure)
         except HeadishError as error:
@@ -166,13 +136,13 @@ class Hub:
             # A failed answer stays, so that a page which is opened later can say why there is none.
             if not arriving.failure:
                 del self._answers[arriving.id]
-            self._tell_text(arriving, told)
+            self._tell_news(arriving)
             self._tell_end(arriving)
             self.changed(arriving.space)
 
-    def _tell_text(self, arriving: Arriving, told: int) -> None:
-        if len(arriving.text) > told:
-            self._tell(arriving.space, arriving.from_(told))
+    def _tell_news(self, arriving: Arriving) -> None:
+        for told in arriving.tell():
+            self._tell(arriving.space, told)
 
     def _tell_end(self, arriving: Arriving) -> None:
         self._tell(arriving.space, {"event": "answered", "answer": arriving.id, "words": arriving.words})

@@ -12,7 +12,8 @@ from starlette.responses import Response, StreamingResponse
 from headish.aio import AsyncStore
 from headish.errors import HeadishError
 from headish.serve.access.state import enter
-from headish.serve.pages.hub import LOST, Hub, Told, hub_of
+from headish.serve.pages.arriving import Told
+from headish.serve.pages.hub import LOST, Hub, hub_of
 from headish.values.results.changes import Change, MoveChange, RecordChange, TurnChange
 
 PULSE_SECONDS = 15.0
@@ -36,7 +37,8 @@ async def _events(store: AsyncStore, hub: Hub, after: str) -> AsyncIterator[byte
             # A browser that loses the stream asks again after a second.
             yield b"retry: 1000\n\n"
             for arriving in hub.arriving_in(store.space):  # what came between the page and this stream
-                yield write_event(arriving.from_(0))
+                for told in arriving.tell_all():
+                    yield write_event(told)
             while True:
                 told = await queue.get()
                 yield write_event(told)

@@ -1,13 +1,12 @@
 """Shows answers while they arrive: what a provider has said so far, for the page, as long as somebody watches.
 
 All of it is beside the record: a call that cannot be shown is stored like any other. What looks like a key is hidden
-before a word is written, even where it comes in two pieces. Reasoning and calls of tools are not shown; the stored turn
-has them, folded.
+before a word is written, even where it comes in two pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,9 +20,9 @@ from headish.gateway.spool.arriving import (
     read_watched,
 )
 from headish.providers.events import EventReader
-from headish.providers.shared.shapes import whole_characters
+from headish.providers.shared.values import Delta
 from headish.providers.stream import Stream
-from headish.serve.recorder.piecewise import ShapeFilter
+from headish.serve.recorder.parts import HiddenParts, pieces_of
 from headish.serve.recorder.replies import read_chat_event
 from headish.serve.recorder.surfaces import find_surface
 
@@ -36,22 +35,20 @@ class ShownAnswers:
 
     def __init__(self, folder: Path, describe: Callable[[SpooledCall], ArrivingCall | None]) -> None:
         self._folder, self._describe = folder, describe
-        self._answers: dict[str, _ShownAnswer | None] = {}
-        self._stored: list[str] = []
+        self._answers: dict[str, _ShownAnswer | None] = {}  # None for one that is not shown
         self._left = files_left(folder)
         self.watched: frozenset[str] = frozenset()
 
     def look(self) -> None:
-        """Look who watches, and remove what is stored, or what nobody watches any more. Before each look at the spool:
-        whoever watches has had time to read the last words of what the look before stored."""
+        """Look who watches, and remove what nobody watches any more. Before each look at the spool."""
         self.watched = read_watched(self._folder)
-        for call in self._stored if self.watched else [*self._answers, *self._left]:
-            self._remove(call)
-        self._stored = []
+        if not self.watched:
+            self.keep(())
 
-    def keep(self, call: Container[str]) -> None:
-        """Remove what an earlier recorder left of calls that the spool does not hold any more."""
-        for each in [each for each in self._left if each not in call]:
+    def keep(self, calls: Container[str]) -> None:
+        """Remove what is there of any other call. ``calls`` are those that the spool holds when it is looked at:
+        whoever watches has had time to read the last words of what the look before stored."""
+        for each in [each for each in (*self._answers, *self._left) if each not in calls]:
             self._remove(each)
 
     def show(self, call: SpooledCall) -> None:
@@ -70,10 +67,6 @@ class ShownAnswers:
             self._remove(call.id)
             self._answers[call.id] = None
 
-    def forget(self, call: str) -> None:
-        """A call is stored, or will not be."""
-        self._stored.append(call)
-
     def _remove(self, call: str) -> None:
         answer, left = self._answers.pop(call, None), self._left.pop(call, None)
         with suppress(OSError):
@@ -83,39 +76,50 @@ class ShownAnswers:
                 left.unlink(missing_ok=True)
 
     def _open(self, call: SpooledCall) -> _ShownAnswer | None:
-        told = self._describe(call) if len(self._answers) < ANSWERS_LIMIT else None
-        if told is None:
+        told = self._describe(call)
+        if told is None or not self._make_room():
             return None
         self._left.pop(call.id, None)
         return _ShownAnswer(ArrivingWriter(open_folder(self._folder), told), call, told.model)
 
+    def _make_room(self) -> bool:
+        """Whether one more can be shown: one that has ended and waits for its space makes room."""
+        shown = {id: answer for id, answer in self._answers.items() if answer is not None}
+        if len(shown) < ANSWERS_LIMIT:
+            return True
+        for id, answer in shown.items():
+            if not answer.writer.is_open:
+                answer.writer.remove()
+                self._answers[id] = None
+                return True
+        return False
+
 
 class _ShownAnswer:
-    """One answer: its events as far as they came, and the file of its text."""
+    """One answer: its events as far as they came, and its file."""
 
     def __init__(self, writer: ArrivingWriter, call: SpooledCall, model: str | None) -> None:
         surface = find_surface(call.begin.method, call.begin.path)
         assert surface is not None
         self.writer = writer
         self._is_chat = surface.name == "ollama"
-        self._events, self._keys = EventReader(), ShapeFilter()
+        self._events, self._parts = EventReader(), HiddenParts()
         self._stream = Stream(surface.provider, model=model, seed=call.id)
-        self._taken, self._half = 0, ""
-        self._is_over = False
+        self._taken = 0
 
     def take(self, call: SpooledCall) -> None:
-        """Write what is new of the text. Raises: OSError; InvalidReply for what is no answer."""
-        if self._is_over:
+        """Write what is new of it. Raises: OSError; InvalidReply for what is no answer."""
+        if not self.writer.is_open:
             return
         came, self._taken = call.response_from(self._taken), call.response_size
-        said, self._half = whole_characters(self._half + "".join(self._read(came)))
-        text = self._keys.feed(said)
+        pieces = self._parts.feed(pieces_of(self._read(came)))
         if call.is_complete:
-            text += self._keys.finish()
-        has_room = not text or self.writer.append(text)
-        self._is_over = call.is_complete or self._keys.is_full or not has_room
+            pieces += self._parts.finish()
+        has_room = all(self.writer.append(piece) for piece in pieces)
+        if call.is_complete or self._parts.is_full or not has_room:
+            self.writer.close()
 
-    def _read(self, came: bytes) -> list[str]:
+    def _read(self, came: bytes) -> Iterator[Delta]:
         events = self._events.feed(came)
         told = [read_chat_event(event) for event in events] if self._is_chat else events
-        return [delta.content for event in told for delta in self._stream.feed(event) if delta.type == "text"]
+        return (delta for event in told for delta in self._stream.feed(event))

@@ -95,7 +95,8 @@ class SpoolFollower:
         """
         self._answers.look()
         for call in self._reader.read(is_over=is_over):
-            if self._recorder.space_of(call) in self._answers.watched:
+            space = self._recorder.space_of(call)
+            if space in self._answers.watched and space not in self._spaces:  # to ask one that rests may take long
                 self._answers.show(call)
             if call.is_complete:
                 self._waiting[call.id] = call
@@ -139,7 +140,6 @@ class SpoolFollower:
         self._calls.pop(call.id, None)
         del self._waiting[call.id]
         self._reader.forget(call.id)
-        self._answers.forget(call.id)
         return True
 
     def _rest(self, rests: dict[str, _Rest], key: str, error: DatabaseError, told: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 
-from headish.content.secrecy import hide_shapes
+from headish.content.secrecy import hide_shapes, may_begin_key
 
 HELD_CHARACTERS = 16 * 1024
 """How much of a text may wait. A longer run without a blank is no prose."""
@@ -30,6 +30,11 @@ class ShapeFilter:
         self._held = ""
         self.is_full = False
 
+    @property
+    def waiting(self) -> int:
+        """How many characters wait."""
+        return len(self._held)
+
     def feed(self, piece: str) -> str:
         """What can be shown of the pieces so far. Cost: some searches of the piece and of what waits."""
         if self.is_full:
@@ -39,6 +44,11 @@ class ShapeFilter:
         self._held = text[at:]
         self.is_full = len(self._held) > HELD_CHARACTERS
         return str(hide_shapes(text[:at]))
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether no key begins in what waits."""
+        return not self.is_full and not may_begin_key(self._held)
 
     def finish(self) -> str:
         """The rest, once the text is whole; nothing of one that was not read to its end."""

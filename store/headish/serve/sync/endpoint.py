@@ -103,7 +103,9 @@ class SyncEndpoint:
         try:
             os.lseek(question, 0, os.SEEK_SET)
             # More than one could ask for the same again and again, and fill the disk with answers.
-            await store.remotes.answer(question, answer, erases=caller.may("erase"), caller=caller.name, questions=1)
+            await store.remotes.answer(
+                question, answer, trust=caller.may("trust"), erases=caller.may("erase"), caller=caller.name, questions=1
+            )
         except HeadishError as error:  # the caller was told
             LOG.info("sync of %s: %s", caller.name, error)
         except Exception:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from headish.calls.endpoints import find_endpoint
 from headish.errors import HeadishError
-from headish.gateway.passing.access import ACCESS_FILE, RIGHT, Access, PointerPlace, write_access
+from headish.gateway.files import write_whole
+from headish.gateway.passing.access import ACCESS_FILE, RIGHT, Access, PointerPlace
 from headish.providers.pointers import Pointer
 from headish.serve.access.state import WebState
 from headish.values.access.tokens import Token
@@ -28,7 +29,7 @@ async def keep_telling(web: WebState) -> None:
         try:
             access = await read_access(web)
             if access != told:
-                write_access(Path(web.settings.folder) / ACCESS_FILE, access)
+                write_whole(Path(web.settings.folder) / ACCESS_FILE, access)
                 told = access
         except (HeadishError, OSError) as error:  # what the gateway was told before holds until it can be told more
             LOG.warning("the gateway cannot be told who may send calls: %s", error)

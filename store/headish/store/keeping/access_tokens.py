@@ -28,7 +28,7 @@ class AccessTokens:
     ) -> str:
         """A new token for a space that is there. This is the only time that it is shown: headish stores its hash only.
 
-        ``rights`` are some of read, write, gateway, sync and erase; none implies another. It ends after
+        ``rights`` are some of read, write, gateway, sync, erase and trust; none implies another. It ends after
         ``expires_seconds``, or when it is removed. ``label`` is what it is called in its space.
         Raises: TokenTaken for a label that another one has; InvalidArgument; InvalidName; UnknownSpace; RoleMissing on
         a secured database for whoever is not its owner.

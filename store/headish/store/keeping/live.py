@@ -15,8 +15,9 @@ from headish.database.backend import Backend
 from headish.database.file.holding import identity
 from headish.database.urls import SECRET, parse_url
 from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
-from headish.remotes.commands import Command, Pipes, check_command, command_of, is_database, is_http, is_server
+from headish.remotes.commands import Command, Pipes, check_command, command_of
 from headish.remotes.keys import allow_command, key_env_of
+from headish.remotes.kinds import is_database, is_http, is_server
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space
@@ -163,7 +164,7 @@ class OpenedDatabase:
     def _answer(self, reads: int, writes: int, trust: bool) -> None:
         there = self._there
         try:
-            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust)
+            door = Doorkeeper(there.space, there._database.backend.read_only, trusts=trust, erases=trust)
             answer(there, target_of(there), Pipes(CALLER, reads, writes), door)
         except BaseException as error:  # the one that asks was told, as far as it may know
             self._error = error

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from headish.gateway.files import UNREADABLE, write_whole
 from headish.store.keeping.spooled import find_serve_folder
 from headish.values.results.sharing import SyncRun
 
@@ -25,11 +26,7 @@ class Schedule(Struct, frozen=True):
 
 def write_runs(folder: Path, runs: Iterable[SyncRun]) -> None:
     """Write what is known now, whole or not at all."""
-    new = folder / f"{SCHEDULE_FILE}.new"
-    opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(opened, "wb") as file:
-        file.write(msgspec.json.encode(Schedule(os.getpid(), tuple(runs))))
-    os.replace(new, folder / SCHEDULE_FILE)
+    write_whole(folder / SCHEDULE_FILE, Schedule(os.getpid(), tuple(runs)))
 
 
 def find_run(target: str | os.PathLike[str], space: str, remote: str) -> SyncRun | None:
@@ -41,6 +38,6 @@ def find_run(target: str | os.PathLike[str], space: str, remote: str) -> SyncRun
         with open(folder / SCHEDULE_FILE, "rb") as file:
             schedule = msgspec.json.decode(file.read(_LIMIT_BYTES), type=Schedule)
         os.kill(schedule.process, 0)  # one that was killed leaves the file
-    except (OSError, OverflowError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (OSError, OverflowError, *UNREADABLE):
         return None
     return next((each for each in schedule.runs if (each.space, each.remote) == (space, remote)), None)

@@ -78,7 +78,7 @@ BATCH_BYTES = 16 * 1024 * 1024
 
 class Doorkeeper(NamedTuple):
     """What this store lets a caller do. ``names`` is the pattern of the names that it may move; ``trusts``: it is a
-    device of this store's owner, so that its options act here and its erasures erase; ``erases``: its erasures do.
+    device of this store's owner, so that its options act here; ``erases``: its erasures erase here.
     ``caller`` is what it is known as, else it is called what it calls itself. ``questions``: so many are answered."""
 
     space: str
@@ -102,10 +102,6 @@ class Answering:
     @property
     def erased(self) -> int:
         return 0 if self._erasures is None else self._erasures.count
-
-    @property
-    def _erases(self) -> bool:
-        return self._door.trusts or self._door.erases
 
     def run(self) -> None:
         """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""
@@ -198,12 +194,12 @@ class Answering:
     def _take_bundle(self, first: tuple[LiveKind, Any]) -> None:
         self._check_writes()
         if self._erasures is None:
-            self._erasures = ErasuresThere(self._target, "apply" if self._erases else "ask")
+            self._erasures = ErasuresThere(self._target, "apply" if self._door.erases else "ask")
         self._erasures.come_from(self._origin)
         before = self._end()
         applied = apply_bundle(self._target, self._wire.bundle(first), self._origin, erasures=self._erasures)
         self.stored += applied.stored
-        self._wire.send(Stored(applied.stored, before, self._end(), self._erases))
+        self._wire.send(Stored(applied.stored, before, self._end(), self._door.erases))
 
     @property
     def _origin(self) -> ArrivalOrigin:

@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from headish.values.times import from_milliseconds
 
-Right = Literal["read", "write", "gateway", "sync", "erase"]
+Right = Literal["read", "write", "gateway", "sync", "erase", "trust"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
-"""What a token may allow in its space. None implies another."""
+"""What a token may allow in its space. None implies another. ``trust``: options of a store that syncs act here."""
 
 PREFIX = "hdsh_"
 TOKEN = re.compile(r"hdsh_[A-Za-z0-9_-]{43}[A-Za-z0-9_-]{6}")

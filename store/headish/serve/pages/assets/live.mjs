@@ -12,6 +12,7 @@ export function listen(url, say) {
   let waiting = null;
 
   const announced = new Set();
+  const answers = new Map(); // The parts of each, as far as they came: a page that was fetched meanwhile may know less.
 
   const announce = () => {
     for (const { dataset } of document.querySelectorAll("[data-answer]")) {
@@ -28,6 +29,7 @@ export function listen(url, say) {
       fetched = performance.now();
       const fresh = await swap(location.href, REGIONS[page] ?? []);
       if (fresh) document.body.dataset.head = fresh.body.dataset.head ?? "";
+      for (const [answer, parts] of answers) for (const part of parts.values()) show(answer, part);
       announce();
     }, pause);
   };
@@ -47,16 +49,41 @@ export function listen(url, say) {
   });
   source.addEventListener("delta", (event) => {
     const told = JSON.parse(event.data);
-    const shown = document.querySelector(`[data-answer="${told.answer}"] .arriving-text`);
-    if (!shown) return;
-    const text = shown.textContent;
+    if (!answers.has(told.answer)) answers.set(told.answer, new Map());
+    const parts = answers.get(told.answer);
+    const text = (parts.get(told.part)?.text ?? "").slice(0, told.at) + told.text;
+    parts.set(told.part, { ...told, text });
+    show(told.answer, parts.get(told.part));
     announce();
-    if (told.at <= text.length) shown.textContent = text.slice(0, told.at) + told.text;
   });
   source.addEventListener("answered", (event) => {
     const told = JSON.parse(event.data);
+    answers.delete(told.answer);
     if (announced.has(told.answer)) say(`Answered, ${told.words} words`);
   });
   source.addEventListener("lost", () => { source.close(); location.reload(); });
   addEventListener("pagehide", () => source.close());
+}
+
+// A part of an answer, as part.html draws it.
+function show(answer, { part, kind, title, text }) {
+  const parts = document.querySelector(`[data-answer="${answer}"] .parts`);
+  if (!parts) return;
+  let shown = parts.querySelector(`[data-part="${part}"]`);
+  if (!shown) {
+    shown = kind === "text" ? make("div", "text arriving-text") : make("details", kind);
+    shown.dataset.part = part;
+    if (kind !== "text") shown.append(make("summary"), make("pre"));
+    parts.insertBefore(shown, [...parts.children].find((each) => Number(each.dataset.part) > part) ?? null);
+  }
+  if (kind !== "text" && shown.firstElementChild.textContent !== title) shown.firstElementChild.textContent = title;
+  const words = kind === "text" ? shown : shown.lastElementChild;
+  if (words.textContent !== text) words.textContent = text;
+}
+
+function make(name, style) {
+  const made = document.createElement(name);
+  if (style) made.className = style;
+  made.dir = "auto";
+  return made;
 }
