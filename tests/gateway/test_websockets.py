@@ -168,6 +168,7 @@ def test_bytes_pass_unchanged_whatever_they_are(tmp_path: Path) -> None:
         for thread in (*writing, reading):
             thread.join(PATIENCE_SECONDS)
         assert found == [down]
+        wait_for(lambda: gateway.health()["unrecorded"])
         assert gateway.health()["unrecorded"] == 1, "what is no frame is counted, once"
         upstream.close()
         assert client.recv(1) == b"", "a provider that goes away ends the client's connection"
@@ -340,6 +341,7 @@ def test_a_websocket_of_another_api_passes_and_is_counted(upstream: SocketUpstre
     with open_socket(gateway, "/openai/v1/realtime?model=m") as client:
         answered(client, create("hello"))
     wait_for(lambda: gateway.health()["open"] == 0)
+    wait_for(lambda: gateway.health()["unrecorded"])
     assert gateway.health()["unrecorded"] == 1
     assert [call.begin.method for call in gateway.calls(1)] == ["GET"]
 
@@ -388,6 +390,20 @@ def test_a_token_opens_its_space_for_every_request_in_it(upstream: SocketUpstrea
     assert text not in str(upstream.opened)
     assert upstream.opened[0]["authorization"] == f"Bearer {KEY}"
     assert text.encode() not in gateway.spooled()
+
+
+def test_a_key_that_is_shown_as_a_protocol_is_written_nowhere(tmp_path: Path) -> None:
+    ends = RawEnds()
+    with running(tmp_path, ends.address) as gateway:
+        client, upstream = ends.open(gateway, f"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.{KEY}\r\n")
+        assert KEY.encode() in ends.sent
+        body = json.dumps({"type": "response.create", "model": "m", "input": f"my key is {KEY}"}).encode()
+        client.sendall(b"\x81\x7e" + len(body).to_bytes(2) + body)
+        assert _read(upstream, len(body) + 4)[4:] == body
+        client.close()
+        [call] = requests_of(gateway, 1)
+        assert b"my key is ***" in call.request
+        assert KEY.encode() not in gateway.spooled()
 
 
 def test_with_require_record_nothing_passes_that_is_not_in_the_spool(upstream: SocketUpstream, tmp_path: Path) -> None:
