@@ -13,7 +13,8 @@ import pytest
 
 from headish.errors import InvalidArgument, RemoteUnavailable
 from headish.remotes import commands
-from headish.remotes.commands import Command, Pipes, check_command, command_of, is_live
+from headish.remotes.commands import Command, Pipes, check_command, command_of
+from headish.remotes.kinds import is_live
 
 SERVES = "headish serve-stdio"
 

@@ -25,7 +25,8 @@ from headish.remotes.keys import (
     unwrap,
     wrap,
 )
-from headish.remotes.objects import ObjectPlace, check_url
+from headish.remotes.kinds import check_url
+from headish.remotes.objects import ObjectPlace
 
 
 def test_the_id_of_a_remote_names_no_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,48 +1,40 @@
 """PostgreSQL, and the distributed databases that speak it.
 
-A read is REPEATABLE READ, READ ONLY: all of its statements see one moment. A write is READ COMMITTED and locks the row
-of its space first, so writers of one space follow one another, and what a write reads after the lock is what the
-writers before it left. A serialization failure or a deadlock (a server may run at a stricter level) is run again.
-
-The first connection that is found lost takes the whole pool with it: after a restart of the server all others are
-lost, too. A commit whose answer was lost is settled by looking for what it stored before it is run again.
+A transaction that meets a serialization failure or a deadlock (a server may run at a stricter level) is run again, and
+so is one whose connection was lost, for a while. A commit whose answer was lost is settled by looking for what it
+stored before it is run again.
 """
 
 from __future__ import annotations
 
 import copy
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from headish.database.backend import ASKED_READ_ONLY, Backend, Settle
-from headish.database.isolation.confined import SentSettings, translate_refusal, why_not_held
+from headish.database.isolation.confined import why_not_held
 from headish.database.isolation.grants import WRITER
-from headish.database.isolation.locating import OWN_SCHEMA, SearchPath
-from headish.database.owner import Owner
+from headish.database.isolation.locating import OWN_SCHEMA
 from headish.database.pause import pause
-from headish.database.pool import AllInUse, Pool
-from headish.database.query import POSTGRESQL, SECURED, Connection, Query, SchemaConnection
-from headish.database.server.connection import SETTINGS, ServerConnection
+from headish.database.pool import AllInUse
+from headish.database.query import Connection, Query, SchemaConnection
 from headish.database.server.failures import (
     NO_TABLE,
     RETRIED,
     CommitLost,
     ConnectionLost,
-    interrupt_behind,
     is_away,
     key_taken,
     state_of,
     translate,
 )
+from headish.database.server.transactions import ServerTransactions
 from headish.database.server.upkeep import find_problems, forget_statistics, rewrite, size_of
-from headish.database.urls import URL, server_arguments
 from headish.errors import (
     DatabaseError,
     DatabaseUnavailable,
-    InvalidArgument,
     NotADatabase,
     NotIsolated,
     OutcomeUnknown,
@@ -52,12 +44,6 @@ from headish.errors import (
 
 T = TypeVar("T")
 
-CONNECT_SECONDS = 10
-"""How long a server may take to answer a connection; ``?connect_timeout=`` of the URL wins."""
-WAIT_SECONDS = 30.0
-"""How long a thread waits for one of the connections of its process."""
-IDLE_CONNECTIONS = 8
-"""How many open connections are kept between transactions."""
 RECONNECT_SECONDS = 10.0
 """How long a server that was lost is waited for."""
 ATTEMPTS = 30
@@ -90,14 +76,7 @@ _REVISION = Query(
 )
 
 
-class _SharedPool:
-    """What the backend of a database and those of its spaces share."""
-
-    pool: Pool[Any]
-    path: SearchPath
-
-
-class PostgreSQLBackend:
+class PostgreSQLBackend(ServerTransactions):
     """A database of a PostgreSQL server."""
 
     dialect = "postgresql"
@@ -111,36 +90,6 @@ class PostgreSQLBackend:
     )
 
     _is_reader = False
-
-    def __init__(
-        self, url: URL, *, durability: str, create: bool, read_only: bool = False, prepared: bool = True
-    ) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise InvalidArgument("PostgreSQL needs the extra: pip install 'headish[postgresql]'") from None
-        self._psycopg = psycopg
-        self.target, self.read_only = str(url), read_only
-        commit = "off" if durability == "normal" else "on"
-        self._settings = f"{SETTINGS}, pg_catalog.set_config('synchronous_commit', '{commit}', true)"
-        self._url, self._prepared = url, prepared
-        self._arguments = self._read_arguments()
-        self.is_confined, self._takes_whole = False, True
-        self._space: int | None = None
-        self._shared = _SharedPool()
-        self._shared.path = SearchPath(self._arguments)
-        self._owner = Owner(self.target, self._renew)
-        self._renew()
-
-    @property
-    def _pool(self) -> Pool[Any]:
-        return self._shared.pool
-
-    def _renew(self) -> object:
-        """Make the connections of a process. Returns those that it replaces."""
-        before = vars(self._shared).get("pool")
-        self._shared.pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=WAIT_SECONDS)
-        return before
 
     def within(self, space: int) -> Backend:
         if not self.is_confined:
@@ -171,20 +120,6 @@ class PostgreSQLBackend:
         from headish.database.isolation.securing import lifted
 
         return lifted(connection)
-
-    def _connect(self) -> Any:
-        return self._psycopg.connect(**self._arguments)
-
-    def _read_arguments(self) -> dict[str, Any]:
-        """What the driver is told: the URL, whose settings win over ours."""
-        from psycopg.conninfo import make_conninfo
-
-        try:
-            arguments = {"connect_timeout": CONNECT_SECONDS, **server_arguments(self._url)}
-            make_conninfo(**arguments)
-        except (ValueError, self._psycopg.Error) as error:
-            raise InvalidArgument(f"the database URL cannot be used: {error}") from None
-        return arguments if self._prepared else arguments | {"prepare_threshold": None}
 
     def read(self, work: Callable[[Connection], T]) -> T:
         return self._attempt(lambda: self._transact(work, reads=True))
@@ -259,97 +194,6 @@ class PostgreSQLBackend:
             self.find_revision()
         return settings in ("", path.asking) and bool(path.settings)
 
-    def _transact(self, work: Callable[[Connection], T], *, reads: bool) -> T:
-        handled = sys.exc_info()[1]
-        driver = self._pool.take()
-        try:
-            self._begin(driver, reads)
-            sent = SentSettings(self._settings + self._shared.path.settings, is_confined=self.is_confined)
-            try:
-                words = SECURED if self.is_confined else POSTGRESQL
-                result = work(ServerConnection(driver, sent, words, self._space, takes_whole=self._takes_whole))
-            except self._psycopg.Error as error:
-                lost = ConnectionLost(error) if sent.whole is None else CommitLost(error, sent.whole)
-                self._check_lost(driver, lost)
-                refusal = translate_refusal(self.target, error, sent)
-                if refusal is not None:
-                    raise refusal from error
-                raise
-            try:
-                self._commit(driver)
-            except self._psycopg.Error as error:
-                self._check_lost(driver, CommitLost(error, result) if not reads else ConnectionLost(error))
-                raise
-        except Exception as error:
-            interrupt = interrupt_behind(error, handled)
-            if interrupt is not None:
-                self._pool.discard(driver)
-                raise interrupt from None
-            self._undo(driver)
-            raise
-        except BaseException:
-            # An interrupt, perhaps between a statement and its answer: nothing can follow it, not even a ROLLBACK.
-            self._pool.discard(driver)
-            raise
-        self._give_back(driver)
-        return result
-
-    def _undo(self, driver: Any) -> None:
-        # At a ROLLBACK the driver forgets what it prepared. A message that is a transaction has none, and a statement
-        # of it that failed may be prepared for the driver, and not for the server.
-        if driver.closed or driver.autocommit:
-            self._pool.discard(driver)
-            return
-        try:
-            driver.rollback()
-        except self._psycopg.Error:
-            self._pool.discard(driver)  # the server ends what it was in the middle of
-        except BaseException:
-            self._pool.discard(driver)
-            raise
-        else:
-            self._give_back(driver)
-
-    def _give_back(self, driver: Any) -> None:
-        if self._owner.is_closed or driver.closed:
-            self._pool.discard(driver)
-        else:
-            self._pool.give_back(driver)
-
-    def _commit(self, driver: Any) -> None:
-        driver.commit()
-
-    def _begin(self, driver: Any, reads: bool) -> None:
-        level = self._psycopg.IsolationLevel
-        # REPEATABLE READ for a write would fix its snapshot before it has the lock of its space, and miss the writer
-        # before.
-        # To set what is set costs as much as to look ten times.
-        isolation = level.REPEATABLE_READ if reads else level.READ_COMMITTED
-        if driver.isolation_level != isolation:
-            driver.isolation_level = isolation
-            driver.read_only = reads or None  # None leaves a read-only server read-only
-
-    def _check_lost(self, driver: Any, lost: ConnectionLost) -> None:
-        """Raises ``lost`` where the connection is; those that lie idle were lost with it."""
-        if driver.closed or driver.broken:
-            self._pool.discard_idle()
-            raise lost from lost.error
-
-    @contextmanager
-    def schema_connection(self) -> Iterator[SchemaConnection]:
-        self._owner.check()
-        try:
-            driver = self._connect()
-            try:
-                self._begin(driver, reads=self.read_only)
-                driver.execute(f"SELECT {self._shared.path.find}")
-                yield driver
-                driver.commit()
-            finally:
-                driver.close()
-        except self._psycopg.Error as error:
-            raise translate(self.target, error) from error
-
     def is_headish(self, connection: SchemaConnection) -> bool:
         names = {row[0] for row in connection.execute(_TABLES)}
         # Another program may have a table of this name, and an upgrade would write into it.
@@ -406,18 +250,6 @@ class PostgreSQLBackend:
     def forget_statistics(self) -> str:
         return self._care(forget_statistics)
 
-    def _care(self, work: Callable[[Any, str], str]) -> str:
-        """Work on a connection whose statements are transactions of their own. Empty, or why it was not done."""
-        try:
-            driver = self._connect()
-            try:
-                driver.autocommit = True
-                return work(driver, self._shared.path.find)
-            finally:
-                driver.close()
-        except self._psycopg.Error as error:
-            return translate(self.target, error).reason
-
     def copies(self) -> list[str]:
         return []
 
@@ -427,9 +259,3 @@ class PostgreSQLBackend:
     def size_bytes(self) -> int:
         with self.schema_connection() as connection:
             return size_of(connection)
-
-    def close(self) -> None:
-        if self._owner.is_closed or self._owner.is_child:
-            return  # what a forked child has of its parent is the parent's to close
-        self._owner.is_closed = True
-        self._pool.discard_idle()

@@ -1,10 +1,11 @@
-"""Copy tombstones (what an erasure leaves of a turn) and their receipts into another space."""
+"""The receipt of an erasure as it begins; and tombstones (what an erasure leaves of a turn) with their receipts, copied
+into another space."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +17,33 @@ from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import add_receipt, last_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.results.erasures import ARRIVED, ErasedTurn, Receipt
+
+
+class ErasureGrounds(NamedTuple):
+    """What a receipt also says: why, by whom, and which places no erasure reaches."""
+
+    reason: str = ""
+    by: str | None = None
+    not_reached: tuple[str, ...] = ()
+
+
+def begin_receipt(
+    connection: Connection, space: int, scope: str, said: ErasureGrounds, mint: Mint
+) -> tuple[Receipt, bytes]:
+    """A receipt of an erasure that begins now, and the hash of the one before it. Cost: two statements."""
+    seq, change = take_change(connection, space)
+    number, before, _ = last_receipt(connection, space)
+    receipt = Receipt(
+        number=number + 1,
+        id=mint(),
+        time=now(),
+        seq=seq,
+        change=change,
+        scope=scope,
+        reason=said.reason,
+        by=said.by,
+    )
+    return receipt, before
 
 
 def as_erased(stored: StoredTurn, *, meta: bool) -> ErasedTurn:
@@ -67,21 +95,10 @@ class Tombstones(Generic[K]):
         """One for each erasure of the source that a turn of the copy met, once all have arrived."""
         for erased, arrived in self._arrived.items():
             receipt, _ = self._receipts[erased]
-            seq, change = take_change(*self._target)
-            # Read for each: a receipt covers the hash of the one before it, and that was written just now.
-            _, before, _ = last_receipt(*self._target)
-            written = Receipt(
-                number=self._numbers[erased],
-                id=self._mint(),
-                time=now(),
-                seq=seq,
-                change=change,
-                scope=ARRIVED,
-                reason=receipt.reason,
-                by=receipt.by,
-                meta=receipt.meta,
-                turns=tuple(arrived),
-            )
+            # Begun one by one: a receipt covers the hash of the one before it, and that was written just now.
+            said = ErasureGrounds(receipt.reason, receipt.by)
+            begun, before = begin_receipt(*self._target, ARRIVED, said, self._mint)
+            written = replace(begun, number=self._numbers[erased], meta=receipt.meta, turns=tuple(arrived))
             add_receipt(*self._target, written, before)
 
     def _receipt(self, stored: StoredTurn, erased: K) -> tuple[Receipt, dict[TurnId, ErasedTurn]]:

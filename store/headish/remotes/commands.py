@@ -30,8 +30,6 @@ _SSH = re.compile(
     re.ASCII,
 )
 """What an ssh URL may be. A user, host or address begins with no ``-``, so ssh takes none of them for an option."""
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_SERVERS = ("postgresql:", "postgresql+psycopg:")
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
 _AHEAD_BYTES = 1024 * 1024
@@ -54,26 +52,6 @@ class SshAddress(NamedTuple):
     user: str | None
     port: str | None
     path: str
-
-
-def is_live(url: str) -> bool:
-    """Whether a URL names a store that answers, and not a place for objects."""
-    return url.startswith(("ssh:", "cmd:")) or is_http(url) or is_database(url)
-
-
-def is_http(url: str) -> bool:
-    """Whether a URL names a server of headish."""
-    return url.startswith(("https:", "http:"))
-
-
-def is_database(url: str) -> bool:
-    """Whether a URL names a database that is opened here: by the path of its file, or on a server."""
-    return is_server(url) or _SCHEME.match(url) is None
-
-
-def is_server(url: str) -> bool:
-    """Whether a URL names a database on a server."""
-    return url.startswith(_SERVERS)
 
 
 def check_command(url: str) -> str:

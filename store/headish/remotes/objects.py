@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from headish.errors import InvalidArgument, RemoteUnavailable
+from headish.remotes.kinds import check_url
 
 T = TypeVar("T")
-SCHEMES = ("file", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss")
 OBJECT_LIMIT_BYTES = 512 * 1024 * 1024
 """The largest object that is read: no device writes a larger one."""
-
-
-def check_url(url: str) -> str:
-    """The URL of a place. Raises: InvalidArgument for another scheme, or for a key in it."""
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise InvalidArgument(f"the URL of a remote, {url[:80]!r}, cannot be read ({error})") from None
-    if parts.scheme not in SCHEMES:
-        raise InvalidArgument(f"a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), not {url[:80]!r}")
-    if parts.password or parts.username or parts.query:
-        raise InvalidArgument("keys stay out of a remote's URL: they come from the environment or the provider's files")
-    if parts.scheme == "file" and (parts.netloc not in ("", "localhost") or not parts.path.startswith("/")):
-        raise InvalidArgument("a folder is file:/// and its whole path")
-    return url
 
 
 class ObjectPlace:

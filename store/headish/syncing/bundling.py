@@ -312,12 +312,11 @@ def settle_names(target: SyncTarget, sent: Sequence[SentName]) -> list[ArrivedNa
     return tell_diverged(target, settled)
 
 
-def tell_diverged(target: SyncTarget, names: Sequence[ArrivedName], *, of_devices: bool = False) -> list[ArrivedName]:
+def tell_diverged(target: SyncTarget, names: Sequence[ArrivedName]) -> list[ArrivedName]:
     """``tell_apart`` in a transaction of its own, where any name went apart."""
     if not any(each.outcome == DIVERGED for each in names):
         return list(names)
-    work = partial(tell_apart, space=target.space, names=names, of_devices=of_devices)
-    return target.backend.read(work)
+    return target.backend.read(partial(tell_apart, space=target.space, names=names))
 
 
 def write_locked(target: SyncTarget, work: Callable[[Connection], T]) -> T:

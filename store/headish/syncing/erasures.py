@@ -15,8 +15,9 @@ from headish.content.receipts import decode_receipt, encode_receipt
 from headish.database.query import Connection
 from headish.errors import InvalidBundle, UnknownErasure
 from headish.history.erasing.choosing import Wish, names_without_turns
-from headish.history.erasing.erase import ErasureGrounds, begin_receipt, erase
+from headish.history.erasing.erase import erase
 from headish.history.erasing.names import forget_name
+from headish.history.tombstones import ErasureGrounds, begin_receipt
 from headish.rows.elsewhere.arrivals import PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.notices import (
     APPLIED,

@@ -24,7 +24,7 @@ from headish.bundles.streams import BundleReader
 from headish.errors import InvalidBundle, NotADevice
 from headish.remotes.keys import RemoteKey
 from headish.remotes.objects import ObjectPlace
-from headish.syncing.remotes import DEVICE
+from headish.syncing.remotes import DEVICE, OpenRemote, key_of
 
 FOLDER = "headish 2026-11 folder of a space at a remote"
 _BUNDLE = re.compile(r"g(\d{4,})/(\d{6,})\.hb")
@@ -121,6 +121,11 @@ class Logs:
 
     def _open(self, data: bytes, path: str) -> bytes:
         return data if self.key is None else self.key.open(data, self._told(path))
+
+
+def logs_of(remote: OpenRemote, space: str) -> Logs:
+    """The logs of a space at a remote. Raises: NoRemoteKey."""
+    return Logs(ObjectPlace(remote.url), space, key_of(remote))
 
 
 def hash_object(data: bytes) -> bytes:

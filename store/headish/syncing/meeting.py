@@ -51,7 +51,7 @@ class Met(NamedTuple):
 def meet_names(connection: Connection, space: int, met: Met, names: Sequence[SentName]) -> list[ArrivedName]:
     """Move names here to where a device has them, if that is forward or if only the device moved them.
 
-    Returns those that moved or go apart, by ``DEVICE/NAME``; ``tell_apart`` counts their turns.
+    Returns those that moved or go apart; ``tell_apart`` counts their turns, and ``name_of_device`` says whose they are.
     Cost: about eight statements for each that is new there.
     """
     seen = bookmarks_of_device(connection, space, met.remote, met.device)
@@ -76,27 +76,27 @@ def meet_names(connection: Connection, space: int, met: Met, names: Sequence[Sen
 def _meet_name(
     connection: Connection, space: int, met: Met, sent: SentName, before: RemoteBookmark | None
 ) -> ArrivedName:
-    shown = replace_name(met, sent.name)
+    name = stored_name(sent.name)
     place = find_bookmark(connection, space, sent.name)
     if place is None:
         if is_erased_name(connection, space, sent.name):
-            return ArrivedName(shown, TurnId(sent.turn), REFUSED)
-        is_allowed = fnmatchcase(stored_name(sent.name), met.names)
+            return ArrivedName(name, TurnId(sent.turn), REFUSED)
+        is_allowed = fnmatchcase(name, met.names)
         if not is_allowed or _was_removed_behind(connection, space, sent):
-            return ArrivedName(shown, TurnId(sent.turn), AHEAD)
-        return replace(settle_name(connection, space, sent), name=shown)
+            return ArrivedName(name, TurnId(sent.turn), AHEAD)
+        return settle_name(connection, space, sent)
     here, turn = turn_at(connection, space, place), as_turn_id(sent.turn)
     there = None if turn is None else turn_by_id(connection, space, turn)
     if here is None or there is None:
-        return replace(settle_name(connection, space, sent), name=shown)
+        return settle_name(connection, space, sent)
     outcome = compare(connection, space, here, there)
     if before is not None and before.turn == there.id:
-        return ArrivedName(shown, there.id, SAME if outcome == SAME else AHEAD)  # only this side has moved it
+        return ArrivedName(name, there.id, SAME if outcome == SAME else AHEAD)  # only this side has moved it
     is_unmoved = before is not None and before.turn == here.id
     if outcome == MOVED or (outcome != SAME and is_unmoved):
         set_bookmark(connection, space, sent.name, there)
-        return ArrivedName(shown, there.id, MOVED)
-    return ArrivedName(shown, there.id, outcome)
+        return ArrivedName(name, there.id, MOVED)
+    return ArrivedName(name, there.id, outcome)
 
 
 def _was_removed_behind(connection: Connection, space: int, sent: SentName) -> bool:
@@ -117,12 +117,12 @@ def _meet_removed(connection: Connection, space: int, met: Met, before: RemoteBo
     here = None if place is None else turn_at(connection, space, place)
     if met.prune and here is not None and here.id == before.turn:
         remove_bookmark(connection, space, before.name)
-    return ArrivedName(replace_name(met, before.name), before.turn, REMOVED)
+    return ArrivedName(stored_name(before.name), before.turn, REMOVED)
 
 
-def replace_name(met: Met, name: bytes) -> str:
-    """How a name of a device is shown: ``laptop/main``."""
-    return f"{stored_name(met.device)}/{stored_name(name)}"
+def name_of_device(met: Met, names: Sequence[ArrivedName]) -> list[ArrivedName]:
+    """The same names as those of a device are shown: ``laptop/main``."""
+    return [replace(each, name=f"{stored_name(met.device)}/{each.name}") for each in names]
 
 
 def meet_records(connection: Connection, space: int, met: Met, records: Sequence[SentRecord]) -> tuple[int, list[str]]:

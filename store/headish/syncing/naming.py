@@ -90,20 +90,18 @@ def _holds(connection: Connection, space: int, turn: StoredTurn, end: Place) -> 
     return any(leads_to(connection, space, each, end) for each in twins)
 
 
-def tell_apart(
-    connection: Connection, space: int, names: Sequence[ArrivedName], *, of_devices: bool = False
-) -> list[ArrivedName]:
+def tell_apart(connection: Connection, space: int, names: Sequence[ArrivedName]) -> list[ArrivedName]:
     """The same names; those that went apart with how many turns only each side has. It is not asked behind the lock of
-    the space: the threads may be long, and writers would wait. ``of_devices``: they are called ``laptop/main``.
+    the space: the threads may be long, and writers would wait.
 
     Cost: for each that went apart, three statements, and those that read both threads.
     """
-    return [_count(connection, space, each, of_devices) if each.outcome == DIVERGED else each for each in names]
+    return [_count(connection, space, each) if each.outcome == DIVERGED else each for each in names]
 
 
-def _count(connection: Connection, space: int, name: ArrivedName, of_devices: bool) -> ArrivedName:
-    own = name.name.partition("/")[2] if of_devices else name.name  # one that is damaged names no bookmark
-    place, there = find_bookmark(connection, space, own.encode()), turn_by_id(connection, space, name.turn)
+def _count(connection: Connection, space: int, name: ArrivedName) -> ArrivedName:
+    # A name that is damaged names no bookmark.
+    place, there = find_bookmark(connection, space, name.name.encode()), turn_by_id(connection, space, name.turn)
     if place is None or there is None:  # it was removed meanwhile
         return name
     here, elsewhere = count_apart(connection, space, place, there.place)

@@ -18,7 +18,7 @@ from headish.signing.judging import TrustLists, read_trust
 from headish.syncing.bundling import SyncTarget, apply_bundle, tell_diverged, write_locked
 from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.logs import Logs, hash_object
-from headish.syncing.meeting import Met, meet_names, meet_records
+from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
 from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head
 from headish.values.names import stored_name
@@ -279,7 +279,7 @@ def _meet(reading: _LogReading, device: str, head: LogHead) -> None:
         return names, *meet_records(connection, space, met, head.records), reading.write(connection)
 
     names, records, kept, remote = write_locked(target, work)
-    names = tell_diverged(target, names, of_devices=True)
+    names = name_of_device(met, tell_diverged(target, names))
     reading.pulled = replace(
         done, names=(*done.names, *names), records=done.records + records, kept=(*done.kept, *kept)
     )

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, NoRemoteKey, UnknownRemote
-from headish.remotes.commands import is_database, is_http, is_live, is_server
 from headish.remotes.keys import KeyPair, RemoteKey, is_allowed, load_keys, recipient_of
+from headish.remotes.kinds import is_database, is_http, is_live, is_server
 from headish.rows.elsewhere.remotes import StoredRemote, list_remotes, write_remote
 from headish.values.names import check_name, stored_name
 from headish.values.results.sharing import RemotePlace

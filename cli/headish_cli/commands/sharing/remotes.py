@@ -99,7 +99,7 @@ def add_command(
 @pass_settings
 def list_command(settings: GlobalOptions, as_json: bool) -> None:
     """List the remotes."""
-    from headish.remotes.commands import is_live
+    from headish.remotes.kinds import is_live
 
     with settings.open() as store:
         remotes = store.remotes.list()
@@ -341,7 +341,7 @@ def _names(store: Store, name: str | None) -> list[str]:
 
 def tell_remote(remote: RemotePlace) -> None:
     """A remote in words, and what is to be done next."""
-    from headish.remotes.commands import is_live
+    from headish.remotes.kinds import is_live
 
     how = f"encrypted, key {remote.fingerprint}" if remote.fingerprint else "encrypted" if remote.encrypted else "plain"
     how = "live" if is_live(remote.url) else how

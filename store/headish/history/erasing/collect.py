@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from functools import partial
 
+from msgspec.structs import replace
+
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.history.tombstones import now
-from headish.rows.counters import lock_counter, take_change
+from headish.history.tombstones import ErasureGrounds, begin_receipt
+from headish.rows.counters import lock_counter
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import count_ended, forget_ended
 from headish.rows.upkeep.erasures import drop_payloads, unnamed_payloads
 from headish.rows.upkeep.receipts import add_receipt, is_scrubbed, last_receipt, last_seq
 from headish.rows.upkeep.whole import is_restoring
 from headish.values.ids import Mint
-from headish.values.results.erasures import SCRUB, Receipt
+from headish.values.results.erasures import SCRUB
 
 KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
 """How long the outcome of an ended stream is kept."""
@@ -71,14 +73,10 @@ def _note_locked(connection: Connection, space: int, upto: int, mint: Mint) -> N
 
 def note_scrubbed(connection: Connection, space: int, upto: int, mint: Mint) -> None:
     """Write the receipt that what was erased up to a number is off the disk; none if more was erased meanwhile."""
-    number, before, _ = last_receipt(connection, space)
     # An erasure that committed after the scrub began may still be in the bytes that it left.
-    if number != upto:
+    if last_receipt(connection, space)[0] != upto:
         return
-    seq, change = take_change(connection, space)
+    begun, before = begin_receipt(connection, space, SCRUB, ErasureGrounds(), mint)
     # The counter of an erased space begins at 0 again; the feed of its receipts goes on.
-    seq = max(seq, last_seq(connection, space))
-    receipt = Receipt(
-        number=number + 1, id=mint(), time=now(), seq=seq, change=change, scope=SCRUB, reason="", covers=upto
-    )
+    receipt = replace(begun, seq=max(begun.seq, last_seq(connection, space)), covers=upto)
     add_receipt(connection, space, receipt, before)

@@ -15,8 +15,7 @@ from headish.history.erasing.choosing import Chosen, Wish, choose, names_gone, s
 from headish.history.erasing.places import forget_turns
 from headish.history.erasing.repeating import TITLE, repeats_of, take_records, take_titles, turns_of_repeats
 from headish.history.reading.decode import read_mapping
-from headish.history.tombstones import as_erased, now
-from headish.rows.counters import take_change
+from headish.history.tombstones import ErasureGrounds, as_erased, begin_receipt
 from headish.rows.signatures import forget_signatures
 from headish.rows.spaces import space_numbers
 from headish.rows.streams import open_streams
@@ -34,7 +33,7 @@ from headish.rows.upkeep.erasures import (
     empty_turns,
     places_saying,
 )
-from headish.rows.upkeep.receipts import add_receipt, last_receipt
+from headish.rows.upkeep.receipts import add_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.limits import INLINE_BYTES
 from headish.values.names import stored_name
@@ -43,14 +42,6 @@ from headish.values.results.erasures import Barred, Found, Receipt, Repeat
 from headish.values.turns import reply_of
 
 _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")
-
-
-class ErasureGrounds(NamedTuple):
-    """What a receipt also says: why, by whom, and which places no erasure reaches."""
-
-    reason: str
-    by: str | None
-    not_reached: tuple[str, ...]
 
 
 class ErasurePlan(NamedTuple):
@@ -149,25 +140,6 @@ def erase(
     # In the same transaction: content that is gone without a receipt would read as damage.
     add_receipt(connection, space, receipt, before)
     return made.found, receipt
-
-
-def begin_receipt(
-    connection: Connection, space: int, scope: str, said: ErasureGrounds, mint: Mint
-) -> tuple[Receipt, bytes]:
-    """A receipt of an erasure that begins now, and the hash of the one before it. Cost: two statements."""
-    seq, change = take_change(connection, space)
-    number, before, _ = last_receipt(connection, space)
-    receipt = Receipt(
-        number=number + 1,
-        id=mint(),
-        time=now(),
-        seq=seq,
-        change=change,
-        scope=scope,
-        reason=said.reason,
-        by=said.by,
-    )
-    return receipt, before
 
 
 def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:

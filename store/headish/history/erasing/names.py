@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.errors import UnknownBookmark
 from headish.history.conversations import ListedConversation, change_record
-from headish.history.erasing.erase import ErasureGrounds
 from headish.history.erasing.places import forget_imports
-from headish.history.tombstones import now
+from headish.history.tombstones import ErasureGrounds, begin_receipt
 from headish.history.writing.moves import remove_name
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import find_record
-from headish.rows.counters import take_change
 from headish.rows.elsewhere.remotes import forget_name_of_devices
 from headish.rows.moves import (
     count_moves,
@@ -72,22 +71,15 @@ def erase_name(
     found = find_name(connection, space, name)
     others = former_names(connection, space, name)
     marks = _marks(connection, space, name, others)
-    number, before, _ = last_receipt(connection, space)
-    became = _free_name(connection, space, number + 1)
+    became = _free_name(connection, space, last_receipt(connection, space)[0] + 1)
     replace_name(connection, space, name, others, became)
     for each in (name, *others):
         forget_name_of_devices(connection, space, each)
     forget_imports(connection, space)
-    seq, change = take_change(connection, space)
-    receipt = Receipt(
-        number=number + 1,
-        id=mint(),
-        time=now(),
-        seq=seq,
-        change=change,
-        scope=BOOKMARK,
-        reason=said.reason,
-        by=said.by,
+    # Begun behind the move: whoever follows is told the new name before the receipt.
+    begun, before = begin_receipt(connection, space, BOOKMARK, said, mint)
+    receipt = replace(
+        begun,
         counts={"moves": found.counts["moves"], **taken},
         stays={"turns": found.counts["turns"]} if found.counts["turns"] else {},
         not_reached=said.not_reached,

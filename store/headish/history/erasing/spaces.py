@@ -7,8 +7,8 @@ import secrets
 from msgspec.structs import replace
 
 from headish.database.query import Connection
-from headish.history.erasing.erase import ErasureGrounds, begin_receipt
 from headish.history.erasing.places import forget_space
+from headish.history.tombstones import ErasureGrounds, begin_receipt
 from headish.rows.bookmarks import count_bookmarks
 from headish.rows.counters import read_counter
 from headish.rows.definitions import POINTER, TOOLS, list_definitions

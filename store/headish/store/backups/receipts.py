@@ -13,8 +13,9 @@ from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidBackup, SpaceRestoring
 from headish.history.erasing.choosing import Wish
-from headish.history.erasing.erase import ErasureGrounds, erase
+from headish.history.erasing.erase import erase
 from headish.history.erasing.names import erase_marked
+from headish.history.tombstones import ErasureGrounds
 from headish.rows.keys import turns_by_ids
 from headish.rows.upkeep.whole import still_restores
 from headish.values.checks.files import open_regular

@@ -20,12 +20,13 @@ from headish.database.query import Connection
 from headish.errors import DatabaseError, InvalidArgument, UnknownErasure, UnknownSpace, shown
 from headish.history.erasing.choosing import Wish
 from headish.history.erasing.collect import collect, scrub
-from headish.history.erasing.erase import ErasureGrounds, plan
 from headish.history.erasing.erase import erase as erase_turns
+from headish.history.erasing.erase import plan
 from headish.history.erasing.names import erase_name, find_name, forget_name
 from headish.history.erasing.spaces import erase_space, find_in_space
 from headish.history.reading.find import find_place
 from headish.history.reading.verified import forget_proven
+from headish.history.tombstones import ErasureGrounds
 from headish.history.writing.messages import forget_known
 from headish.rows.counters import lock_counter, lock_space
 from headish.rows.spaces import find_space, space_numbers

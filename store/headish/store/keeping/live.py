@@ -15,8 +15,9 @@ from headish.database.backend import Backend
 from headish.database.file.holding import identity
 from headish.database.urls import SECRET, parse_url
 from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
-from headish.remotes.commands import Command, Pipes, check_command, command_of, is_database, is_http, is_server
+from headish.remotes.commands import Command, Pipes, check_command, command_of
 from headish.remotes.keys import allow_command, key_env_of
+from headish.remotes.kinds import is_database, is_http, is_server
 from headish.store.connections import Connections
 from headish.store.keeping.erase import scrub_now
 from headish.store.space import Space

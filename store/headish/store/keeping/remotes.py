@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
-import re
-import socket
 from collections.abc import Collection
 
 from msgspec.structs import replace
@@ -19,16 +16,12 @@ from headish.errors import (
     RemoteUnavailable,
     shown,
 )
-from headish.remotes.commands import Pipes, is_database, is_live
-from headish.remotes.keys import (
-    RemoteKey,
-    forget_keys,
-    recipient_of,
-    save_keys,
-)
-from headish.remotes.objects import ObjectPlace, check_url
+from headish.remotes.commands import Pipes
+from headish.remotes.keys import forget_keys
+from headish.remotes.kinds import check_url, is_database, is_live
+from headish.remotes.objects import ObjectPlace
 from headish.rows.counters import read_counter
-from headish.rows.elsewhere.remotes import forget_device, list_remote_bookmarks, remove_remote
+from headish.rows.elsewhere.remotes import list_remote_bookmarks, remove_remote
 from headish.store.keeping.erase import scrub_now
 from headish.store.keeping.live import (
     CALLER,
@@ -43,22 +36,21 @@ from headish.store.keeping.schedules import find_run
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_erasures, pending_notices
-from headish.syncing.joining import change_key, check_key, check_plain, give_key, make_keys, renew_key
+from headish.syncing.joining import check_key, give_key, renew_key
 from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.moves import NameWishes
 from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
-from headish.syncing.logs import Logs, folder_of, machine_of
+from headish.syncing.logs import folder_of, logs_of, machine_of
+from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
 from headish.syncing.pulling import Pull, pull
-from headish.syncing.pushing import Push, check_keys, push
+from headish.syncing.pushing import Push, push
 from headish.syncing.remotes import (
     OpenRemote,
-    RemoteSettings,
     RemoteState,
     describe,
     key_of,
-    keys_of,
     read_remote,
     read_remotes,
     save_remote,
@@ -66,7 +58,7 @@ from headish.syncing.remotes import (
 )
 from headish.syncing.standing import count_unsent, describe_device, find_diverged, find_elsewhere, tell_unreached
 from headish.values.checks.doors import FLAG, door
-from headish.values.names import check_name, new_refusal, stored_name
+from headish.values.names import check_name, stored_name
 from headish.values.results.erasures import Receipt
 from headish.values.results.sharing import (
     Cloned,
@@ -81,7 +73,6 @@ from headish.values.results.sharing import (
 from headish.values.turns import Bookmark
 
 ERASURES = ("apply", "ask", "ignore")
-_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 
 
 class Remotes:
@@ -114,13 +105,10 @@ class Remotes:
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs that lie there.
         """
-        encoded = check_name(name, "remote", is_new=True)
-        label = stored_name(check_name(device or _device(), "device", is_new=True))
-        _check_fingerprint(key)
+        encoded, label = check_labels(name, device)
+        check_fingerprint(key)
         if plain and (key is not None or passphrase):
             raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
-        if "/" in name or "/" in label:
-            raise InvalidArgument("the name of a remote or of a device holds no /")
         space = self._space
         known = space._read(lambda connection: read_remotes(connection, space._number))
         if any(each.name == encoded for each in known):
@@ -131,7 +119,7 @@ class Remotes:
             settings = settings_of_live(url, label, key_env, has_options=plain or passphrase or key is not None)
         else:
             refuse_key_env(key_env)
-            settings = self._join(name, url, label, plain=plain, passphrase=passphrase, key=key)
+            settings = join(name, url, space.space, label, plain=plain, passphrase=passphrase, key=key)
         added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
         try:
             space._write(lambda connection: store_remote(connection, number, added))
@@ -139,22 +127,6 @@ class Remotes:
             forget_keys(settings.id)  # nothing would name its files any more
             raise
         return describe(added)
-
-    def _join(
-        self, name: str, url: str, label: str, *, plain: bool, passphrase: bool, key: str | None
-    ) -> RemoteSettings:
-        """What is kept of a new place for objects, with its key where that is new, or where this machine has it."""
-        place, space = ObjectPlace(check_url(url)), self._space.space
-        settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
-                                  erasures="ask" if plain else "apply")  # fmt: skip
-        if plain:
-            check_plain(name, place, space)
-            return settings
-        keys = make_keys(name, place, space, passphrase=passphrase, key=key)
-        confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
-        save_keys(settings.id, keys)
-        # Whoever invites this machine knows by its recipient which device it is.
-        return replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
 
     @door(plain=FLAG, passphrase=FLAG)
     def clone(
@@ -217,7 +189,7 @@ class Remotes:
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
-        _check_fingerprint(key)
+        check_fingerprint(key)
         if key is not None and remote.is_live:
             raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")
         if erasures is not None and erasures not in ERASURES:
@@ -272,30 +244,7 @@ class Remotes:
         if remote.is_live:
             raise InvalidArgument(f"remote {name!r} has no devices to take out: a store answers there")
         self.pull(name)
-        remote = self._find(name)
-        gone = next((each for each, seen in remote.state.seen.items() if seen.label == device), None)
-        if gone is None:
-            listed = ", ".join(sorted(seen.label for seen in remote.state.seen.values())) or "no other device"
-            raise InvalidArgument(f"remote {name!r} has no device {device!r}: it has {listed}")
-        place, folder = ObjectPlace(remote.url), folder_of(self._space.space)
-        keys, lost = keys_of(remote), remote.state.seen[gone]
-        others = {each: seen for each, seen in remote.state.seen.items() if each != gone}
-        check_keys(self._push(remote._replace(state=replace(remote.state, seen=others)), allow_secrets))
-        settings = remote.settings
-        if keys is not None:
-            taken_out = {gone, *([machine_of(lost.recipient)] if lost.recipient else [])}
-            stay = {each for each in remote.state.invited if machine_of(each) in others.keys() - taken_out}
-            settings = replace(settings, key=change_key(remote, self._space.space, keys, stay))
-        revoked = tuple(sorted({*remote.state.revoked, gone}))
-        changed = remote._replace(settings=settings, state=replace(remote.state, seen=others, revoked=revoked))
-        number = self._space._number
-        self._space._write(lambda connection: forget_device(connection, number, remote.name, lost.label.encode()))
-        remote = self._save(remote, changed)
-        # First what it said is put into this store's own log, then its own goes.
-        push(self._push(remote, allow_secrets), anew=True)
-        for path in place.list(f"{folder}/{gone}"):
-            place.delete(path)
-        return settings.key or ""
+        return take_out(self._target(), self._space.space, self._find(name), device, allow_secrets=allow_secrets)
 
     @door()
     def devices(self, name: str) -> builtins.list[RemoteDevice]:
@@ -349,7 +298,8 @@ class Remotes:
             raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
         remote = renew_key(remote, self._space.space)
         check_key(remote, self._space.space)  # what a device that was taken out could read stays here
-        done, _ = push(self._push(remote, allow_secrets), accept_rollback=accept_rollback)
+        given = Push(self._target(), logs_of(remote, self._space.space), remote, allow_secrets)
+        done, _ = push(given, accept_rollback=accept_rollback)
         return done
 
     @door(prune=FLAG, accept_rollback=FLAG)
@@ -370,7 +320,7 @@ class Remotes:
                 return self._pulled(live, prune=prune)
         remote = renew_key(remote, space.space)
         try:
-            done, _ = pull(Pull(self._target(), self._logs(remote), remote, accept_rollback, prune))
+            done, _ = pull(Pull(self._target(), logs_of(remote, space.space), remote, accept_rollback, prune))
         except (NotADevice, RemoteRolledBack):
             check_key(remote, space.space)  # a key that was changed explains both
             raise
@@ -496,22 +446,5 @@ class Remotes:
         number = self._space._number
         return write_locked(self._target(), lambda connection: save_remote(connection, number, base, changed))
 
-    def _logs(self, remote: OpenRemote) -> Logs:
-        return Logs(ObjectPlace(remote.url), self._space.space, key_of(remote))
-
-    def _push(self, remote: OpenRemote, allow_secrets: bool) -> Push:
-        return Push(self._target(), self._logs(remote), remote, allow_secrets)
-
     def _target(self) -> SyncTarget:
         return target_of(self._space)
-
-
-def _device() -> str:
-    """``HEADISH_DEVICE``, else the first label of the machine's name."""
-    given = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
-    return given if new_refusal(given) is None and "/" not in given else "device"
-
-
-def _check_fingerprint(key: str | None) -> None:
-    if key is not None and not _FINGERPRINT.fullmatch(key):
-        raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")

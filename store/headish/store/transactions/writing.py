@@ -14,10 +14,10 @@ from headish.database.query import Connection
 from headish.errors import InvalidContent, KeyTaken
 from headish.history.conversations import ListedConversation, change_record, check_changes
 from headish.history.erasing.choosing import Wish
-from headish.history.erasing.erase import ErasureGrounds
 from headish.history.erasing.erase import erase as erase_turns
 from headish.history.erasing.names import forget_name
 from headish.history.reading.walk import walk_first_parents
+from headish.history.tombstones import ErasureGrounds
 from headish.history.writing.append import Written, append_batch
 from headish.history.writing.batches import read_item
 from headish.history.writing.moves import Moved, is_logged, remove_name, undo_name

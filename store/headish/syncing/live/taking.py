@@ -36,7 +36,7 @@ from headish.syncing.bundling import (
 from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.ranges import check_mark
-from headish.syncing.meeting import Met, meet_names, meet_records
+from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
 from headish.values.ids import as_turn_id
 from headish.values.names import stored_name
 from headish.values.results.erasures import Receipt
@@ -75,7 +75,7 @@ def take_all(live: LiveSync, *, prune: bool) -> Pulled:
         stored, known = _take_listed(live, low, erasures)
     _take_signatures(live)
     names, records, kept = write_locked(live.target, partial(_meet, live=live, head=live.head(), prune=prune))
-    names = tell_diverged(live.target, names, of_devices=True)
+    names = name_of_device(_met(live, prune), tell_diverged(live.target, names))
     return Pulled(live.label, stored, known, tuple(names), records, tuple(kept), erasures.count)
 
 
@@ -145,11 +145,11 @@ def _meet(
 ) -> tuple[list[ArrivedName], int, list[str]]:
     """Move names, and say of conversations what is said of them there; and keep how far this is."""
     remote, space = live.remote, live.target.space
-    met = Met(remote.name, remote.name, remote.settings.names, prune)
+    met = _met(live, prune)
     names = meet_names(connection, space, met, head.names)
     records, kept = meet_records(connection, space, met, head.records)
-    prefix, there = f"{live.label}/", {stored_name(each.name) for each in head.names}
-    removed = {each.name.removeprefix(prefix): str(each.turn) for each in names if each.outcome == REMOVED}
+    there = {stored_name(each.name) for each in head.names}
+    removed = {each.name: str(each.turn) for each in names if each.outcome == REMOVED}
     gone = {name: turn for name, turn in {**remote.state.gone, **removed}.items() if name not in there}
     # As far as was asked for: what came there meanwhile is taken by the next pull.
     at = live.welcome.cursor
@@ -157,3 +157,9 @@ def _meet(
     state = replace(remote.state, pulled=at, met=at, taken=0, gone=gone, seen=seen)
     live.keep(connection, state)
     return names, records, kept
+
+
+def _met(live: LiveSync, prune: bool) -> Met:
+    """The store at the other end, which is called as the remote is."""
+    remote = live.remote
+    return Met(remote.name, remote.name, remote.settings.names, prune)

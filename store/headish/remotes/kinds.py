@@ -1,0 +1,48 @@
+"""What kind of remote a URL names: a place for objects, a command, a server, or a database."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from headish.errors import InvalidArgument
+
+SCHEMES = ("file", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss")
+"""Those of a place for objects."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SERVERS = ("postgresql:", "postgresql+psycopg:")
+
+
+def is_live(url: str) -> bool:
+    """Whether a URL names a store that answers, and not a place for objects."""
+    return url.startswith(("ssh:", "cmd:")) or is_http(url) or is_database(url)
+
+
+def is_http(url: str) -> bool:
+    """Whether a URL names a server of headish."""
+    return url.startswith(("https:", "http:"))
+
+
+def is_database(url: str) -> bool:
+    """Whether a URL names a database that is opened here: by the path of its file, or on a server."""
+    return is_server(url) or _SCHEME.match(url) is None
+
+
+def is_server(url: str) -> bool:
+    """Whether a URL names a database on a server."""
+    return url.startswith(_SERVERS)
+
+
+def check_url(url: str) -> str:
+    """The URL of a place. Raises: InvalidArgument for another scheme, or for a key in it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InvalidArgument(f"the URL of a remote, {url[:80]!r}, cannot be read ({error})") from None
+    if parts.scheme not in SCHEMES:
+        raise InvalidArgument(f"a remote is a folder or a bucket (file:///…, s3://…, gs://…, az://…), not {url[:80]!r}")
+    if parts.password or parts.username or parts.query:
+        raise InvalidArgument("keys stay out of a remote's URL: they come from the environment or the provider's files")
+    if parts.scheme == "file" and (parts.netloc not in ("", "localhost") or not parts.path.startswith("/")):
+        raise InvalidArgument("a folder is file:/// and its whole path")
+    return url

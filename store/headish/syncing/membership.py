@@ -1,0 +1,115 @@
+"""Which stores belong to a place: this one joins, and another one is taken out."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+
+from msgspec.structs import replace
+
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, shown
+from headish.remotes.keys import RemoteKey, recipient_of, save_keys
+from headish.remotes.kinds import check_url
+from headish.remotes.objects import ObjectPlace
+from headish.rows.elsewhere.remotes import forget_device
+from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.joining import change_key, check_plain, make_keys
+from headish.syncing.logs import logs_of, machine_of
+from headish.syncing.pushing import Push, check_keys, push
+from headish.syncing.remotes import OpenRemote, RemoteSettings, keys_of, save_remote
+from headish.values.names import check_name, new_refusal, stored_name
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
+
+
+def check_labels(name: str, device: str | None) -> tuple[bytes, str]:
+    """The names of a new remote and of this store there, by default the machine's. Raises: InvalidName,
+    InvalidArgument."""
+    encoded = check_name(name, "remote", is_new=True)
+    label = stored_name(check_name(device or _machine(), "device", is_new=True))
+    if "/" in name or "/" in label:
+        raise InvalidArgument("the name of a remote or of a device holds no /")
+    return encoded, label
+
+
+def _machine() -> str:
+    """``HEADISH_DEVICE``, else the first label of the machine's name."""
+    given = os.environ.get("HEADISH_DEVICE") or socket.gethostname().partition(".")[0].lower()
+    return given if new_refusal(given) is None and "/" not in given else "device"
+
+
+def check_fingerprint(key: str | None) -> None:
+    """Check that what was given as a key's fingerprint is one. Raises: InvalidArgument."""
+    if key is not None and not _FINGERPRINT.fullmatch(key):
+        raise InvalidArgument(f"key is the 32 hex digits that invite printed, not {shown(key)}")
+
+
+def join(
+    name: str, url: str, space: str, label: str, *, plain: bool, passphrase: bool, key: str | None
+) -> RemoteSettings:
+    """What is kept of a new place for objects, with its key where that is new, or where this machine has it.
+
+    Raises: RemoteTaken, InvalidArgument, NotADevice, RemoteUnavailable.
+    """
+    place = ObjectPlace(check_url(url))
+    settings = RemoteSettings(os.urandom(8).hex(), os.urandom(8).hex(), label, encrypted=not plain,
+                              erasures="ask" if plain else "apply")  # fmt: skip
+    if plain:
+        check_plain(name, place, space)
+        return settings
+    keys = make_keys(name, place, space, passphrase=passphrase, key=key)
+    confirmed = None if keys.remote is None else RemoteKey(keys.remote).fingerprint
+    save_keys(settings.id, keys)
+    # Whoever invites this machine knows by its recipient which device it is.
+    return replace(settings, key=confirmed or key, device=machine_of(recipient_of(keys.own)))
+
+
+def take_out(target: SyncTarget, space: str, remote: OpenRemote, label: str, *, allow_secrets: bool) -> str:
+    """Take a device out, once what it said is here: a new key for those that stay, this store's log written anew, and
+    the log of the device removed. Returns the fingerprint of the key, empty where there is none.
+
+    Raises: InvalidArgument, NoRemoteKey, RemoteUnavailable; SecretsFound before anything is changed.
+    """
+    gone = _find_device(remote, label)
+    seen = {device: log for device, log in remote.state.seen.items() if device != gone}
+    without = remote._replace(state=replace(remote.state, seen=seen))
+    check_keys(Push(target, logs_of(without, space), without, allow_secrets))
+    settings = _change_key(remote, space, gone)
+    revoked = tuple(sorted({*remote.state.revoked, gone}))
+    changed = without._replace(settings=settings, state=replace(without.state, revoked=revoked))
+
+    def keep(connection: Connection) -> OpenRemote:
+        forget_device(connection, target.space, remote.name, label.encode())
+        return save_remote(connection, target.space, remote, changed)
+
+    saved = write_locked(target, keep)
+    logs = logs_of(saved, space)
+    # First what it said is put into this store's own log, then its own goes.
+    push(Push(target, logs, saved, allow_secrets), anew=True)
+    for path in logs.place.list(f"{logs.folder}/{gone}"):
+        logs.place.delete(path)
+    return settings.key or ""
+
+
+def _find_device(remote: OpenRemote, label: str) -> str:
+    """The device that is called so. Raises: InvalidArgument."""
+    seen = remote.state.seen
+    found = next((device for device, log in seen.items() if log.label == label), None)
+    if found is None:
+        listed = ", ".join(sorted(log.label for log in seen.values())) or "no other device"
+        raise InvalidArgument(f"remote {stored_name(remote.name)!r} has no device {label!r}: it has {listed}")
+    return found
+
+
+def _change_key(remote: OpenRemote, space: str, gone: str) -> RemoteSettings:
+    """Give the machines that stay a new key, where the remote has one: those that were invited from here and have a
+    log."""
+    keys, lost = keys_of(remote), remote.state.seen[gone]
+    if keys is None:
+        return remote.settings
+    taken_out = {gone, *([machine_of(lost.recipient)] if lost.recipient else [])}
+    staying = remote.state.seen.keys() - taken_out
+    stay = {each for each in remote.state.invited if machine_of(each) in staying}
+    return replace(remote.settings, key=change_key(remote, space, keys, stay))
