@@ -58,10 +58,11 @@ class SlowAnswers:
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
         self.let = 0
+        self.begins_at_once = True
 
     def __call__(self, asked: Asked) -> Iterator[Step]:
         yield head(200, "text/event-stream")
-        if len(json.loads(asked.body)["messages"]) == 1:
+        if self.begins_at_once and len(json.loads(asked.body)["messages"]) == 1:
             yield from chunked([anthropic_answer("At once.")])
         else:
             for number, piece in enumerate(self.pieces):
@@ -175,6 +176,8 @@ def test_it_is_read_while_it_arrives_and_no_part_of_a_key_is(server: Served, ans
     page = login(server).get(f"{web_of(server)}/c/claude-code/097ac8").text
     assert "with an alga" in page
     assert "Tell me about lichens." in page
+    assert "Reload the page to see more of this answer." in page
+    assert "http-equiv" not in page, "what is typed without script would be lost"
     assert "Stop" not in page.partition("arriving")[2].partition("</article>")[2].partition("</article>")[0]
     killed = server.kill("recorder")
     until(lambda: server.children().get("recorder", killed) != killed)
@@ -189,6 +192,37 @@ def test_it_is_read_while_it_arrives_and_no_part_of_a_key_is(server: Served, ans
     assert kinds.index("answering") < kinds.index("answered")
     assert shown_files(server) == []
     assert not any("sk-ant" in json.dumps(each) for each in live.events)
+
+
+def test_one_that_begins_a_conversation_has_a_page_until_its_turn_has_one(server: Served, answers: SlowAnswers) -> None:
+    answers.begins_at_once = False
+    answers.say("A lichen is a fungus ", "with an alga.")
+    mine = login(server)
+    live = Listening(mine, f"{web_of(server)}/live")
+    until(lambda: (server.spool.parent / ARRIVING_FOLDER / "watched.json").exists())
+    asking = ask(server, [user("Lichens & <script>\u202e, and ghp_abcdefghijklmnopqrst0123?")])
+    answers.let = 1
+    until(lambda: live.text() == "A lichen is a fungus ")
+    [told] = [each for each in live.events if each.get("kind") == "answering"]
+    assert told["continues"] == []
+    listed = mine.get(web_of(server)).text
+    assert f'<a href="/arriving/{told["answer"]}" dir="auto">Lichens &amp; &lt;script&gt;‹U+202E›' in listed
+    assert "Nothing was said here yet" not in listed
+    for path in ("/?archived=1", "/?tag=x"):
+        assert "/arriving/" not in mine.get(web_of(server) + path).text
+    page = mine.get(f"{web_of(server)}/arriving/{told['answer']}")
+    assert "A lichen is a fungus" in page.text
+    assert "Lichens &amp; &lt;script&gt;‹U+202E›" in page.text
+    assert "ghp_" not in listed + page.text
+    assert mine.get(f"{web_of(server)}/arriving/{'0' * 25}").status_code == 404
+    assert mine.get(f"{web_of(server)}/arriving/%00\u202e{'x' * 5000}").status_code in (400, 404)
+    answers.let = 99
+    asking.join()
+    until(lambda: any(each.get("kind") == "answered" for each in live.events))
+    assert "/arriving/" not in mine.get(web_of(server)).text
+    moved = mine.get(f"{web_of(server)}/arriving/{told['answer']}")
+    assert moved.status_code == 303
+    assert "A lichen is a fungus with an alga." in mine.get(web_of(server) + moved.headers["location"]).text
 
 
 def test_nothing_is_written_down_while_nobody_watches(server: Served, answers: SlowAnswers) -> None:
@@ -266,6 +300,30 @@ def test_the_page_shows_question_and_answer_and_then_the_turns(
         heard = driver.execute_script("return window.heard")
         assert [each for each in heard if each.startswith("Answer")] == ["Answering", "Answered, 7 words"]
         assert driver.execute_script("return window.emptied") == 0
+        assert driver.execute_script("return window.reports") == []
+
+
+@needs_chromedriver
+def test_a_conversation_that_begins_is_listed_read_and_then_its_thread(
+    server: Served, answers: SlowAnswers, tmp_path: Path
+) -> None:
+    answers.begins_at_once = False
+    answers.say("A lichen ", "is <b>two</b> ", "in one.")
+    with driving(tmp_path / "profile") as driver:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        driver.get(server.login)
+        driver.get(f"{web_of(server)}/")
+        asking = ask(server, [user("Tell me about lichens.")])
+        answers.let = 1
+        until(lambda: driver.find_elements("link text", "Tell me about lichens."))[0].click()
+        until(lambda: driver.execute_script(TEXT, ".assistant .arriving-text").strip() == "A lichen")
+        answers.let = 2
+        until(lambda: driver.execute_script(TEXT, ".assistant .arriving-text").strip() == "A lichen is <b>two</b>")
+        assert driver.execute_script(TEXT, ".user .arriving-text") == "Tell me about lichens."
+        answers.let = 99
+        asking.join()
+        until(lambda: "/t/" in driver.current_url)
+        until(lambda: "in one." in driver.execute_script(TEXT, "article[data-turn].assistant"))
         assert driver.execute_script("return window.reports") == []
 
 

@@ -262,7 +262,9 @@ def test_a_request_tells_which_turn_its_answer_continues(store: Store, tmp_path:
         recorder = CallRecorder(lambda _space: store)
         first = passed("anthropic", anthropic_body(messages), anthropic_answer("Hello"), headers=CLAUDE_CODE)
         asked = open_call(body=anthropic_body(messages), id="2" * 25)
-        assert recorder.describe(asked) is None, "nothing of it is stored"
+        begins = recorder.describe(asked)
+        assert begins is not None
+        assert (begins.continues, begins.question) == (None, f"Hi {known}"), "nothing of it is stored"
         recorded = recorder.record(first)
         assert recorded is not None
         if not known:
@@ -281,6 +283,15 @@ def test_a_request_tells_which_turn_its_answer_continues(store: Store, tmp_path:
         told = recorder.describe(open_call(body=anthropic_body(results), id="3" * 25))
         assert told is None or told.question == ""
         assert store.stats() == before, "nothing is stored by asking"
+
+
+def test_what_lists_of_conversations_fold_is_not_shown_as_one_that_begins(store: Store) -> None:
+    """As the words that a tool has a model make a title of."""
+    body = anthropic_body([user("Make a title of this.")])
+    recorder = CallRecorder(lambda _space: store)
+    assert recorder.describe(open_call(body=body)) is not None
+    assert recorder.describe(open_call(body={**body, "tools": []})) is None
+    assert recorder.describe(open_call(body={**body, "messages": []})) is None
 
 
 def test_an_answer_of_responses_continues_the_one_that_it_names(store: Store) -> None:

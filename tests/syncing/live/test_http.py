@@ -206,6 +206,7 @@ class TestBothWays:
             desk.sync()
             assert (is_strangers(office.store, theirs), is_strangers(office.store, mine)) == (True, False)
 
+    @pytest.mark.slow
     def test_large_turns_take_several_requests(
         self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -352,6 +353,7 @@ class TestWhoIsLetIn:
         assert min(done) > 100
         assert office.post(other, content=asked).status_code == 200
 
+    @pytest.mark.slow
     def test_who_reads_nothing_is_left(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(endpoint, "PORTION_SECONDS", 1.0)
         office.store.add_turn(os.urandom(6_000_000).hex())

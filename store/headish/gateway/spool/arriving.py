@@ -40,12 +40,13 @@ _CREATED = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
 
 
 class ArrivingCall(Struct, frozen=True, omit_defaults=True):
-    """Whose answer arrives: the call, its space, the turn that it will continue, the client, the model, and what was
-    asked as far as it is new, empty for other than words. Nothing in it looks like a key."""
+    """Whose answer arrives: the call, its space, the turn that it will continue (None where it begins a conversation),
+    the client, the model, and what was asked as far as it is new, empty for other than words. Nothing in it looks like
+    a key."""
 
     call: str
     space: str
-    continues: TurnId
+    continues: TurnId | None
     client: str
     model: str | None = None
     question: str = ""

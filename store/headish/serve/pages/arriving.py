@@ -86,9 +86,10 @@ class ShownPart:
 
 class Arriving:
     """An answer: its ``parts`` as far as they came, and ``failure`` once it failed. ``passing`` is the call of one that
-    passes the gateway: its client asked for it, so nobody here can stop it."""
+    passes the gateway: its client asked for it, so nobody here can stop it. ``asked`` is the turn that it continues,
+    None for one that begins a conversation."""
 
-    def __init__(self, space: str, asked: TurnId, passing: ArrivingCall | None = None) -> None:
+    def __init__(self, space: str, asked: TurnId | None, passing: ArrivingCall | None = None) -> None:
         self.id = secrets.token_hex(8) if passing is None else passing.call
         self.space, self.asked, self.passing = space, asked, passing
         self.failure = ""
@@ -100,6 +101,11 @@ class Arriving:
     def parts(self) -> list[ShownPart]:
         """The parts in their order."""
         return [self._parts[number] for number in sorted(self._parts)]
+
+    @property
+    def title(self) -> str:
+        """What was asked, on one line."""
+        return plain(self.passing.question if self.passing else "", TITLE_CHARACTERS) or "A conversation without words"
 
     @property
     def words(self) -> int:

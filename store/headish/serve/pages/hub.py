@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from headish.aio import AsyncStore
 from headish.aio.answers import AsyncAnswer
-from headish.errors import HeadishError
+from headish.errors import HeadishError, UnknownCall
 from headish.gateway.spool.arriving import GrownAnswer
 from headish.serve.access.state import state_of
 from headish.serve.pages.arriving import PAUSE_SECONDS, Arriving, Told, tail_answers
@@ -47,6 +47,11 @@ class Hub:
         """An answer of a space."""
         found = self._answers.get(id)
         return found if found is not None and found.space == space else None
+
+    def begun_in(self, space: str) -> list[Arriving]:
+        """The answers that begin conversations of a space, the newest first."""
+        begun = [each for each in self.arriving_in(space) if each.asked is None]
+        return sorted(begun, key=lambda each: each.id, reverse=True)
 
     @property
     def spaces(self) -> set[str]:
@@ -89,7 +94,7 @@ class Hub:
         arriving = self._answers.get(call.call)
         if arriving is None:
             arriving = self._answers[call.call] = Arriving(call.space, call.continues, call)
-            self._tell(call.space, {"event": "change", "kind": "answering", "continues": [call.continues]})
+            self._tell_change(arriving, "answering")
         if grown.is_anew:
             arriving.begin_anew()
         for piece in grown.pieces:
@@ -101,7 +106,7 @@ class Hub:
         arriving = self._answers.pop(call, None)
         if arriving is not None:
             self._tell_end(arriving)
-            self._tell(arriving.space, {"event": "change", "kind": "answered", "continues": [arriving.asked]})
+            self._tell_change(arriving, "answered")
 
     async def _tail(self, folder: Path) -> None:
         try:
@@ -140,6 +145,11 @@ class Hub:
             self._tell_end(arriving)
             self.changed(arriving.space)
 
+    def _tell_change(self, arriving: Arriving, kind: str) -> None:
+        continues = [] if arriving.asked is None else [arriving.asked]
+        told = {"event": "change", "kind": kind, "answer": arriving.id, "continues": continues}
+        self._tell(arriving.space, told)
+
     def _tell_news(self, arriving: Arriving) -> None:
         for told in arriving.tell():
             self._tell(arriving.space, told)
@@ -162,6 +172,21 @@ class Hub:
         for each in list(self._answers.values()):
             if each.ended is not None and now - each.ended > KEPT_SECONDS:
                 del self._answers[each.id]
+
+
+async def not_stored(store: AsyncStore, answers: Iterable[Arriving]) -> list[Arriving]:
+    """Answers without those that passed the gateway and are turns by now: the hub hears of it a moment later.
+
+    Cost: a statement for each that passed.
+    """
+    return [each for each in answers if each.passing is None or not await _is_stored(store, each.id)]
+
+
+async def _is_stored(store: AsyncStore, call: str) -> bool:
+    try:
+        return bool(await store.calls.get(call))
+    except UnknownCall:
+        return False
 
 
 def hub_of(request: Request) -> Hub:

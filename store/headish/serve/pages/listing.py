@@ -13,10 +13,11 @@ from headish.aio import AsyncStore
 from headish.renderings.marking import show_unseen
 from headish.serve.access.state import enter
 from headish.serve.pages.drawing import draw, links_of
+from headish.serve.pages.hub import hub_of, not_stored
 from headish.values.results.searches import Hit
 from headish.values.turns import Turn
 
-LISTED, HITS = 50, 30
+LISTED, HITS, BEGUN = 50, 30, 20
 FILTERS = ("tag", "model", "role", "names", "tool", "since", "until")
 """The filters of the list, as ``conversations.list`` calls them."""
 
@@ -47,7 +48,12 @@ async def show_list(request: Request) -> Response:
     further = {"archived": "1" if archived else None, **asked}
     older = links_of(request)("/", after=page.after, **further) if page.after else ""
     cursor = await store.position()
-    return await draw(request, "list.html", page=page, older=older, archived=archived, cursor=cursor, **shown)
+    is_front = not (asked or archived or "after" in request.query_params)
+    begun = hub_of(request).begun_in(store.space)[:BEGUN] if is_front else []
+    return await draw(
+        request, "list.html", page=page, older=older, archived=archived, cursor=cursor,
+        begun=await not_stored(store, begun), **shown,
+    )  # fmt: skip
 
 
 async def find(store: AsyncStore, query: str, asked: dict[str, Any]) -> list[ShownHit]:

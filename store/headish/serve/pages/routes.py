@@ -17,7 +17,14 @@ from headish.serve.pages.listing import show_list
 from headish.serve.pages.live import show_live
 from headish.serve.pages.passed import show_calls
 from headish.serve.pages.raw import send_raw
-from headish.serve.pages.threads import show_change, show_conversation, show_turn, show_version, show_whole
+from headish.serve.pages.threads import (
+    show_arriving,
+    show_change,
+    show_conversation,
+    show_turn,
+    show_version,
+    show_whole,
+)
 
 
 async def show_new(request: Request) -> Response:
@@ -39,6 +46,7 @@ def page_routes(settings: WebSettings) -> list[BaseRoute]:
         Route("/calls", show_calls),
         Route("/keys", show_keys),
         Route("/live", show_live),
+        Route("/arriving/{call:str}", show_arriving),
         Route("/c/{name:path}", show_conversation),
         Route("/t/{headish:str}", show_turn),
         Route("/t/{headish:str}/whole", show_whole),

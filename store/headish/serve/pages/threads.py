@@ -18,13 +18,14 @@ from headish.errors import (
     InvalidArgument,
     InvalidName,
     SigningFailed,
-    UnknownCall,
     UnknownConversation,
     UnknownTurn,
 )
+from headish.history.reading.costs import Cost
+from headish.history.reading.usage import Count
 from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
-from headish.serve.pages.hub import hub_of
+from headish.serve.pages.hub import hub_of, not_stored
 from headish.serve.pages.money import say_cost
 from headish.serve.pages.rail import draw_rail
 from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
@@ -118,12 +119,22 @@ async def show_version(request: Request) -> Response:
     return RedirectResponse(links_of(request)(f"/t/{chosen}") + f"#t{chosen}", 303)
 
 
+async def show_arriving(request: Request) -> Response:
+    """An answer that begins a conversation, while it arrives; its turn, once it is stored."""
+    store, id = await enter(request, "read"), request.path_params["call"]
+    begun = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
+    for answer in await not_stored(store, begun):
+        return await draw(request, "arriving.html", answer=answer, cursor=await store.position())
+    call, link = await store.calls.get(id), links_of(request)
+    turn = call.answer or call.tip
+    return RedirectResponse(link("/calls") if turn is None else link.turn(None, turn), 303)
+
+
 async def _draw_thread(
     request: Request, store: AsyncStore, stretch: Stretch, name: str | None, at: str | None, cursor: str
 ) -> Response:
     turns = {turn.id for turn in stretch.turns}
-    answers = hub_of(request).answers_to(store.space, turns)
-    answers = [each for each in answers if each.passing is None or not await _is_stored(store, each.id)]
+    answers = await not_stored(store, hub_of(request).answers_to(store.space, turns))
     prices = state_of(request).prices
     tree = await store.tree(stretch.turns[-1].id, limit=TREE_TURNS)
     is_end = stretch.start + len(stretch.turns) >= stretch.total
@@ -143,31 +154,28 @@ async def _elsewhere(store: AsyncStore, name: str | None) -> list[NameElsewhere]
         return []
 
 
-async def _is_stored(store: AsyncStore, call: str) -> bool:
-    """Whether an answer that passed the gateway is a turn by now: the hub hears of it a moment later."""
-    try:
-        return bool(await store.calls.get(call))
-    except UnknownCall:
-        return False
-
-
 async def read_about(
     store: AsyncStore, stretch: Stretch, name: str | None, prices: Prices | None = None
 ) -> dict[str, Any]:
     """What ``thread.html`` says of a thread as a whole."""
     conversation = await _conversation(store, name or stretch.head)
-    usage = await store.usage(stretch.head) if stretch.total <= COUNTED_TURNS else []
-    costs = await store.cost(stretch.head, prices=prices) if usage and prices is not None else []
+    counted = await _count(store, stretch, prices) if stretch.total <= COUNTED_TURNS else None
     title = conversation.record.title if conversation else ""
     return {
         "title": plain(title or _first_words(stretch) or name or "A conversation", 120),
         "conversation": conversation,
         "name": name,
         "head": stretch.head,
-        "usage": usage[0] if usage else None,
-        "cost": say_cost(costs[0]) if costs else "",
-        "tokens": say_tokens(usage[0].usage.to_dict()) if usage else "",
+        "usage": counted,
+        "cost": say_cost(counted) if isinstance(counted, Cost) else "",
+        "tokens": say_tokens(counted.usage.to_dict()) if counted else "",
     }
+
+
+async def _count(store: AsyncStore, stretch: Stretch, prices: Prices | None) -> Count | Cost:
+    """The tokens of a thread; with a table what they cost, too. One look at its replies either way."""
+    counted = await (store.usage(stretch.head) if prices is None else store.cost(stretch.head, prices=prices))
+    return counted[0]
 
 
 async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None = None) -> dict[str, Any]:

@@ -71,7 +71,8 @@ class CallRecorder:
             return self._record_unread(store, call, _unread_because(error))
 
     def describe(self, call: SpooledCall) -> ArrivingCall | None:
-        """Whose answer a call brings, as far as its request tells; None where nothing of its list is stored yet.
+        """Whose answer a call brings, as far as its request tells; None where that is not told, and for what lists of
+        conversations fold.
 
         Cost: reads the request, which ``record`` does again; of the database what the lane's memory does not know.
         Raises: HeadishError.
@@ -85,7 +86,8 @@ class CallRecorder:
         plan = _ask(store, surface, call, request, session, lane)
         memory = self._memories.get((store._number, beginning))
         turn = store._read(lambda connection: find_known_turn(connection, store._number, plan, memory))
-        if turn is None:
+        begins = len(request.entries) > request.lead and not (lane is not None and lane.folds)
+        if turn is None and not begins:
             return None
         question = _question_of(request, session)
         return ArrivingCall(call.id, self.space_of(call), turn, session.client, _model_of(request, call), question)

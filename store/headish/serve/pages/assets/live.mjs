@@ -2,7 +2,7 @@
 // no live region: a polite one says that it began and that it ended.
 import { swap } from "./swapping.mjs";
 
-const REGIONS = { thread: ["thread"], list: ["results"] };
+const REGIONS = { thread: ["thread"], arriving: ["thread"], list: ["results"] };
 const PAUSE = 1000; // Between two fetches, where much is written by others.
 
 export function listen(url, say) {
@@ -34,8 +34,13 @@ export function listen(url, say) {
     }, pause);
   };
 
+  const isShown = (answer) => document.querySelector(`[data-answer="${answer}"]`) !== null;
+
   const isAbout = (told) => {
-    if (told.kind?.startsWith("answer")) return told.continues.some((each) => document.getElementById(`t${each}`));
+    if (told.kind?.startsWith("answer")) {
+      if (!told.continues.length) return page === "list" || isShown(told.answer);
+      return told.continues.some((each) => document.getElementById(`t${each}`));
+    }
     if (page === "list" || !told.kind || told.kind === "erasure") return true;
     if (told.name && told.name === name) return true;
     return (told.continues ?? []).some((each) => document.getElementById(`t${each}`));
@@ -43,6 +48,8 @@ export function listen(url, say) {
 
   source.addEventListener("change", (event) => {
     const told = JSON.parse(event.data);
+    // Its turns have a page of their own, to which this one leads from now on.
+    if (page === "arriving" && told.kind === "answered" && isShown(told.answer)) return location.reload();
     // What was written through this server is rare, and somebody waits for it; or watches it.
     if (!told.kind || told.kind === "answered") fetched = 0;
     if (isAbout(told)) refresh();
