@@ -19,6 +19,7 @@ from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from headish import Database, Store
+    from headish.content.prices import Prices
     from headish.database.backend import Backend
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,6 +88,14 @@ class GlobalOptions(NamedTuple):
         from headish import Database
 
         return Database.open(self.target, create=create, read_only=self.read_only, isolation=self.isolation)
+
+    def read_prices(self) -> Prices | None:
+        """The table of prices; None where the user has none. Raises: InvalidPrices."""
+        if self.prices is None:
+            return None
+        from headish.content.prices import read_prices
+
+        return read_prices(self.prices)
 
     @contextmanager
     def connect(self, *, create: bool = False) -> Iterator[Backend]:

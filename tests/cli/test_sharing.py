@@ -34,6 +34,7 @@ def test_a_bundle_goes_and_comes_back(headish: Command, tmp_path: Path) -> None:
     assert "3 turns" in headish("bundle", "create", str(tmp_path / "3"), "--allow-secrets").err
 
 
+@pytest.mark.slow
 def test_two_machines_sync_and_go_apart(two: tuple[Command, Command, str]) -> None:
     desk, laptop, url = two
     desk("add", "hello", "-b", "main")

@@ -20,12 +20,14 @@ needs_chromedriver = pytest.mark.skipif(
     CHROMIUM is None or CHROMEDRIVER is None,
     reason="no chromedriver is installed: install the distribution's packages `chromium` and `chromium-driver`",
 )
+REBOUND = "rebound.test"
+"""A name of a stranger that leads to this machine. All other names lead nowhere."""
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--window-size=1280,1000",
     "--force-prefers-reduced-motion",  # what is clicked has to stand still
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )  # fmt: skip
 
 

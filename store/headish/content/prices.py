@@ -44,6 +44,7 @@ MILLION = Decimal(1_000_000)
 EXACT = Context(prec=100)
 """Digits for sums: more than any number of tokens at any price takes, so nothing is rounded before it is shown."""
 _LARGEST, _SMALLEST_EXPONENT = Decimal(10**9), -12
+_SHOWN = Decimal("0.0001")
 
 
 class PricedAnswer(NamedTuple):
@@ -128,6 +129,13 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True):
     def find(self, asked: PricedAnswer) -> Price | None:
         """The first price that fits; None if none does."""
         return next((each for each in self.price if each.fits(asked)), None)
+
+
+def say_amount(amount: Decimal, currency: str) -> str:
+    """An amount with four digits behind the point, and its currency."""
+    if 0 < amount < _SHOWN:
+        return f"less than {_SHOWN:f} {currency}"
+    return f"{amount:,.4f} {currency}"
 
 
 def read_prices(given: str | os.PathLike[str] | Mapping[str, Any] | Prices) -> Prices:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,10 +13,15 @@ from typing import Any
 import pytest
 
 from headish import Store
-from headish.content.prices import read_prices
+from headish.aio import AsyncStore
+from headish.content.prices import Prices, read_prices, say_amount
 from headish.history.reading.costs import Cost
-from headish.serve.pages.money import say_amount, say_cost, say_reply_cost
+from headish.history.reading.usage import read_replies
+from headish.serve.files.writing import write_pages
+from headish.serve.pages.money import say_cost, say_reply_cost
+from headish.serve.pages.threads import read_about
 from headish.serve.recorder.recording import CallRecorder
+from headish.store.reading import reports
 from support.command import Command
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
 from support.serving import serving
@@ -91,6 +98,71 @@ def test_amounts_are_never_a_silent_zero() -> None:
     assert say_reply_cost(reply, SAID, prices) == "1.0000 USD"
     assert say_reply_cost({**reply, "provider": "openai"}, SAID, prices) == "no price"
     assert say_reply_cost({**reply, "usage": None}, SAID, prices) == say_reply_cost(reply, SAID, None) == ""
+
+
+def test_exported_pages_say_what_the_page_says_and_without_a_table_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(store)
+    table, command = tmp_path / "prices.toml", Command(str(tmp_path / "money.db"))
+    table.write_text(TABLE, "utf-8")
+    monkeypatch.setenv("HEADISH_PRICES", str(table))
+    command("serve", "--export", str(tmp_path / "out"))
+    pages = "".join(each.read_text("utf-8") for each in (tmp_path / "out").rglob("*.html"))
+    assert "<span>Cost: 0.1080 CHF</span>" in pages
+    assert pages.count("<span>0.0540 CHF</span>") == 2
+    asyncio.run(write_pages(str(tmp_path / "money.db"), "default", tmp_path / "out", overwrite=True))
+    pages = "".join(each.read_text("utf-8") for each in (tmp_path / "out").rglob("*.html"))
+    assert "7 out" in pages
+    assert not any(word in pages for word in ("Cost", "CHF", "no price"))
+    table.write_text("[[price]]\n", "utf-8")
+    assert "prices.toml" in command.fails("serve", "--export", str(tmp_path / "never"))
+    assert not (tmp_path / "never").exists()
+
+
+def test_the_list_of_calls_says_what_each_cost_and_nothing_where_that_is_not_known(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(store)
+    unanswered = passed("chat", {"model": "claude-x", "messages": [user("Ho")]}, b"", status=None)
+    CallRecorder(lambda _space: store).record(unanswered)
+    table = tmp_path / "prices.toml"
+    table.write_text(TABLE + 'provider = "anthropic"\n', "utf-8")
+    command = Command(str(tmp_path / "money.db"))
+    plain = command("call", "list").out
+    assert "CHF" not in plain
+    ids = [line.split()[0] for line in plain.splitlines()]
+    records = [json.loads(line) for line in command("call", "list", "--json").out.splitlines()]
+    monkeypatch.setenv("HEADISH_PRICES", str(table))
+    lines = command("call", "list").out.splitlines()
+    assert [line.count("  0.0540 CHF") for line in lines] == [0, 1, 1]
+    assert lines[0] == plain.splitlines()[0], "no zero, and no blanks at its end"
+    priced = [json.loads(line) for line in command("call", "list", "--json").out.splitlines()]
+    assert priced == [records[0], *(each | {"cost": "0.054", "currency": "CHF"} for each in records[1:])]
+    for id, record in zip(ids, priced, strict=True):
+        assert json.loads(command("call", "show", id, "--json").out) == record
+        assert ("cost       0.0540 CHF\n" in command("call", "show", id).out) == ("cost" in record)
+    table.write_text(TABLE + 'provider = "openai"\n', "utf-8")
+    assert command("call", "list").out == plain
+    assert [json.loads(line) for line in command("call", "list", "--json").out.splitlines()] == records
+
+
+def test_the_replies_of_a_thread_are_read_once_for_tokens_and_cost(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(store)
+    (tmp_path / "prices.toml").write_text(TABLE, "utf-8")
+
+    async def about(prices: Prices | None) -> dict[str, Any]:
+        async with AsyncStore.open(tmp_path / "money.db") as opened:
+            return await read_about(opened, await opened.stretch("claude-code/097ac8"), None, prices)
+
+    reads: list[object] = []
+    monkeypatch.setattr(reports, "read_replies", lambda *given: reads.append(given) or read_replies(*given))
+    plain, priced = asyncio.run(about(None)), asyncio.run(about(read_prices(str(tmp_path / "prices.toml"))))
+    assert len(reads) == 2
+    assert (priced["tokens"], priced["cost"]) == (plain["tokens"], "0.1080 CHF")
+    assert (priced["usage"].replies, priced["usage"].silent) == (plain["usage"].replies, 0) == (2, 0)
 
 
 def test_a_table_that_cannot_be_read_keeps_the_server_from_starting(

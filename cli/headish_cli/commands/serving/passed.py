@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPException
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import ProxyHandler, build_opener
 
 import click
 
 from headish.errors import HeadishError
 from headish_cli.options import GlobalOptions, json_option, pass_settings
-from headish_cli.printing.output import counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from headish.content.prices import Prices
     from headish.values.results.calls import PassedCall, PrefixBreak
 
 CLIENT_COLUMNS, MODEL_COLUMNS = 14, 24
@@ -40,9 +43,10 @@ def list_command(
     """List the calls, the newest first.
 
     With NAME, those of the conversation of that bookmark. A line has the id, the time, the client, the model, the
-    status, the tokens in and out, and where the prefix of the request before broke. What keeps calls from being stored
-    is reported on stderr.
+    status, the tokens in and out, the cost where you have a table of prices ('headish cost --help'), and where the
+    prefix of the request before broke. What keeps calls from being stored is reported on stderr.
     """
+    prices = settings.read_prices()
     with settings.open() as store:
         found = store.calls.list(name, before=before, limit=limit)
         spooled = store.calls.spooled()
@@ -52,13 +56,15 @@ def list_command(
         say(f"headish serve: {one_line(problem, None)}")
     found = [each for each in found if each.facts.broke is not None] if broke else found
     if as_json:
-        print_json_lines(found)
+        print_json_lines(_record(each, prices) for each in found)
         return
     if not found:
         say("No calls.")
+    costs = [_say_cost(each, prices) for each in found]
+    room = max(map(cells, costs), default=0)
     with paged(settings):
-        for each in found:
-            click.echo(_line(each))
+        for each, cost in zip(found, costs, strict=True):
+            click.echo(_line(each, " " * (room - cells(cost)) + cost))
 
 
 @call_command.command("show")
@@ -72,17 +78,18 @@ def show_command(settings: GlobalOptions, id: str, body: bool, as_json: bool) ->
     Says whose it was, what it used, which turns it sent and got, and where the prompt cache ended. With --body the
     request's body is built again from its turns; what looked like a key is hidden in it.
     """
+    prices = settings.read_prices()
     with settings.open() as store:
         if body:
             print_json(store.calls.body(id))
             return
         found = store.calls.get(id)
         if as_json:
-            print_json(found)
+            print_json(_record(found, prices))
             return
         broke = found.facts.broke
         stood = "" if broke is None or broke.turn is None else store.text(broke.turn)
-    for label, value in _details(found, stood):
+    for label, value in _details(found, stood, _say_cost(found, prices)):
         click.echo(f"{label:<10} {value}")
 
 
@@ -105,7 +112,7 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
     return problems
 
 
-def _line(call: PassedCall) -> str:
+def _line(call: PassedCall, cost: str) -> str:
     from headish.values.times import local_time
 
     facts = call.facts
@@ -115,7 +122,31 @@ def _line(call: PassedCall) -> str:
     status = str(facts.status or facts.outcome)
     status += " unrecorded" if facts.outcome == "unrecorded" and facts.status else ""
     tokens = f"{_tokens_in(call):>8,} {facts.usage.get('output_tokens', 0):>7,}"
-    return f"{call.id}  {local_time(call.time, 'seconds')}  {client}  {model}  {status:>3}  {tokens}{broke}"
+    line = f"{call.id}  {local_time(call.time, 'seconds')}  {client}  {model}  {status:>3}  {tokens}"
+    return f"{line}{'  ' if cost else ''}{cost}{broke}".rstrip()
+
+
+def _find_cost(call: PassedCall, prices: Prices | None) -> tuple[Decimal, str] | None:
+    """An amount and its currency; None where the cost is not known."""
+    if prices is None:
+        return None
+    from headish.serve.pages.money import cost_of_call
+
+    amount = cost_of_call(call, prices)
+    return None if amount is None else (amount, prices.currency)
+
+
+def _say_cost(call: PassedCall, prices: Prices | None) -> str:
+    from headish.content.prices import say_amount
+
+    found = _find_cost(call, prices)
+    return "" if found is None else say_amount(*found)
+
+
+def _record(call: PassedCall, prices: Prices | None) -> dict[str, Any]:
+    """As plain data, with ``cost`` and ``currency`` as 'headish cost --json' writes them, where the cost is known."""
+    found = _find_cost(call, prices)
+    return call.to_dict() | ({} if found is None else {"cost": f"{found[0]:f}", "currency": found[1]})
 
 
 def _tokens_in(call: PassedCall) -> int:
@@ -126,7 +157,7 @@ def _place(broke: PrefixBreak) -> str:
     return f"message {broke.index}" if broke.what == "message" else broke.what
 
 
-def _details(call: PassedCall, stood: str) -> list[tuple[str, str]]:
+def _details(call: PassedCall, stood: str, cost: str) -> list[tuple[str, str]]:
     from headish.values.times import local_time
 
     facts = call.facts
@@ -138,6 +169,7 @@ def _details(call: PassedCall, stood: str) -> list[tuple[str, str]]:
         ("request", f"{facts.method} {one_line(facts.path, None)} ({facts.api}): {status}, {facts.outcome}"),
         ("model", one_line(facts.model or "", None)),
         ("tokens", ", ".join(f"{number:,} {name.removesuffix('_tokens')}" for name, number in facts.usage.items())),
+        ("cost", cost),
         ("messages", f"{facts.entries:,} sent, {counted(facts.added, 'turn')} new" if facts.entries else ""),
         ("tip", call.tip or ""),
         ("answer", call.answer or ""),

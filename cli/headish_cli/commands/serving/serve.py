@@ -65,7 +65,7 @@ def serve_command(
     'headish list'. Ctrl-C ends the server: calls that have begun get 30 seconds, and what passed is stored.
 
     --export writes what the page shows as files: all conversations of the space, with system prompts, reasoning,
-    tool calls and hidden turns. They need no server and no script.
+    tool calls, hidden turns and, where you have a table of prices, costs. They need no server and no script.
     """
     if tool is not None:
         print_variables(settings, tool)
@@ -82,7 +82,7 @@ def serve_command(
             raise
         raise Told("serving needs the extra: pip install 'headish[serve]'") from None
     if folder is not None:
-        export_pages(settings, write_pages, folder, overwrite)
+        export_pages(settings, partial(write_pages, overwrite=overwrite, prices=settings.read_prices()), folder)
         return
     serving = ServeSettings(
         target=settings.target,
@@ -123,7 +123,7 @@ def _timetable(settings: GlobalOptions) -> dict[str, float]:
 
 
 def export_pages(
-    settings: GlobalOptions, write_pages: Callable[..., Coroutine[Any, Any, WrittenPages]], folder: str, overwrite: bool
+    settings: GlobalOptions, write_pages: Callable[..., Coroutine[Any, Any, WrittenPages]], folder: str
 ) -> None:
     """Write the pages into a folder, and say which conversations are damaged."""
     import asyncio
@@ -134,7 +134,7 @@ def export_pages(
         say(f"{one_line(subject, None)}: {sentence(error)}")
 
     try:
-        done = asyncio.run(write_pages(settings.target, settings.space, folder, overwrite=overwrite, told=told))
+        done = asyncio.run(write_pages(settings.target, settings.space, folder, told=told))
     except FileTaken as error:
         raise Told(f"{error}; --overwrite replaces what an earlier export wrote") from None
     same = f", {done.unchanged:,} unchanged" if done.unchanged else ""

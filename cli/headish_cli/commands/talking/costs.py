@@ -81,7 +81,9 @@ def _print(costs: list[Cost], by: str | None) -> None:
 
 
 def show_cost(cost: Cost) -> str:
-    """An amount with four digits behind the point, and its currency; of answers that are all without a price, none."""
+    """The amount and its currency; of answers that are all without a price, that there is none."""
+    from headish.content.prices import say_amount
+
     if cost.unpriced and cost.unpriced + cost.silent == cost.replies:
         return "no price"
-    return f"{cost.cost:,.4f} {cost.currency}"
+    return say_amount(cost.cost, cost.currency)

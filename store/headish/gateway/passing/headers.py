@@ -60,6 +60,26 @@ def pass_headers(headers: Iterable[tuple[str, str]]) -> Pairs:
     ]
 
 
+UPGRADE: Pairs = [("Connection", "Upgrade"), ("Upgrade", "websocket")]
+"""What asks for a WebSocket, and what answers that: of one hop, so each hop says it anew (RFC 6455 §4.1)."""
+
+
+def asks_for_websocket(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether a request wants its connection to become a WebSocket."""
+    listed = [(name.lower(), value.lower()) for name, value in headers]
+    named = {word.strip() for name, value in listed if name == "connection" for word in value.split(",")}
+    return "upgrade" in named and ("upgrade", "websocket") in listed
+
+
+def is_packed(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether the answer that opens a WebSocket agrees to compressed messages (RFC 7692 §5)."""
+    return any(
+        value.strip().lower().startswith("permessage-deflate")
+        for name, value in headers
+        if name.lower() == "sec-websocket-extensions"
+    )
+
+
 def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[str, str]:
     """The headers to write down, names in lower case; of several with one name, the last."""
     return {

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from headish.content.prices import EXACT, PricedAnswer, Prices
 from headish.errors import InvalidArgument, shown
-from headish.history.reading.usage import KEYS, CountedReply, each_once, text_of, usage_of
+from headish.history.reading.usage import KEYS, CountedReply, UsageTally, each_once, text_of
 from headish.providers.shared.values import Usage
 from headish.values.turns import said_at_of
 
@@ -19,7 +19,7 @@ from headish.values.turns import said_at_of
 class Cost(Struct, frozen=True):
     """What some replies cost. ``key`` is what they share, as in a ``Count``. ``cost`` is exact, but does not include
     the ``silent`` replies, whose provider reported no tokens, and the ``unpriced`` ones, whose model has no price;
-    ``models`` names those models.
+    ``models`` names those models. ``usage`` is the tokens of all of them, which ``to_dict`` leaves to a ``Count``.
     """
 
     key: str | None
@@ -29,6 +29,7 @@ class Cost(Struct, frozen=True):
     cost: Decimal
     currency: str
     models: tuple[str, ...] = ()
+    usage: Usage = Usage()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data; ``cost`` is text, so that no reader makes a float of it."""
@@ -61,16 +62,15 @@ class _Tally:
     """Costs while they are counted."""
 
     def __init__(self) -> None:
-        self._replies = self._silent = self._unpriced = 0
+        self._tokens = UsageTally()
+        self._unpriced = 0
         self._cost = Decimal(0)
         self._models: set[str] = set()
 
     def add(self, answer: CountedReply, said: datetime, prices: Prices) -> None:
         """Count an answer."""
-        usage = usage_of(answer.reply)
-        self._replies += 1
+        usage = self._tokens.add(answer.reply)
         if usage is None:
-            self._silent += 1
             return
         cost = cost_of_reply(answer.reply, usage, said, prices)
         if cost is None:
@@ -82,8 +82,9 @@ class _Tally:
 
     def close(self, key: str | None, currency: str) -> Cost:
         """What was counted."""
+        counted, cost = self._tokens.count(key), self._cost.normalize(EXACT)
         models = tuple(sorted(self._models))
-        return Cost(key, self._replies, self._silent, self._unpriced, self._cost.normalize(EXACT), currency, models)
+        return Cost(key, counted.replies, counted.silent, self._unpriced, cost, currency, models, counted.usage)
 
 
 def cost_of_reply(reply: Mapping[str, Any], usage: Usage, said: datetime, prices: Prices) -> Decimal | None:

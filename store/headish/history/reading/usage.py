@@ -129,9 +129,9 @@ def count_usage(replies: Iterable[CountedReply], by: str | None) -> list[Count]:
     """
     if by is not None and by not in KEYS:
         raise InvalidArgument(f"usage is counted by {', '.join(KEYS)}, not by {shown(by)}")
-    tallies: dict[str | None, _Tally] = {} if by else {None: _Tally()}
+    tallies: dict[str | None, UsageTally] = {} if by else {None: UsageTally()}
     for reply in each_once(replies):
-        tallies.setdefault(KEYS[by](reply) if by else None, _Tally()).add(reply.reply)
+        tallies.setdefault(KEYS[by](reply) if by else None, UsageTally()).add(reply.reply)
     return [tallies[key].count(key) for key in sorted(tallies, key=lambda key: (key is None, key or ""))]
 
 
@@ -148,21 +148,22 @@ def each_once(replies: Iterable[CountedReply]) -> Iterator[CountedReply]:
     yield from halves.values()
 
 
-class _Tally:
+class UsageTally:
     """Tokens while they are counted: memory holds a number for each kind, however many answers there are."""
 
     def __init__(self) -> None:
         self._replies = self._silent = 0
         self._totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
 
-    def add(self, reply: Mapping[str, Any]) -> None:
-        """Count an answer."""
+    def add(self, reply: Mapping[str, Any]) -> Usage | None:
+        """Count an answer, and return the tokens that it reports."""
         usage = usage_of(reply)
         self._replies += 1
         self._silent += usage is None
         for name, total in self._totals.items():
             tokens = None if usage is None else getattr(usage, name)
             self._totals[name] = total if tokens is None else (total or 0) + tokens
+        return usage
 
     def count(self, key: str | None) -> Count:
         """What was counted."""

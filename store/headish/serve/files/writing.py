@@ -15,6 +15,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from headish.aio import AsyncDatabase, AsyncStore
+from headish.content.prices import Prices
 from headish.errors import CorruptRecord, DatabaseUnavailable, FileTaken, HeadishError, InvalidArgument
 from headish.serve.files.links import FileLinks, folder_of, list_file, window_file
 from headish.serve.pages.drawing import ASSETS, fill
@@ -45,15 +46,15 @@ class WrittenPages(Struct, frozen=True):
 
 
 async def write_pages(
-    target: str, space: str, folder: str | os.PathLike[str], *, overwrite: bool = False,
+    target: str, space: str, folder: str | os.PathLike[str], *, overwrite: bool = False, prices: Prices | None = None,
     told: Callable[[str, HeadishError], None] | None = None,
 ) -> WrittenPages:  # fmt: skip
     """Write all conversations of a space, archived ones too, as pages that a browser reads from the disk.
 
     The pages are those of ``headish serve``, with system prompts, reasoning, calls and hidden turns. Each thread stands
     alone, without the branches beside it (rule R26, one thread). Of documents, only pictures that a browser shows are
-    written. No script runs, nothing is loaded from elsewhere. A damaged conversation is listed without a page, ``told``
-    gets the reason, and the others follow.
+    written. No script runs, nothing is loaded from elsewhere. With ``prices``, pages say what answers cost. A damaged
+    conversation is listed without a page, ``told`` gets the reason, and the others follow.
     Order: of the list; conversations that move meanwhile come last, each once.
     Cost: a few statements for each 50 turns. Memory holds 50 turns, and the name of each conversation. ``overwrite``
     writes into a folder that is not empty: it replaces what an earlier run wrote, and removes pages that this run does
@@ -70,7 +71,7 @@ async def write_pages(
         raise DatabaseUnavailable(str(base), f"it cannot be written ({error.strerror})") from error
     async with AsyncDatabase.open(target, read_only=True) as database:
         store = await database.store(space, create=False)
-        writing = _Writing(store, base, overwrite, told or (lambda subject, error: None))
+        writing = _Writing(store, base, overwrite, prices, told or (lambda subject, error: None))
         return await writing.write()
 
 
@@ -78,9 +79,10 @@ class _Writing:
     """One run: its target, and what was written so far."""
 
     def __init__(
-        self, store: AsyncStore, base: Path, overwrite: bool, told: Callable[[str, HeadishError], None]
-    ) -> None:
-        self._store, self._base, self._overwrite, self._told = store, base, overwrite, told
+        self, store: AsyncStore, base: Path, overwrite: bool, prices: Prices | None,
+        told: Callable[[str, HeadishError], None],
+    ) -> None:  # fmt: skip
+        self._store, self._base, self._overwrite, self._prices, self._told = store, base, overwrite, prices, told
         self._files = self._unchanged = self._refused = 0
         self._here: set[str] = set()  # the names of the files in the folder at which it is
         style = (ASSETS / "page.css").read_text("utf-8")
@@ -166,8 +168,8 @@ class _Writing:
             # By the turn, so that every window is of one thread, even if the name moves.
             stretch = await self._store.stretch(found.turn, start=start, limit=WINDOW_TURNS, faces=True)
             total = stretch.total
-            about = about or await read_about(self._store, stretch, found.name)
-            shown = await read_window(self._store, stretch)
+            about = about or await read_about(self._store, stretch, found.name, self._prices)
+            shown = await read_window(self._store, stretch, self._prices)
             pictures = await self._write_pictures(folder, shown["shown"])
             at = window_file(start, total)
             given = {**about, **shown, "rail": None, "answers": (), "pointers": ()}

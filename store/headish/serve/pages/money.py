@@ -1,4 +1,4 @@
-"""What answers cost, in words, by the table of prices that the server was given. Without a table, nothing.
+"""What answers and calls cost, by the table of prices that the user gives. Without a table, nothing.
 
 An amount is never shown without its currency, and no price is never shown as an amount of zero.
 """
@@ -10,19 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from headish.content.prices import Prices
+from headish.content.prices import Prices, say_amount
 from headish.history.reading.costs import Cost, cost_of_reply
 from headish.history.reading.usage import usage_of
+from headish.serve.recorder.surfaces import find_surface
+from headish.values.results.calls import PassedCall
 
 NO_PRICE = "no price"
-_SMALLEST = Decimal("0.0001")
-
-
-def say_amount(amount: Decimal, currency: str) -> str:
-    """An amount with four digits behind the point, and its currency."""
-    if 0 < amount < _SMALLEST:
-        return f"less than {_SMALLEST:f} {currency}"
-    return f"{amount:,.4f} {currency}"
 
 
 def say_cost(cost: Cost) -> str:
@@ -42,3 +36,17 @@ def say_reply_cost(reply: Mapping[str, Any], said: datetime, prices: Prices | No
         return ""
     amount = cost_of_reply(reply, usage, said, prices)
     return NO_PRICE if amount is None else say_amount(amount, prices.currency)
+
+
+def reply_of_call(call: PassedCall) -> dict[str, Any]:
+    """What decides about the cost of a call, as ``Meta.reply`` has it of an answer."""
+    facts = call.facts
+    surface = find_surface(facts.method, facts.path)
+    return {"model": facts.model, "provider": surface and surface.provider, "usage": facts.usage or None}
+
+
+def cost_of_call(call: PassedCall, prices: Prices) -> Decimal | None:
+    """What a call cost; exact. None without token counts, or if the table has no price for it."""
+    reply = reply_of_call(call)
+    usage = usage_of(reply)
+    return None if usage is None else cost_of_reply(reply, usage, call.time, prices)

@@ -14,9 +14,8 @@ from headish.content.prices import Prices
 from headish.errors import InputError
 from headish.serve.access.state import caller_of, enter, state_of
 from headish.serve.pages.drawing import draw, links_of
-from headish.serve.pages.money import say_reply_cost
+from headish.serve.pages.money import reply_of_call, say_reply_cost
 from headish.serve.pages.turns import say_tokens
-from headish.serve.recorder.surfaces import find_surface
 from headish.values.ids import TurnId
 from headish.values.results.calls import PassedCall, PrefixBreak
 
@@ -63,14 +62,12 @@ async def show_calls(request: Request) -> Response:
 
 def _show(call: PassedCall, names: dict[str, str | None], prices: Prices | None) -> ShownCall:
     facts = call.facts
-    surface = find_surface(facts.method, facts.path)
-    reply = {"model": facts.model, "provider": surface and surface.provider, "usage": facts.usage or None}
     return ShownCall(
         call=call,
         turn=call.answer or call.tip,
         name=names.get(call.lane or ""),
         tokens=say_tokens(facts.usage),
-        cost=say_reply_cost(reply, call.time, prices),
+        cost=say_reply_cost(reply_of_call(call), call.time, prices),
         ending=_say_ending(call),
         broke="" if facts.broke is None else _say_break(facts.broke),
     )

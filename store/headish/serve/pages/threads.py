@@ -21,6 +21,8 @@ from headish.errors import (
     UnknownConversation,
     UnknownTurn,
 )
+from headish.history.reading.costs import Cost
+from headish.history.reading.usage import Count
 from headish.serve.access.state import enter, state_of
 from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of, not_stored
@@ -157,18 +159,23 @@ async def read_about(
 ) -> dict[str, Any]:
     """What ``thread.html`` says of a thread as a whole."""
     conversation = await _conversation(store, name or stretch.head)
-    usage = await store.usage(stretch.head) if stretch.total <= COUNTED_TURNS else []
-    costs = await store.cost(stretch.head, prices=prices) if usage and prices is not None else []
+    counted = await _count(store, stretch, prices) if stretch.total <= COUNTED_TURNS else None
     title = conversation.record.title if conversation else ""
     return {
         "title": plain(title or _first_words(stretch) or name or "A conversation", 120),
         "conversation": conversation,
         "name": name,
         "head": stretch.head,
-        "usage": usage[0] if usage else None,
-        "cost": say_cost(costs[0]) if costs else "",
-        "tokens": say_tokens(usage[0].usage.to_dict()) if usage else "",
+        "usage": counted,
+        "cost": say_cost(counted) if isinstance(counted, Cost) else "",
+        "tokens": say_tokens(counted.usage.to_dict()) if counted else "",
     }
+
+
+async def _count(store: AsyncStore, stretch: Stretch, prices: Prices | None) -> Count | Cost:
+    """The tokens of a thread; with a table what they cost, too. One look at its replies either way."""
+    counted = await (store.usage(stretch.head) if prices is None else store.cost(stretch.head, prices=prices))
+    return counted[0]
 
 
 async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None = None) -> dict[str, Any]:
