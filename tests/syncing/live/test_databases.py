@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +143,72 @@ class TestOnEveryPairOfDatabases:
 
 
 ROUNDS = 12
+KILLS = 6
+
+
+@pytest.mark.slow
+@every_pair
+def test_a_sync_is_killed_again_and_again(ends: Ends) -> None:
+    """Behind each of its first messages, and while both sides have much to say. On a server, the connections of the
+    other database are ended in every second round."""
+    desk = ends.desk.store
+    desk.add_turns({"content": f"{number} " + "x" * 100_000} for number in range(10))
+    for number in range(3):
+        _killed(ends, after=number)
+    ends.call("exchange", create=True)
+    with ends.box() as box:
+        for number in range(KILLS):
+            for store in (desk, box):
+                store.add_turns({"content": f"{number} {each} " + "y" * 100_000} for each in range(20))
+                store.bookmarks.set("main", store.get("@").id)
+            of_server = ends.box_at.startswith("postgresql") and number % 2
+            _killed(ends, after=2 * number, stop=partial(_end_sessions, ends.box_at) if of_server else None)
+            assert desk.verify().problems == box.verify().problems == ()
+        ends.call("exchange")
+        assert state(desk)[0] == state(box)[0]
+        assert len(state(box)[0]) == 10 + KILLS * 2 * 20
+
+
+def _killed(ends: Ends, after: int, stop: Callable[[], None] | None = None) -> None:
+    """Sync in another process, which is killed after so many messages, or has ``stop`` happen to it."""
+    words = [sys.executable, "-c", _SYNCS, ends.desk_at]
+    keys = {"HEADISH_KEYS": str(ends.desk.keys)}
+    with subprocess.Popen(words, env=os.environ | keys, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(after + 1):
+            assert process.stdout.readline() == b"sends\n"
+        process.kill() if stop is None else stop()
+        said = process.stdout.read()
+    assert process.returncode in (0, -signal.SIGKILL), said
+
+
+_SYNCS = """
+import sys
+from headish import Store
+from headish.errors import HeadishError
+from headish.syncing.live.wire import Wire
+send = Wire.send
+def told(*given):
+    print("sends", flush=True)
+    send(*given)
+Wire.send = told
+with Store.open(sys.argv[1]) as store:
+    try:
+        store.remotes.exchange("box", create=True)
+    except HeadishError as error:
+        print(type(error).__name__)
+"""
+
+
+def _end_sessions(url: str) -> None:
+    """End the connections of all others to a database of a server."""
+    import psycopg
+
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 def _both(stores: list[Store]) -> list[HeadishError]:
