@@ -310,6 +310,27 @@ class TestWhichDatabase:
                     store.remotes.add("x", "x.db", **options)
             assert [each.name for each in store.remotes.list()] == ["box"]
 
+    def test_an_address_that_no_server_can_have_is_refused_at_once(self, ends: Ends) -> None:
+        wrong = {
+            "postgresql://[x": "host", "postgresql://a b/db": "host", "postgresql://h]/db": "host",
+            "postgresql://h:0/db": "port", "postgresql://h:65536/db": "port", "postgresql://h:x/db": "PORT",
+            "postgresql://u:hunter2": "PORT", "postgresql://h:/db": "PORT", "postgresql://u%zz@h/db": "%",
+            "postgresql://h/db%4": "%", "postgresql://h/db?application_name=100%": "%",
+            "postgresql://u%0a@h/db": "control", "postgresql://h/d%00b": "control",
+            "postgresql://h/db?host=%7f": "control", "postgresql:///db?host=a:1&host=b:2&port=3": "ports",
+        }  # fmt: skip
+        with ends.desk as store:
+            for url, why in wrong.items():
+                with pytest.raises(InvalidArgument, match="the database URL of the remote cannot be read") as refused:
+                    store.remotes.add("x", url)
+                assert why in str(refused.value), url
+                assert "hunter2" not in str(refused.value)
+            for index, url in enumerate(
+                ("[::1]:5432/db", "h/db", "/db?host=/run/pg", "h1/db?host=a:1&host=b:2", "u%40@h/%C3%A4")
+            ):
+                store.remotes.add(f"x{index}", f"postgresql://{url}")
+            assert len(store.remotes.list()) == 6
+
     @pytest.mark.parametrize("url", ["u:hunter2@h/db", "u@h/db?password=hunter2", "u@h/db?sslpassword=hunter2"])
     def test_a_password_is_neither_stored_nor_said(self, ends: Ends, url: str) -> None:
         with ends.desk as store, pytest.raises(InvalidArgument, match="PGPASSWORD") as refused:

@@ -53,6 +53,7 @@ from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.serve.sync import endpoint
 from headish.store.asking.origins import acting_options, is_strangers
 from headish.syncing.live import answering
+from headish.values.access.tokens import make_token
 from support.loopback import Loopback
 from support.machines import Machine, state
 from support.offices import KIND, VARIABLE, Office, both_ways, office_at
@@ -232,6 +233,42 @@ class TestBothWays:
             desk.sync()
         monkeypatch.undo()
         assert desk.store.verify().problems == ()
+
+
+class TestWhereTheTokenIs:
+    def test_another_place_is_named_and_what_was_synced_stays(
+        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.store.add_turn("asked", bookmark="main")
+        desk.sync()
+        monkeypatch.setenv("ANOTHER_PLACE", office.token)
+        monkeypatch.delenv(VARIABLE)
+        with pytest.raises(MissingKey):
+            desk.sync()
+        with desk as store:
+            store.remotes.set("box", key_env="ANOTHER_PLACE")
+        again = desk.sync()
+        assert (again.pulled.stored, again.pulled.known, again.pushed.turns) == (0, 0, 0)
+
+    def test_what_is_none_changes_nothing(self, desk: Machine, tmp_path: Path) -> None:
+        with desk as store:
+            store.remotes.add("folder", (tmp_path / "folder").as_uri(), plain=True)
+            with pytest.raises(InvalidArgument, match="only a server"):
+                store.remotes.set("folder", key_env="OTHER", names="x/*")
+            for place in ("", "two words", make_token()):
+                with pytest.raises(InvalidArgument) as refused:
+                    store.remotes.set("box", key_env=place)
+                assert "hdsh_" not in str(refused.value)
+            assert store.remotes.list()[1].names == "*"
+        desk.sync()
+
+    def test_an_address_that_came_with_a_database_gets_no_token_by_it(self, desk: Machine, tmp_path: Path) -> None:
+        stranger = Machine(desk.store, tmp_path / "keys of another machine", "stranger")
+        with stranger as store:
+            with pytest.raises(InvalidArgument, match="has not named its server"):
+                store.remotes.set("box", key_env=VARIABLE)
+            with pytest.raises(RemoteUnavailable, match="has not named its server"):
+                store.remotes.pull("box")
 
 
 class TestWhoIsLetIn:
