@@ -332,20 +332,14 @@ def _folded(signature: str) -> str:
 
 
 def _fields(struct: Any) -> str:
-    """A table of the fields: the type of each, its default, and what its own docstring says."""
+    """The fields with their types and defaults, as a call would give them, and what their own docstrings say."""
     said, types = _field_docstrings(struct), _annotations(struct)
     shown = [field for field in msgspec.structs.fields(struct) if field.name != "resolve_options"]  # of the store's own
-    columns = {
-        "field": [f"`{field.name}`" for field in shown],
-        "type": [f"`{_escaped(types[field.name])}`" for field in shown],
-        "default": [_default(field) for field in shown],
-        "": [said.get(field.name, "") for field in shown],
-    }
-    told = {name: cells for name, cells in columns.items() if any(cells)}
-    rows = [f"| {' | '.join(row)} |" for row in zip(*told.values(), strict=True)]
+    signature = _folded(f"({', '.join(f'{field.name}: {types[field.name]}{_default(field)}' for field in shown)})")
     tag = struct.__struct_config__.tag
     kind = f"In JSON its `{struct.__struct_config__.tag_field}` is `{tag}`.\n\n" if tag else ""
-    return kind + f"| {' | '.join(told)} |\n|{'---|' * len(told)}\n" + "\n".join(rows)
+    told = "".join(f"\n- `{field.name}`: {said[field.name]}" for field in shown if field.name in said)
+    return f"{kind}```python\n{struct.__name__}{signature}\n```" + (f"\n{told}" if told else "")
 
 
 def _annotations(struct: Any) -> dict[str, str]:
@@ -359,12 +353,9 @@ def _annotations(struct: Any) -> dict[str, str]:
 
 def _default(field: Any) -> str:
     if field.default is not msgspec.NODEFAULT:
-        if isinstance(field.default, msgspec.Struct):
-            return f"`{type(field.default).__name__}()`"
-        return "absent" if field.default is msgspec.UNSET else f"`{field.default!r}`"
-    if field.default_factory is not msgspec.NODEFAULT:
-        return "empty"
-    return ""
+        is_struct = isinstance(field.default, msgspec.Struct)
+        return f" = {type(field.default).__name__}()" if is_struct else f" = {field.default!r}"
+    return "" if field.default_factory is msgspec.NODEFAULT else f" = {field.default_factory()!r}"
 
 
 def _field_docstrings(struct: Any) -> dict[str, str]:

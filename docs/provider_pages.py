@@ -90,6 +90,8 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
     "a block that nobody knows": _said("user", {"type": "hologram"}),
     "a cache flag": _said("user", TEXT, cache=True),
 }  # fmt: skip
+_ANSWERS = [case[2:] for name, case in BLOCKS.items() if name != "a call" and case[-1]["role"] == "tool"]
+"""The results whose call is that of every other."""
 OPTIONS: dict[str, tuple[dict[str, Any], bool]] = {
     "`search: true`": ({"search": True}, False),
     "`search: true`, with tools": ({"search": True}, True),
@@ -196,18 +198,19 @@ def _outcome(provider: str, messages: Any) -> str:
     if refused:
         return f"refused: {_cell(refused[0].what)}"
     request = prepare_request(provider, {"messages": _own(provider, messages), "options": {}}, tools=[TOOL])
-    greeted = len(messages) > 1 and messages[1]["role"] == "assistant"
-    made = [_code(part) for part in _parts(request.body, request.sources.list_name, int(greeted))]
+    made = [_code(part) for part in _parts(request.body, request.sources.list_name, messages)]
     told = [f"*{_cell(each.what)}*" for each in findings]
     return "<br>".join([*made, *told])
 
 
-def _parts(body: dict[str, Any], list_name: str, skipped: int) -> Iterator[Any]:
-    """What a small request says: the head where there is one, and the messages, without a greeting before them."""
-    for key in ("system", "systemInstruction", "instructions"):
-        if key in body:
-            yield {key: body[key]}
-    yield from body[list_name][skipped:]
+def _parts(body: dict[str, Any], list_name: str, messages: list[dict[str, Any]]) -> Iterator[Any]:
+    """What a small request says: the head where there is one, and the messages, without those that only lead to them: a
+    greeting, the call of a result, and what follows instructions that stand in the head."""
+    heads = [key for key in ("system", "systemInstruction", "instructions") if key in body]
+    yield from ({key: body[key]} for key in heads)
+    leading = int(len(messages) > 1 and messages[1]["role"] == "assistant") + int(messages[2:] in _ANSWERS)
+    if not heads or len(messages) > 2:
+        yield from body[list_name][leading:]
 
 
 def _option(provider: str, options: dict[str, Any], tools: bool) -> str:
@@ -215,7 +218,7 @@ def _option(provider: str, options: dict[str, Any], tools: bool) -> str:
     findings = _findings(provider, _said("user", TEXT), options, given)
     refused = [each for each in findings if each.kind == "refused"]
     if refused:
-        return f"refused: {_cell(refused[0].what)}"
+        return f"refused: {_cell(re.sub(r'^params[.][a-z_]+: ', '', refused[0].what))}"
     window = {"messages": _said("user", TEXT), "options": options}
     body = prepare_request(provider, window, tools=given).body
     plain = prepare_request(provider, {**window, "options": {}}, tools=given).body

@@ -32,12 +32,12 @@ class PagedStream(TextIOWrapper):
 
 
 @contextmanager
-def paged(settings: GlobalOptions, *, wanted: bool = True) -> Iterator[None]:
+def paged(settings: GlobalOptions) -> Iterator[None]:
     """What is printed within goes through the pager where a person reads it. Leaving the pager early is no error.
 
     Ctrl-C is the pager's own while it runs: it is waited for until it ends.
     """
-    command = None if settings.no_pager or not wanted else pager_command()
+    command = None if settings.no_pager else pager_command()
     if command is None:
         yield
         return

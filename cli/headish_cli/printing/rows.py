@@ -29,9 +29,9 @@ PORTION = 64
 """So many rows are looked up at once: a pager that is left early costs no more."""
 
 
-def print_turns(store: Store, turns: Sequence[Turn], *, whole: bool = False) -> None:
-    """A row for each turn; with ``whole`` all that it says below it."""
-    print_rows(store, ((turn, "") for turn in turns), whole=whole)
+def print_turns(store: Store, turns: Sequence[Turn]) -> None:
+    """A row for each turn."""
+    print_rows(store, ((turn, "") for turn in turns))
 
 
 def print_rows(

@@ -11,6 +11,7 @@ from headish_cli.printing.output import one_line, say, write
 
 if TYPE_CHECKING:
     from headish.providers import Delta
+    from headish.store.answers.answer import Answer
     from headish.values.blocks import ToolUse
 
 ARGUMENTS_SHOWN = 2_000
@@ -61,6 +62,23 @@ class AnswerPrinter:
         if self._before is not None and self._before != here and self._before[0] in ("text", "thinking"):
             click.echo(between, nl=False, err=self._before[0] == "thinking")
         self._before = here
+
+
+def show_answer(answer: Answer, *, quiet: bool = False, advice: str = "") -> bool:
+    """Print an answer as it arrives. Whether Ctrl-C ended it: what arrived is kept, and ``advice`` says what now."""
+    printer, stopped = AnswerPrinter(quiet=quiet), False
+    try:
+        for delta in answer:
+            printer.show(delta)
+        printer.end()
+    except KeyboardInterrupt:
+        stopped = True
+        printer.end()
+        say(f"Stopped; what arrived is kept.{advice}")
+    except BaseException:
+        answer.finish()
+        raise
+    return stopped
 
 
 def describe_call(call: ToolUse) -> str:

@@ -49,17 +49,13 @@ def find_key(provider: str, *, base_url: str | None = None, key_env: str | None 
     return first_key(provider, places)[0]
 
 
-def first_key(provider: str, places: tuple[str, ...], instead: tuple[str, ...] = ()) -> tuple[ApiKey, str]:
-    """The first key of some places, each as ``key_env`` would name it, and the place; ``instead`` is where else was
-    looked, in words.
-
-    Raises: MissingKey; InvalidKey.
-    """
+def first_key(provider: str, places: tuple[str, ...]) -> tuple[ApiKey, str]:
+    """The first key of some places, named as ``key_env`` names them, and its place. Raises: MissingKey; InvalidKey."""
     for place in places:
         key = _look_at(place)
         if key:
             return checked_key(provider, key, _describe(place)), place
-    raise MissingKey(provider, (*map(_describe, places), *instead))
+    raise MissingKey(provider, tuple(map(_describe, places)))
 
 
 def named_place(key_env: str) -> str:

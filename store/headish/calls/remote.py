@@ -275,7 +275,6 @@ def fetch_answer(
     key_env: str | None = None,
     headers: Mapping[str, str] | None = None,
     cloud: Cloud | None = None,
-    timeouts: Timeouts = Timeouts(),
 ) -> Mapping[str, Any]:
     """The answer that a provider keeps under an id, as it is now; it holds ``***`` for the key of the call.
 
@@ -286,8 +285,6 @@ def fetch_answer(
         raise InvalidArgument(f"{provider} keeps no answers: {', '.join(sorted(KEEPING))} does")
     if not _ID.fullmatch(id):  # which the server gave: it must not leave its place in the address
         raise InvalidArgument(f"{id[:80]!r} cannot be the id of an answer")
-    remote = Remote(
-        provider, model=None, base_url=base_url, key_env=key_env, headers=headers, cloud=cloud, timeouts=timeouts
-    )
+    remote = Remote(provider, model=None, base_url=base_url, key_env=key_env, headers=headers, cloud=cloud)
     found = remote.get(f"{find_endpoint(provider).path}/{id}")
     return remote.redactor.clean(found, find_provider(provider).reader.words)

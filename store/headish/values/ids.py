@@ -49,6 +49,11 @@ def as_turn_id(text: str) -> TurnId | None:
     return TurnId(lowered)
 
 
+def is_turn_id(text: str) -> bool:
+    """Whether the text is a SCRU128 id as it is written, in lower case."""
+    return _ID.fullmatch(text) is not None and text <= _LARGEST
+
+
 def known_id(given: object, called: str) -> TurnId:
     """A whole id; ``called`` is what is looked up by it. Raises: InvalidArgument."""
     turn_id = as_turn_id(given) if isinstance(given, str) else None
@@ -119,7 +124,7 @@ class Generator:
     """The numbers of ids, each above the one before. One thread at a time.
 
     ``chance`` gives a number of 32 bits that nobody can guess. ``scru128`` does the same in four times the time, and
-    imports what makes secrets (ADR 0108); a test compares every number.
+    imports what makes secrets (ADR 0109); a test compares every number.
     """
 
     __slots__ = ("_began", "_chance", "_higher", "_lower", "_milliseconds")

@@ -23,7 +23,7 @@ from headish_cli.options import (
     together,
 )
 from headish_cli.printing.output import Stopped, Told, print_json, say
-from headish_cli.printing.showing import AnswerPrinter, announce_call, approve_call, describe_call
+from headish_cli.printing.showing import announce_call, approve_call, describe_call, show_answer
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 
 if TYPE_CHECKING:
@@ -204,19 +204,7 @@ def _run_calls(loop: Loop, running: ToolServers, head: str) -> Turn | None:
 def _show(store: Store, open_answer: Callable[[], Answer], as_json: bool) -> tuple[Turn, bool]:
     """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept, and the second value is true."""
     answer = open_answer()
-    printer = AnswerPrinter(quiet=as_json)
-    stopped = False
-    try:
-        for delta in answer:
-            printer.show(delta)
-        printer.end()
-    except KeyboardInterrupt:
-        stopped = True
-        printer.end()
-        say("Stopped; what arrived is kept.")
-    except BaseException:
-        answer.finish()
-        raise
+    stopped = show_answer(answer, quiet=as_json)
     turn = answer.finish()
     if as_json:
         print_json(reply_record(store, turn))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headish_cli.commands.talking.saying import read_attachment
 from headish_cli.printing.output import Told, counted, one_line, preview, room_beside, say
 from headish_cli.printing.said import words as in_words
-from headish_cli.printing.showing import AnswerPrinter, describe_call
+from headish_cli.printing.showing import describe_call, show_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,18 +182,8 @@ class ChatSession:
     def _show(self, open_answer: Callable[[], Answer]) -> None:
         """Print an answer as it arrives. Ctrl-C ends it: what arrived is kept."""
         self.failed, self.stopped = True, False
-        answer, printer = open_answer(), AnswerPrinter(quiet=False)
-        try:
-            for delta in answer:
-                printer.show(delta)
-            printer.end()
-        except KeyboardInterrupt:
-            self.stopped = True
-            printer.end()
-            say("Stopped; what arrived is kept. /retry asks again.")
-        except BaseException:
-            answer.finish()
-            raise
+        answer = open_answer()
+        self.stopped = show_answer(answer, advice=" /retry asks again.")
         try:
             turn = answer.finish()
         except KeyboardInterrupt:  # too late to stop anything: the answer is there

@@ -8,9 +8,16 @@ Source: the types of the official SDK, anthropic 2.12.0 (``MessageParam``, ``Bet
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from headish.content.forms.calls import anthropic_call, anthropic_result
+from headish.content.forms.calls import (
+    ANTHROPIC_CALL,
+    ANTHROPIC_RESULT,
+    anthropic_call,
+    anthropic_result,
+    read_result,
+)
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import (
     is_anthropic_text,
@@ -89,7 +96,7 @@ def _read_thinking(block: Mapping[str, Any], path: str) -> Thinking | None:
 
 
 def _read_call(block: Mapping[str, Any], path: str) -> ToolUse:
-    rest = rest_of(block, dict.fromkeys(("type", "id", "name", "input")), TRANSPORT)
+    rest = rest_of(block, dict.fromkeys(ANTHROPIC_CALL.all), TRANSPORT)
     given = {} if block.get("input") is None else block["input"]
     caller = rest.get("caller")
     if caller == {"type": "direct"}:  # which is the same as none, and is written as such
@@ -98,14 +105,8 @@ def _read_call(block: Mapping[str, Any], path: str) -> ToolUse:
 
 
 def _read_result(block: Mapping[str, Any], path: str) -> ToolResult:
-    id, failed = block.get("tool_use_id"), block.get("is_error")
-    rest = rest_of(block, dict.fromkeys(("type", "tool_use_id", "content", "is_error")), TRANSPORT)
-    return ToolResult(
-        None if id is None else text_at(id, f"{path}.tool_use_id"),
-        content=tuple(_read_content(block.get("content"), f"{path}.content")),
-        is_error=failed if isinstance(failed, bool) else None,
-        opaque=keep(PROVIDER, rest),
-    )
+    read_parts = partial(_read_content, path=f"{path}.content")
+    return read_result(block, ANTHROPIC_RESULT, read_parts, PROVIDER, TRANSPORT, path)
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any], str], ContentBlock | None]] = {

@@ -1,16 +1,74 @@
 """Calls and results as each API writes them: the one place that spells their keys.
 
-A request of a provider, a client's form of messages and the strict interchange of transcripts all write them from here.
-They differ in what they refuse, repair or keep beside, not in these keys.
+A request of a provider, a client's form of messages and the strict interchange of transcripts all write and read them
+here. They differ in what they refuse, repair or keep beside, not in these keys.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from headish.content.forms.customs import OUTPUT
+from headish.content.forms.parts import Part, keep, make_call, rest_of, text_at
+from headish.values.blocks import ContentBlock, ToolResult, ToolUse
 
-Part = dict[str, Any]
+
+class BlockKeys(NamedTuple):
+    """Where an API says a call or a result. ``body`` is the key of its arguments or content. ``id`` is empty where
+    the id stands outside of the object. ``others`` are its further keys."""
+
+    id: str
+    body: str
+    others: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every key."""
+        return (*self.others, self.body, *filter(None, (self.id,)))
+
+
+CHAT_CALL = ("id", "type", "function")
+FUNCTION = BlockKeys("", "arguments", ("name",))
+"""The function inside a call of Chat Completions, and of Cohere."""
+CHAT_RESULT = BlockKeys("tool_call_id", "content", ("role", "name"))
+ANTHROPIC_CALL = BlockKeys("id", "input", ("type", "name"))
+ANTHROPIC_RESULT = BlockKeys("tool_use_id", "content", ("type", "is_error"))
+FUNCTION_CALL = BlockKeys("call_id", "arguments", ("type", "name"))
+"""The item of a call of Responses."""
+FUNCTION_OUTPUT = BlockKeys("call_id", "output", ("type",))
+
+
+def said_arguments(given: Any) -> Part:
+    """The arguments of a call for a block: a text is kept as it is, and none are an empty object."""
+    return {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
+
+
+def read_call(said: Mapping[str, Any], keys: BlockKeys, id: Any, opaque: Mapping[str, Any], path: str = "$") -> ToolUse:
+    """A call whose arguments may be a text, with what is kept beside it. Raises: InvalidContent."""
+    return make_call(said.get("name"), id, opaque, path, **said_arguments(said.get(keys.body)))
+
+
+def read_result(
+    said: Mapping[str, Any],
+    keys: BlockKeys,
+    content: Callable[[Any], Sequence[ContentBlock]],
+    provider: str,
+    transport: Collection[str],
+    path: str = "$",
+) -> ToolResult:
+    """A result, with what it says besides kept for its provider; ``content`` reads what it holds.
+
+    Raises: InvalidContent.
+    """
+    id, name, failed = said.get(keys.id), said.get("name"), said.get("is_error")
+    return ToolResult(
+        None if id is None else text_at(id, f"{path}.{keys.id}"),
+        None if name is None or "name" not in keys.others else text_at(name, f"{path}.name"),
+        tuple(content(said.get(keys.body))),
+        is_error=failed if "is_error" in keys.others and isinstance(failed, bool) else None,
+        opaque=keep(provider, rest_of(said, dict.fromkeys(keys.all), transport)),
+    )
 
 
 def chat_call(id: str | None, name: str, arguments: str) -> Part:

@@ -10,9 +10,10 @@ Source: the types of the official SDK, openai 3.54.0, read on 2026-11-22; ``reas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from headish.content.forms.calls import chat_call
+from headish.content.forms.calls import CHAT_CALL, CHAT_RESULT, FUNCTION, chat_call, read_call, read_result
 from headish.content.forms.customs import text_of
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_chat_media, write_chat_media
@@ -30,7 +31,6 @@ from headish.content.forms.parts import (
     opaque_of,
     refuse,
     rest_of,
-    text_at,
     texts_of,
     without,
     without_documents,
@@ -48,14 +48,14 @@ ROLES = ("system", "developer", "user", "assistant")
 _REASONING = ("reasoning_content", "reasoning")
 _KNOWN = frozenset(("role", "content", "name"))
 _ASSISTANT = _KNOWN | {"tool_calls", "function_call", "refusal", "annotations"}
-_RESULT = _KNOWN | {"tool_call_id"}
 
 
 def read(entry: Mapping[str, Any]) -> NeutralEntry:
     """One message. Raises: InvalidContent."""
     role = entry.get("role")
     if role in ("tool", "function"):
-        return NeutralEntry("tool", (_read_result(entry),))
+        read_parts = partial(read_content, provider=PROVIDER)
+        return NeutralEntry("tool", (read_result(entry, CHAT_RESULT, read_parts, PROVIDER, TRANSPORT),))
     if role not in ROLES:
         raise refuse(f"a chat message has no role {role!r:.80}", "$.role")
     named = entry.get("name")
@@ -145,8 +145,7 @@ def _annotate(blocks: list[ContentBlock], annotations: Any) -> None:
 
 def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
     function, custom = call.get("function"), call.get("custom")
-    beside = {key: value for key, value in call.items() if key not in ("id", "type", "function", "custom", *TRANSPORT)}
-    beside = {key: value for key, value in beside.items() if not is_nothing(value)}
+    beside = rest_of(call, dict.fromkeys((*CHAT_CALL, "custom")), TRANSPORT)
     if isinstance(function, Mapping) and call.get("type") in ("function", None):
         return _read_function(function, call.get("id"), beside, path)
     if isinstance(custom, Mapping) and isinstance(custom.get("input"), str):
@@ -157,21 +156,9 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
 
 
 def _read_function(function: Mapping[str, Any], id: Any, beside: Part, path: str) -> ToolUse:
-    more = rest_of(function, {"name": "", "arguments": ""}, TRANSPORT)
+    more = rest_of(function, dict.fromkeys(FUNCTION.all), TRANSPORT)
     opaque = keep(PROVIDER, beside | ({"function": more} if more else {}))
-    given = function.get("arguments")
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
-    return make_call(function.get("name"), id, opaque, path, **arguments)
-
-
-def _read_result(entry: Mapping[str, Any]) -> ToolResult:
-    id, name = entry.get("tool_call_id"), entry.get("name")
-    return ToolResult(
-        None if id is None else text_at(id, "$.tool_call_id"),
-        None if name is None else text_at(name, "$.name"),
-        tuple(read_content(entry.get("content"), PROVIDER)),
-        opaque=keep(PROVIDER, rest_of(entry, dict.fromkeys(_RESULT), TRANSPORT)),
-    )
+    return read_call(function, FUNCTION, id, opaque, path)
 
 
 # Writing.

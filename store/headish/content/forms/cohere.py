@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headish.content import strictjson
-from headish.content.forms.calls import chat_call, chat_result
+from headish.content.forms.calls import CHAT_CALL, FUNCTION, BlockKeys, chat_call, chat_result, read_call, read_result
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import read_chat_media, write_chat_media
 from headish.content.forms.parts import (
@@ -21,7 +21,6 @@ from headish.content.forms.parts import (
     joined,
     keep,
     list_at,
-    make_call,
     object_at,
     opaque_of,
     refuse,
@@ -34,8 +33,8 @@ PROVIDER = "cohere"
 TRANSPORT: frozenset[str] = frozenset()
 ROLES = ("system", "user", "assistant")
 PLAN: Mapping[str, Any] = {"tool_plan": True}
-"""What is kept beside reasoning that was a plan."""
-_KNOWN: dict[str, Any] = dict.fromkeys(("role", "content", "tool_calls", "tool_plan", "tool_call_id"))
+"""What is kept beside reasoning that was a plan, so that it goes back as one."""
+_RESULT = BlockKeys("tool_call_id", "content", ("role", "tool_calls", "tool_plan"))
 _DOCUMENT, _PART, _MESSAGE = "document", "part", "message"
 
 
@@ -43,7 +42,7 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
     """One message. Raises: InvalidContent."""
     role = entry.get("role")
     if role == "tool":
-        return NeutralEntry("tool", (_read_result(entry),))
+        return NeutralEntry("tool", (read_result(entry, _RESULT, _read_content, PROVIDER, TRANSPORT),))
     if role not in ROLES:
         raise refuse(f"a message of Cohere's has no role {role!r:.80}", "$.role")
     blocks = _read_content(entry.get("content"))
@@ -53,7 +52,7 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
     calls = entry.get("tool_calls")
     for at, call in enumerate(list_at(calls, "$.tool_calls") if calls is not None else ()):
         blocks.append(_read_call(object_at(call, f"$.tool_calls[{at}]"), f"$.tool_calls[{at}]"))
-    rest = rest_of(entry, _KNOWN, TRANSPORT)
+    rest = rest_of(entry, dict.fromkeys(_RESULT.all), TRANSPORT)
     if isinstance(rest.get("citations"), list) and _cite(blocks, rest["citations"]):
         del rest["citations"]
     if rest:
@@ -107,19 +106,8 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
     function = call.get("function")
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         return ProviderBlock(PROVIDER, {"tool_call": dict(call)})
-    rest = rest_of(call, {"id": "", "type": "", "function": {"name": "", "arguments": ""}}, TRANSPORT)
-    given = function.get("arguments")
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
-    return make_call(function["name"], call.get("id"), keep(PROVIDER, rest), path, **arguments)
-
-
-def _read_result(entry: Mapping[str, Any]) -> ToolResult:
-    id = entry.get("tool_call_id")
-    return ToolResult(
-        None if id is None else text_at(id, "$.tool_call_id"),
-        content=tuple(_read_content(entry.get("content"))),
-        opaque=keep(PROVIDER, rest_of(entry, _KNOWN, TRANSPORT)),
-    )
+    rest = rest_of(call, {**dict.fromkeys(CHAT_CALL), "function": dict.fromkeys(FUNCTION.all)}, TRANSPORT)
+    return read_call(function, FUNCTION, call.get("id"), keep(PROVIDER, rest), path)
 
 
 # Writing.

@@ -86,7 +86,7 @@ def is_nothing(value: Any) -> bool:
 
 def camel(key: str) -> str:
     """``inline_data`` as ``inlineData``."""
-    return _UNDERSCORE.sub(lambda match: match[1].upper(), key)
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), key) if "_" in key else key
 
 
 def _compare(written: Any, given: Any) -> Patch | None:

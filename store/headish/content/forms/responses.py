@@ -9,10 +9,20 @@ Source: the types of the official SDK, openai 3.54.0 (``ResponseInputItemParam``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any
 
-from headish.content.forms.calls import responses_call, responses_output
+from msgspec.structs import replace
+
+from headish.content.forms.calls import (
+    FUNCTION_CALL,
+    FUNCTION_OUTPUT,
+    read_call,
+    read_result,
+    responses_call,
+    responses_output,
+)
 from headish.content.forms.customs import OUTPUT, text_of
 from headish.content.forms.customs import RESPONSES as RESPONSES_CALL
 from headish.content.forms.layout import is_nothing
@@ -31,9 +41,9 @@ from headish.content.forms.parts import (
     opaque_of,
     refuse,
     rest_of,
-    text_at,
     without,
 )
+from headish.values import shapes
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 
 PROVIDER = "openai_responses"
@@ -49,9 +59,8 @@ CLIENT_ITEMS = frozenset(
      "mcp_approval_response", "shell_call_output")
 )  # fmt: skip
 """What a client says in items of its own; all others are the model's or the server's."""
-_TEXTS = ("input_text", "output_text", "text")
-_CALL = ("type", "call_id", "name", "arguments")
-_OUTPUT = ("type", "call_id", "output")
+TEXTS = ("input_text", "output_text", "text")
+"""The types of a part that is a text."""
 
 
 def group(items: Iterable[Any]) -> list[list[Any]]:
@@ -126,7 +135,7 @@ def _read_content(
 
 def _read_part(part: Mapping[str, Any], beside: Mapping[str, Any], media: bool) -> ContentBlock:
     kind = part.get("type")
-    if kind in _TEXTS and isinstance(part.get("text"), str):
+    if kind in TEXTS and isinstance(part.get("text"), str):
         rest = rest_of(part, {"type": "", "text": ""}, TRANSPORT)
         return Text(part["text"], opaque=keep(PROVIDER, {**beside, **rest}))
     if kind == "refusal" and isinstance(part.get("refusal"), str):
@@ -143,10 +152,8 @@ def _read_part(part: Mapping[str, Any], beside: Mapping[str, Any], media: bool) 
 
 
 def _read_call(item: Mapping[str, Any]) -> list[ContentBlock]:
-    rest = rest_of(item, dict.fromkeys(_CALL), PLACED)
-    given = item.get("arguments")
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
-    return [make_call(item.get("name"), item.get("call_id"), keep(PROVIDER, rest), "$", **arguments)]
+    rest = rest_of(item, dict.fromkeys(FUNCTION_CALL.all), PLACED)
+    return [read_call(item, FUNCTION_CALL, item.get("call_id"), keep(PROVIDER, rest))]
 
 
 def _read_custom(item: Mapping[str, Any]) -> list[ContentBlock]:
@@ -159,21 +166,20 @@ def _read_custom(item: Mapping[str, Any]) -> list[ContentBlock]:
 
 
 def _read_output(item: Mapping[str, Any]) -> list[ContentBlock]:
-    id = item.get("call_id")
-    rest = rest_of(item, dict.fromkeys(_OUTPUT), PLACED)
-    rest |= {"type": OUTPUT} if item.get("type") == OUTPUT else {}
-    content = tuple(_read_content(item.get("output"), "$.output"))
-    return [ToolResult(None if id is None else text_at(id, "$.call_id"), content=content, opaque=keep(PROVIDER, rest))]
+    result = read_result(item, FUNCTION_OUTPUT, partial(_read_content, path="$.output"), PROVIDER, PLACED)
+    if item.get("type") == OUTPUT:
+        result = replace(result, opaque=keep(PROVIDER, {**opaque_of(result, PROVIDER), "type": OUTPUT}))
+    return [result]
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> list[ContentBlock]:
-    text = _joined(item.get("summary")) or _joined(item.get("content"))
+    text = join_texts(item.get("summary")) or join_texts(item.get("content"))
     return [Thinking(text, provider=PROVIDER, opaque={PROVIDER: without(item, TRANSPORT)})]
 
 
-def _joined(parts: Any) -> str:
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
-    return PARAGRAPH.join(text for text in texts if isinstance(text, str) and text)
+def join_texts(parts: Any) -> str:
+    """The texts of a reasoning item's summary or content as one."""
+    return PARAGRAPH.join(filter(None, (shapes.text(shapes.record(part).get("text")) for part in shapes.listed(parts))))
 
 
 _READERS: dict[Any, Callable[[Mapping[str, Any]], list[ContentBlock]]] = {

@@ -29,13 +29,13 @@ RESPONSES = "openai_responses"
 RECORDING_PROVIDER = "openai"
 
 
-def find_container(walked: Sequence[Walked], now: datetime | None = None) -> str | None:
+def find_container(walked: Sequence[Walked]) -> str | None:
     """The id of the container that the last answer with one names; None where it has run out."""
     for turn in reversed(walked):
         if turn.role == "assistant" and turn.system and b'"container"' in turn.system:
             found = _named(decode_mapping(turn.system, turn.id, "system"))
             if found is not None:
-                return _running(found, now or datetime.now(UTC))
+                return _running(found, datetime.now(UTC))
     return None
 
 

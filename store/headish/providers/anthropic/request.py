@@ -15,7 +15,7 @@ from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import CACHE_MARKS, SYSTEM, RequestWriter, counted
 from headish.providers.shared.schemas import join_top
 from headish.providers.shared.tools import Choice, ToolDefinition
-from headish.providers.shared.values import Origin, Settings
+from headish.providers.shared.values import Settings
 from headish.values.blocks import Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.caches import CACHE_TTL, TTLS, Cache
 from headish.values.ids import TurnId
@@ -54,7 +54,6 @@ class AnthropicWriter(RequestWriter):
 
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
-        self.system: list[Part] = []
         self.flagged: tuple[list[Flagged], list[Flagged]] = ([], [])
         """What is to be cached: of the system's messages, of the others."""
         own = {**record(self.options.get("params")), **record(record(self.options.get("params")).get(self.provider))}
@@ -148,7 +147,7 @@ class AnthropicWriter(RequestWriter):
         if message.cache:
             self.flagged[0 if hoisted else 1].append(Flagged(list(parts), message.cache))
         if hoisted:
-            self._hoist(message, turns, parts)
+            self.hoist(message, turns, parts)
         elif parts:
             role = str(message.role)
             self._say(_ROLES.get(role, role), turns, parts)
@@ -160,13 +159,6 @@ class AnthropicWriter(RequestWriter):
         """Models that take a system message inside want it behind the user's, and at the end or before their own."""
         inside = self.settings.system_in_place and bool(self.messages) and self.messages[-1]["role"] != "assistant"
         return inside and self.follower in (None, "assistant", *SYSTEM)
-
-    def _hoist(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        if self.messages and parts:
-            self.note(f"a {message.role} message inside the conversation is moved to its head", message)
-        start = len(self.system)
-        self.system += parts
-        self.hoisted += [Origin(f"system[{start + index}]", turns) for index in range(len(parts))]
 
     def _say(self, role: str, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if self.messages and self.messages[-1]["role"] == role:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headish.content.forms.cohere import PLAN
 from headish.providers.shared.leftovers import KnownKeys, keys
 from headish.providers.shared.reply import OpenBlock, ReplyReader
 from headish.providers.shared.shapes import json_text, words
@@ -25,8 +26,6 @@ STOPS = {
 }
 FAILED = ("ERROR", "TIMEOUT")
 """The answer was not finished."""
-PLAN: dict[str, Any] = {"tool_plan": True}
-"""What is kept beside reasoning that was a plan, so that it goes back as one."""
 WORDS = (
     *(words(f"delta.message.content.{key}", event=event)
       for event in ("content-start", "content-delta") for key in ("text", "thinking")),

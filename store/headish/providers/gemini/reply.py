@@ -6,12 +6,12 @@ Source: ``types.GenerateContentResponse`` of google-genai 3.4.0.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from headish.content.forms.layout import camel as camel_key
 from headish.content.recordings import RAW, join_data
 from headish.providers.shared.leftovers import joined, keys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
@@ -247,15 +247,11 @@ def camel(value: object) -> Mapping[str, Any]:
     given = record(value)
     if given.keys() <= _SEEN:
         return given  # as the API itself writes it: nothing is copied
-    return {_camel_key(str(key)): each for key, each in given.items()}
+    return {camel_key(str(key)): each for key, each in given.items()}
 
 
 _SEEN = _RESPONSE | _CANDIDATE | _CONTENT_KEYS | _USAGE.all
 """The keys of nearly every chunk, none of which has an underscore."""
-
-
-def _camel_key(key: str) -> str:
-    return _UNDERSCORE.sub(lambda match: match[1].upper(), key) if "_" in key else key
 
 
 def grown(before: Any, value: Any) -> Any:
@@ -275,7 +271,6 @@ def grown(before: Any, value: Any) -> Any:
     return merged
 
 
-_UNDERSCORE = re.compile(r"_([a-z])")
 _COUNTS = (
     "promptTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount",
     "thoughtsTokenCount",

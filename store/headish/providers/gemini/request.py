@@ -19,7 +19,7 @@ from headish.providers.shared.copies import owned
 from headish.providers.shared.mapping import Part, Piece
 from headish.providers.shared.request import SYSTEM, RequestWriter
 from headish.providers.shared.tools import Choice, ToolDefinition
-from headish.providers.shared.values import Origin, Settings
+from headish.providers.shared.values import Settings
 from headish.values.blocks import Base64Source, Document, ProviderBlock, Text, Thinking, ToolResult, ToolUse
 from headish.values.ids import TurnId
 from headish.values.messages import ContextWindow, Message
@@ -51,6 +51,7 @@ class GeminiWriter(RequestWriter):
 
     provider = "gemini"
     list_name = "contents"
+    head_name = "systemInstruction.parts"
     sends_ids = False  # one that Gemini did not make, some of its models refuse
     tool_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
     tool_name_limit = 128
@@ -59,7 +60,6 @@ class GeminiWriter(RequestWriter):
     def __init__(self, window: ContextWindow, settings: Settings) -> None:
         super().__init__(window, settings)
         self.names = GeminiNames(self.tool_name, self.tool_name_limit)
-        self.system: list[Part] = []
         self.flags = 0
         """How many messages are to be cached."""
         self.ids: dict[str | None, str] = {}
@@ -149,19 +149,12 @@ class GeminiWriter(RequestWriter):
         """Messages of one role in a row become one content: so roles alternate, and results come right behind calls."""
         self.flags += bool(message.cache)
         if message.role in SYSTEM:
-            self._hoist(message, turns, parts)
+            self.hoist(message, turns, parts)
         elif parts:
             self._say("model" if message.role == "assistant" else "user", turns, parts)
 
     def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:
         self._say("model" if role == "assistant" else "user", turns, [{"text": text}])
-
-    def _hoist(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
-        if self.messages and parts:
-            self.note(f"a {message.role} message inside the conversation is moved to its head", message)
-        start = len(self.system)
-        self.system += parts
-        self.hoisted += [Origin(f"systemInstruction.parts[{start + index}]", turns) for index in range(len(parts))]
 
     def _say(self, role: str, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         if not self.messages and role == "model":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headish.content.forms.customs import RESPONSES as CUSTOM
+from headish.content.forms.responses import PARAGRAPH, join_texts
 from headish.providers.openai_responses.vocabulary import ITEMS, PARTS
 from headish.providers.shared.leftovers import KnownKeys, rest_of
 from headish.providers.shared.reply import OpenBlock, ReplyReader
@@ -19,8 +20,6 @@ from headish.providers.shared.values import Delta, Reply
 from headish.values.shapes import listed, name, number, present, record, text
 
 Section = tuple[str, int]
-PARAGRAPH = "\n\n"
-"""Between the texts of one reasoning item."""
 
 
 @dataclass
@@ -209,7 +208,7 @@ class ItemReader(ReplyReader):
 
     def _settle_thought(self, item: OutputItem, data: Mapping[str, Any]) -> list[Delta]:
         block = self._thought(item)
-        deltas = self.settle_text(block, _joined(data.get("summary")) or _joined(data.get("content")))
+        deltas = self.settle_text(block, join_texts(data.get("summary")) or join_texts(data.get("content")))
         if item.finished:
             # An item that is not at its end may have half of its encrypted content.
             block.opaque |= {key: value for key, value in data.items() if value is not None or key not in block.opaque}
@@ -251,10 +250,6 @@ class ItemReader(ReplyReader):
             return block, []
         called = name(data.get("name")) or item.kind.removesuffix("_call")
         return block, [Delta("server_tool_use", name=called, id=name(data.get("id")), index=block.index)]
-
-
-def _joined(parts: Any) -> str:
-    return PARAGRAPH.join(filter(None, (text(record(part).get("text")) for part in listed(parts))))
 
 
 KINDS: dict[str, Callable[[ItemReader, OutputItem, Mapping[str, Any]], list[Delta]]] = {

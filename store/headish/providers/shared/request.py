@@ -36,6 +36,8 @@ class RequestWriter(BlockMapper):
 
     list_name: ClassVar[str] = "messages"
     """The key of the body's list of messages."""
+    head_name: ClassVar[str] = "system"
+    """Where in the body the instructions stand that are lifted out of the conversation."""
     sends_ids: ClassVar[bool] = True
     """Whether a call goes out with an id that headish made."""
     dropped_keywords: ClassVar[frozenset[str]] = frozenset()
@@ -52,6 +54,8 @@ class RequestWriter(BlockMapper):
         self.options = window.options
         self.notes += self.window.notes
         self.messages: list[Part] = []
+        self.system: list[Part] = []
+        """The parts of the head, for an API that has one."""
         self.hoisted: list[Origin] = []
         self.strict = False
         """Whether calls of tools are held to their schemas, where those can be."""
@@ -64,6 +68,14 @@ class RequestWriter(BlockMapper):
     @abstractmethod
     def place(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
         """Put the parts of a message into the body; there may be none. ``turns`` are those that it was made of."""
+
+    def hoist(self, message: Message, turns: tuple[TurnId, ...], parts: list[Part]) -> None:
+        """Put the parts of an instruction into the head."""
+        if self.messages and parts:
+            self.note(f"a {message.role} message inside the conversation is moved to its head", message)
+        start = len(self.system)
+        self.system += parts
+        self.hoisted += [Origin(f"{self.head_name}[{start + index}]", turns) for index in range(len(parts))]
 
     @abstractmethod
     def add_text(self, role: str, text: str, turns: tuple[TurnId, ...]) -> None:

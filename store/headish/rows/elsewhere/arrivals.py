@@ -82,8 +82,9 @@ ARRIVALS = Query(
 )
 
 
-def all_arrivals(connection: Connection, space: int, after: int = 0) -> Iterator[StoredArrival]:
-    """All arrivals whose first commit number is above one, in order, read in pages."""
+def all_arrivals(connection: Connection, space: int) -> Iterator[StoredArrival]:
+    """All arrivals in the order of their first commit numbers, read in pages."""
+    after = 0
     while page := connection.rows(ARRIVALS, space=space, after=after, limit=PAGE):
         yield from starmap(StoredArrival, page)
         after = page[-1][0]

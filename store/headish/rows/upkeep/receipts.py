@@ -149,9 +149,9 @@ def named_by_erasures(connection: Connection, space: int, names: Iterable[bytes]
 _ERASED_NAME = re.compile(rb"erased-([0-9]{1,18})-*")
 
 
-def receipts_after(connection: Connection, space: int, number: int, limit: int = PAGE_RECEIPTS) -> list[Logged]:
+def receipts_after(connection: Connection, space: int, number: int) -> list[Logged]:
     """A page of receipts, in their order."""
-    rows = connection.rows(RECEIPTS_AFTER, space=space, number=number, limit=limit)
+    rows = connection.rows(RECEIPTS_AFTER, space=space, number=number, limit=PAGE_RECEIPTS)
     return [Logged._make(row[1:]) for row in rows]
 
 

@@ -124,7 +124,7 @@ class Batches:
                 raise
             self._objects.remove(BATCH, name)
             raise
-        return show_job(name, self._found(name, revision, job, remote), {})
+        return show_job(name, self._save(name, revision, replace(job, remote=remote)), {})
 
     def list(self) -> builtins.list[Batch]:
         """All batches, by name, with what was collected of them. Calls no provider."""
@@ -168,7 +168,7 @@ class Batches:
             collecting.fail_rest(looked.failure)
         settled = self._settled(name)
         if all(each.id in settled for each in job.entries) and not job.collected:
-            job = self._close(name, job)
+            job = self._save(name, self._read(name)[0], replace(job, collected=True))
         batch = show_job(name, job, settled)
         return CollectedBatch(batch, looked.status, True, tuple(collecting.turns), tuple(collecting.problems))
 
@@ -224,22 +224,11 @@ class Batches:
             if found is None:
                 reason = "the provider has no such batch, or none that can be told from others"
                 raise UncertainBatch(name, job.provider, reason)
-            job = self._found(name, revision, job, found)
+            job = self._save(name, revision, replace(job, remote=found))
         return job, api.look(remote, job.remote or "")
 
-    def _found(self, name: str, revision: int, job: Job, remote: str) -> Job:
-        """Keep what the provider calls a batch; another one may have found out the same meanwhile."""
-        job = replace(job, remote=remote)
-        try:
-            self._objects.put(BATCH, name, encode_job(job), expect=revision)
-        except RecordChanged:
-            return self._read(name)[1]
-        return job
-
-    def _close(self, name: str, job: Job) -> Job:
-        """Keep that nothing of a batch is left to collect."""
-        revision, _ = self._read(name)
-        job = replace(job, collected=True)
+    def _save(self, name: str, revision: int, job: Job) -> Job:
+        """Keep what became of a batch; another process may have found out the same meanwhile."""
         try:
             self._objects.put(BATCH, name, encode_job(job), expect=revision)
         except RecordChanged:

@@ -94,7 +94,7 @@ class Pointers(Mapping[str, Pointer]):
             headers=headers, dialect=dialect, region=region, project=project, profile=profile, resource=resource,
             api_version=api_version, timeouts=timeouts,
         )  # fmt: skip
-        self._define(encoded, encode_pointer(pointer))
+        define(self._space, POINTER, encoded, encode_pointer(pointer))
         return pointer
 
     @door()
@@ -112,7 +112,7 @@ class Pointers(Mapping[str, Pointer]):
 
     def remove(self, name: str) -> None:
         """Remove a name; its history stays. Raises: UnknownPointer."""
-        if not self._define(check_name(name, KIND), None):
+        if not define(self._space, POINTER, check_name(name, KIND), None):
             raise UnknownPointer(name)
 
     @property
@@ -132,7 +132,7 @@ class Pointers(Mapping[str, Pointer]):
         if name is not None:
             encoded = check_name(name, KIND)
             space._read(lambda connection: find_pointer(connection, space._number, encoded))
-        self._define(DEFAULT_NAME, None if name is None else encode_default(name), DEFAULT)
+        define(space, DEFAULT, DEFAULT_NAME, None if name is None else encode_default(name))
 
     def history(self, name: str) -> builtins.list[NamedPointer]:
         """Everything that a name ever pointed at, the last first. Raises: UnknownPointer if there never was such a
@@ -148,14 +148,15 @@ class Pointers(Mapping[str, Pointer]):
             raise UnknownPointer(name)
         return found
 
-    def _define(self, name: bytes, data: bytes | None, kind: str = POINTER) -> bool:
-        space = self._space
-        key = (space._number, kind, name)
-        number = space._write(
-            lambda connection: set_definition(connection, *key, data),
-            lambda connection, number: definition_is(connection, *key, number, data),
-        )
-        return number is not None
-
     def __repr__(self) -> str:
         return f"<Pointers of the space {self._space.space!r}>"
+
+
+def define(space: Space, kind: str, name: bytes, data: bytes | None) -> bool:
+    """Set a definition of a space, or with None forget it; whether there was anything to change."""
+    key = (space._number, kind, name)
+    number = space._write(
+        lambda connection: set_definition(connection, *key, data),
+        lambda connection, number: definition_is(connection, *key, number, data),
+    )
+    return number is not None

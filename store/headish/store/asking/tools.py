@@ -13,7 +13,8 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidContent, InvalidName, TooLarge, UnknownServer
 from headish.history.definitions import ToolList, find_tools, read_tool_list
 from headish.providers.shared.tools import SEPARATOR, read_tools
-from headish.rows.definitions import TOOLS, definition_is, list_definitions, set_definition
+from headish.rows.definitions import TOOLS, list_definitions
+from headish.store.asking.pointers import define
 from headish.store.space import Space
 from headish.values.names import check_name, stored_name
 
@@ -62,22 +63,13 @@ class Tools(Mapping[str, ToolList]):
         limit_bytes = self._space._payload_limit_bytes
         if len(data) > limit_bytes:
             raise TooLarge("the tools of a server", len(data), limit_bytes)
-        self._define(encoded, data)
+        define(self._space, TOOLS, encoded, data)
         return hash_payload(data).hex()
 
     def remove(self, server: str) -> None:
         """Forget the tools of a server; their history stays. Raises: UnknownServer."""
-        if not self._define(_check_server(server), None):
+        if not define(self._space, TOOLS, _check_server(server), None):
             raise UnknownServer(server)
-
-    def _define(self, server: bytes, data: bytes | None) -> bool:
-        space = self._space
-        key = (space._number, TOOLS, server)
-        number = space._write(
-            lambda connection: set_definition(connection, *key, data),
-            lambda connection, number: definition_is(connection, *key, number, data),
-        )
-        return number is not None
 
     def __repr__(self) -> str:
         return f"<Tools of the space {self._space.space!r}>"

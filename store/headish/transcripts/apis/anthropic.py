@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from headish.content.forms.calls import anthropic_call, anthropic_result
+from headish.content.forms.calls import ANTHROPIC_CALL, ANTHROPIC_RESULT, anthropic_call, anthropic_result
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import ApiStep, as_object, read_call, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
@@ -120,12 +120,11 @@ def _read_system(system: Any) -> Iterator[ApiStep]:
 def _read_block(block: Any, role: str, path: str) -> ApiStep:
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind == "tool_use" and role == "assistant":
-        refuse_keys(block, ("type", "id", "name", "input"), TARGET, path)
-        return read_call(block, string(block, "id", TARGET, path), TARGET, path, "input")
+        return read_call(block, ANTHROPIC_CALL, TARGET, path)
     if kind == "tool_result" and role == "user":
-        refuse_keys(block, ("type", "tool_use_id", "content", "is_error"), TARGET, path)
-        text = text_of(block.get("content") or "", TARGET, f"{path}.content")
-        call_id, failed = string(block, "tool_use_id", TARGET, path), block.get("is_error")
+        refuse_keys(block, ANTHROPIC_RESULT.all, TARGET, path)
+        text = text_of(block.get(ANTHROPIC_RESULT.body) or "", TARGET, f"{path}.{ANTHROPIC_RESULT.body}")
+        call_id, failed = string(block, ANTHROPIC_RESULT.id, TARGET, path), block.get("is_error")
         if failed is not None and not isinstance(failed, bool):
             raise InvalidInterchange(TARGET, "is_error is true or false", f"{path}.is_error")
         return ApiStep(kind="result", role="tool", text=text, id=call_id, is_error=failed)

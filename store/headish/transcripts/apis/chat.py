@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.content.forms.calls import chat_call, chat_result
+from headish.content.forms.calls import CHAT_CALL, CHAT_RESULT, FUNCTION, chat_call, chat_result
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.apis.steps import ApiStep, read_call, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, optional_list, refuse_keys, string
@@ -20,11 +20,10 @@ from headish.values.checks.doors import an, door
 
 TARGET = "list of chat messages"
 _TEXT = ("role", "content", "name")
-_CALL = ("name", "arguments")
 _KEYS = {
     "system": _TEXT, "developer": _TEXT, "user": _TEXT, "function": _TEXT,
     "assistant": ("role", "content", "name", "tool_calls", "function_call"),
-    "tool": ("role", "content", "tool_call_id", "name"),
+    "tool": CHAT_RESULT.all,
 }  # fmt: skip
 
 
@@ -100,14 +99,12 @@ def _read_assistant(message: Mapping[str, Any], path: str) -> Iterator[ApiStep]:
         where = f"{path}.tool_calls[{place}]"
         if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
             raise InvalidInterchange(TARGET, "a call that is no function's", where)
-        refuse_keys(call, ("id", "type", "function"), TARGET, where)
-        refuse_keys(call["function"], _CALL, TARGET, where)
-        yield read_call(call["function"], string(call, "id", TARGET, where), TARGET, where)
+        refuse_keys(call, CHAT_CALL, TARGET, where)
+        yield read_call(call["function"], FUNCTION, TARGET, where, id=string(call, "id", TARGET, where))
     if legacy is not None:
         if not isinstance(legacy, Mapping):
             raise InvalidInterchange(TARGET, "function_call is an object", path)
-        refuse_keys(legacy, _CALL, TARGET, f"{path}.function_call")
-        yield read_call(legacy, None, TARGET, f"{path}.function_call")
+        yield read_call(legacy, FUNCTION, TARGET, f"{path}.function_call")
 
 
 def _read_text(message: Mapping[str, Any], path: str) -> ApiStep:

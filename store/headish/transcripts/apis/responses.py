@@ -6,10 +6,17 @@ parts the API refuses: they are read and never written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headish.content.forms.calls import responses_call, responses_output
+from headish.content.forms.calls import (
+    FUNCTION_CALL,
+    FUNCTION_OUTPUT,
+    BlockKeys,
+    responses_call,
+    responses_output,
+)
+from headish.content.forms.responses import TEXTS
 from headish.errors import InvalidInterchange
 from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_call, read_steps, text_of, to_transcript
 from headish.transcripts.shared.jsontext import list_of, refuse_keys, string
@@ -18,7 +25,9 @@ from headish.values.checks.doors import an, door
 
 TARGET = "Responses input"
 _ITEM = ("id", "status", "type")
-_TEXTS = ("input_text", "output_text", "text")
+_CALL_PART = BlockKeys("id", "arguments", ("type", "name"))
+_RESULT_PART = BlockKeys("tool_call_id", "output", ("type",))
+"""The parts of the RWKV template."""
 
 
 @door(transcript=an(Transcript))
@@ -59,11 +68,9 @@ def _read(data: Mapping[str, Any]) -> Iterator[ApiStep]:
 def _read_item(item: Mapping[str, Any], path: str) -> ApiStep:
     kind = item.get("type", "message")
     if kind == "function_call":
-        refuse_keys(item, (*_ITEM, "call_id", "name", "arguments"), TARGET, path)
-        return read_call(item, string(item, "call_id", TARGET, path), TARGET, path)
+        return read_call(item, FUNCTION_CALL, TARGET, path, further=_ITEM)
     if kind == "function_call_output":
-        refuse_keys(item, (*_ITEM, "call_id", "output"), TARGET, path)
-        return _read_result(item, "call_id", path)
+        return _read_result(item, FUNCTION_OUTPUT, path, _ITEM)
     role = item.get("role")
     if kind != "message" or role not in ROLES:
         raise InvalidInterchange(TARGET, f"an item of type {kind!r} and role {role!r}", path)
@@ -72,17 +79,16 @@ def _read_item(item: Mapping[str, Any], path: str) -> ApiStep:
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
         part, where = content[0], f"{path}.content[0]"
         if part.get("type") == "tool_call" and role == "assistant":
-            refuse_keys(part, ("type", "id", "name", "arguments"), TARGET, where)
-            return read_call(part, string(part, "id", TARGET, where), TARGET, where)
+            return read_call(part, _CALL_PART, TARGET, where)
         if part.get("type") == "tool_result" and role == "user":
-            refuse_keys(part, ("type", "tool_call_id", "output"), TARGET, where)
-            return _read_result(part, "tool_call_id", where)
-    return ApiStep(kind="text", role=str(role), text=text_of(content, TARGET, f"{path}.content", _TEXTS))
+            return _read_result(part, _RESULT_PART, where)
+    return ApiStep(kind="text", role=str(role), text=text_of(content, TARGET, f"{path}.content", TEXTS))
 
 
-def _read_result(item: Mapping[str, Any], id_key: str, path: str) -> ApiStep:
-    output = item.get("output")
+def _read_result(item: Mapping[str, Any], keys: BlockKeys, path: str, further: Sequence[str] = ()) -> ApiStep:
+    refuse_keys(item, (*keys.all, *further), TARGET, path)
+    output = item.get(keys.body)
     if isinstance(output, list) and output and isinstance(output[0], Mapping) and "type" in output[0]:
-        output = text_of(output, TARGET, f"{path}.output", _TEXTS)
+        output = text_of(output, TARGET, f"{path}.output", TEXTS)
     text = arguments_text(output, TARGET, f"{path}.output")
-    return ApiStep(kind="result", role="tool", text=text, id=string(item, id_key, TARGET, path))
+    return ApiStep(kind="result", role="tool", text=text, id=string(item, keys.id, TARGET, path))

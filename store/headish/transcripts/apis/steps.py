@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from headish.content.forms.calls import BlockKeys
 from headish.errors import InvalidInterchange, Unmappable
 from headish.transcripts.shared.jsontext import read_json, refuse_keys, string
 from headish.transcripts.shared.pairs import only_block, pair_replies
@@ -82,10 +83,21 @@ def text_of(content: Any, target: str, path: str, kinds: Sequence[str] = ("text"
     return str(part["text"])
 
 
-def read_call(call: Mapping[str, Any], id: str | None, target: str, path: str, arguments: str = "arguments") -> ApiStep:
-    """A call as the APIs write it: ``name`` beside its arguments, which one of them calls its input."""
-    text = arguments_text(call.get(arguments), target, f"{path}.{arguments}")
-    return ApiStep(kind="call", role="assistant", text=text, name=string(call, "name", target, path), id=id)
+def read_call(
+    said: Mapping[str, Any],
+    keys: BlockKeys,
+    target: str,
+    path: str,
+    *,
+    id: str | None = None,
+    further: Sequence[str] = (),
+) -> ApiStep:
+    """A call as an API says it, with nothing besides but the ``further`` keys. ``id`` is that of a call which does not
+    say it beside its name. Raises: InvalidInterchange."""
+    refuse_keys(said, (*keys.all, *further), target, path)
+    id = string(said, keys.id, target, path) if keys.id else id
+    text = arguments_text(said.get(keys.body), target, f"{path}.{keys.body}")
+    return ApiStep(kind="call", role="assistant", text=text, name=string(said, "name", target, path), id=id)
 
 
 def arguments_text(value: Any, target: str, path: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headish.content.forms.calls import said_arguments
 from headish.values import shapes
 
 Block = dict[str, Any]
@@ -43,9 +44,8 @@ def url_source(url: str, media_type: str | None = None) -> Block:
 
 def call_block(name: object, id: object, given: Any, opaque: Mapping[str, Any] = {}) -> Block:
     """A call. Arguments that are a text stay that text; none are an empty object. ``opaque`` is kept beside it."""
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
     kept = {"opaque": opaque} if opaque else {}
-    return {"type": "tool_use", "name": shapes.text(name), **_texts(id=id), **arguments, **kept}
+    return {"type": "tool_use", "name": shapes.text(name), **_texts(id=id), **said_arguments(given), **kept}
 
 
 def result_block(id: object, name: object, content: list[Block], *, failed: bool = False) -> Block:

@@ -15,8 +15,9 @@ from typing import Any, TypeAlias, TypeVar
 from headish.content.encoding import read_block
 from headish.content.forms import chat
 from headish.content.forms.anthropic import ANTHROPIC
+from headish.content.forms.calls import said_arguments
 from headish.content.forms.layout import is_nothing
-from headish.content.forms.parts import Part, arguments_of, joined, keep, opaque_of, without
+from headish.content.forms.parts import Part, arguments_of, joined, keep, make_call, opaque_of, without
 from headish.content.media import decode_text
 from headish.values import shapes
 from headish.values.blocks import (
@@ -100,14 +101,9 @@ def _read_call(part: Mapping[str, Any]) -> ContentBlock | None:
 
 def read_call(call: Mapping[str, Any], opaque: Mapping[str, Any] = {}) -> ToolUse:
     """A call; the arguments of one that no parser took are a text. Raises: InvalidContent."""
-    name, id, given = call.get("name"), call.get("id"), call.get("args")
-    arguments = {"raw": given} if isinstance(given, str) else {"input": {} if given is None else given}
-    named = {"id": id} if isinstance(id, str) and id else {}
-    beside = {"opaque": opaque} if opaque else {}
-    block = {"type": "tool_use", "name": shapes.text(name), **named, **arguments, **beside}
-    made = read_block(block)
-    assert isinstance(made, ToolUse)
-    return made
+    return make_call(
+        shapes.text(call.get("name")), shapes.name(call.get("id")), opaque, "$", **said_arguments(call.get("args"))
+    )
 
 
 def _write_call(block: ContentBlock) -> Part:
