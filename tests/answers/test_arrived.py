@@ -124,6 +124,7 @@ def test_calls_of_strangers_run_only_where_somebody_approves(place: Place, tmp_p
     assert asked == [CALL]
 
 
+@pytest.mark.slow
 def test_yes_does_not_approve_calls_of_strangers(tmp_path: Path, server: Loopback) -> None:
     config = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
     (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"calc": config}}))

@@ -6,8 +6,10 @@ The walk finds the paths of all commands by their type. What is asked of the lib
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ from headish.errors import HeadishError
 from headish_cli.main import main
 from headish_cli.options import PLACE
 from support.command import Command
+from support.loops import failing
 
 if not hasattr(os, "mkfifo"):
     pytest.skip("named pipes are POSIX's; run these on Linux or macOS", allow_module_level=True)
 
+MakePlaces = Callable[[str], dict[str, str]]
 UNFIT = ["pipe", "pipe-link", "/dev/zero", "/dev/full", "/proc/self/environ", "/sys/kernel/notes", "folder", "nowhere"]
 """``nowhere`` is a link to nothing: what is read is missing there, and what is written is made."""
 BEFORE: dict[tuple[str, str], tuple[str, ...]] = {
@@ -77,7 +81,7 @@ WRITTEN = {
 """Those that a link to nothing is no hindrance for."""
 
 
-@pytest.fixture(autouse=True)
+@contextmanager
 def at_once() -> Iterator[None]:
     """Whoever waits for a pipe, or reads a device to its end, is interrupted."""
 
@@ -86,31 +90,46 @@ def at_once() -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.alarm(10)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a history, and of files that others wrote: what each place is a copy of."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+    with Store.open(folder / "cli.db") as store:
+        store.add_turns(["Hello", {"content": "Hi", "role": "assistant", "continues": [0], "bookmark": "main"}])
+        store.backup(folder / "all.hbackup")
+        store.bundles.create(folder / "all.hbundle")
+    (folder / "receipts.jsonl").touch()
+    return folder
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> dict[str, str]:
-    """The places that a test names."""
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "pipe-link").symlink_to("pipe")
-    (tmp_path / "nowhere").symlink_to("missing")
-    (tmp_path / "chat.json").write_text('{"messages": [{"role": "user", "content": "hi"}]}')
-    with Store.open(tmp_path / "cli.db") as store:
-        store.add_turns(["Hello", {"content": "Hi", "role": "assistant", "continues": [0], "bookmark": "main"}])
-        store.backup(tmp_path / "all.hbackup")
-        store.bundles.create(tmp_path / "all.hbundle")
-    (tmp_path / "receipts.jsonl").touch()
-    own = {
-        "CHAT": "chat.json", "BACKUP": "all.hbackup", "NEW": "new.db", "BUNDLE": "all.hbundle", "OUT": "new.hbundle",
-        "RECEIPTS": "receipts.jsonl",
-    }  # fmt: skip
-    return {name: str(tmp_path / path) for name, path in own.items()} | {
-        name: str(tmp_path / name) for name in UNFIT
-    }  # an absolute path stays what it is
+def make_places(stored: Path, tmp_path: Path) -> MakePlaces:
+    """Makes the places that a test names, in a new folder of this name."""
+
+    def make(name: str) -> dict[str, str]:
+        folder = tmp_path / name.replace("/", "-")
+        shutil.copytree(stored, folder)
+        (folder / "folder").mkdir()
+        os.mkfifo(folder / "pipe")
+        (folder / "pipe-link").symlink_to("pipe")
+        (folder / "nowhere").symlink_to("missing")
+        own = {
+            "DB": "cli.db", "CHAT": "chat.json", "BACKUP": "all.hbackup", "NEW": "new.db", "BUNDLE": "all.hbundle",
+            "OUT": "new.hbundle", "RECEIPTS": "receipts.jsonl",
+        }  # fmt: skip
+        return {each: str(folder / path) for each, path in own.items()} | {
+            each: str(folder / each) for each in UNFIT
+        }  # an absolute path stays what it is
+
+    return make
 
 
 def paths_of(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -149,33 +168,35 @@ def test_what_is_named_as_a_path_is_declared_so() -> None:
     assert isinstance(PLACE, click.Path)
 
 
-@pytest.mark.parametrize("unfit", UNFIT)
 @pytest.mark.parametrize("path", BEFORE, ids=" ".join)
-def test_what_is_no_file_is_refused_by_name(
-    headish: Command, places: dict[str, str], path: tuple[str, str], unfit: str
-) -> None:
-    words = [places[unfit] if word == "@" else places.get(word, word) for word in BEFORE[path]]
-    if path == ("headish", "--db"):
-        headish = Command(words.pop(0))
-    done = headish.run(*words)
-    is_fit = (unfit == "folder" and path in FOLDERS) or (unfit == "nowhere" and path in WRITTEN)
-    if is_fit and done.code == 0:
-        return
-    assert done.code in (1, 2), done
-    assert places[unfit] in done.err
-    assert "Traceback" not in done.err
-    assert "it waits" not in done.err
+def test_what_is_no_file_is_refused_by_name(make_places: MakePlaces, path: tuple[str, str]) -> None:
+    def refuse(unfit: str) -> None:
+        places = make_places(unfit)
+        words = [places[unfit] if word == "@" else places.get(word, word) for word in BEFORE[path]]
+        headish = Command(words.pop(0) if path == ("headish", "--db") else places["DB"])
+        with at_once():
+            done = headish.run(*words)
+        is_fit = (unfit == "folder" and path in FOLDERS) or (unfit == "nowhere" and path in WRITTEN)
+        if is_fit and done.code == 0:
+            return
+        assert done.code in (1, 2), done
+        assert places[unfit] in done.err
+        assert "Traceback" not in done.err
+        assert "it waits" not in done.err
+
+    assert failing(UNFIT, refuse) == {}
 
 
-def test_the_configuration_is_one_too(
-    headish: Command, places: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_configuration_is_one_too(make_places: MakePlaces, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = make_places("places")
+    headish = Command(places["DB"])
     for unfit in UNFIT:
         monkeypatch.setenv("HEADISH_CONFIG", places[unfit])
-        if unfit == "nowhere":
-            headish("list")
-        else:
-            assert places[unfit] in headish.run("list").err
+        with at_once():
+            if unfit == "nowhere":
+                headish("list")
+            else:
+                assert places[unfit] in headish.run("list").err
 
 
 READERS: dict[str, Callable[[Store, str], object]] = {
@@ -197,16 +218,18 @@ READERS: dict[str, Callable[[Store, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("unfit", UNFIT)
 @pytest.mark.parametrize("verb", READERS)
-def test_the_library_refuses_the_same(
-    places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, unfit: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with Store.open(tmp_path / "cli.db") as store, pytest.raises(HeadishError) as caught:
-        READERS[verb](store, places[unfit])
-    assert places[unfit] in str(caught.value)
+def test_the_library_refuses_the_same(make_places: MakePlaces, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    def refuse(unfit: str) -> None:
+        places = make_places(unfit)
+        monkeypatch.chdir(Path(places["DB"]).parent)
+        with Store.open(places["DB"]) as store, at_once(), pytest.raises(HeadishError) as caught:
+            READERS[verb](store, places[unfit])
+        assert places[unfit] in str(caught.value)
+
+    assert failing(UNFIT, refuse) == {}
 
 
 def test_a_folder_of_the_kernels_is_not_walked(headish: Command) -> None:
-    assert "/proc" in headish.run("import", "/proc/self").err
+    with at_once():
+        assert "/proc" in headish.run("import", "/proc/self").err

@@ -34,6 +34,7 @@ def test_a_bundle_goes_and_comes_back(headish: Command, tmp_path: Path) -> None:
     assert "3 turns" in headish("bundle", "create", str(tmp_path / "3"), "--allow-secrets").err
 
 
+@pytest.mark.slow
 def test_two_machines_sync_and_go_apart(two: tuple[Command, Command, str]) -> None:
     desk, laptop, url = two
     desk("add", "hello", "-b", "main")
@@ -129,6 +130,8 @@ def test_a_history_is_cloned(two: tuple[Command, Command, str]) -> None:
     assert laptop("get", "@").out == "hello\n"
     assert "a history here already" in laptop.fails("clone", url, "--name", "again", "--plain")
     assert "is on or off" in laptop.misused("remote", "set", "origin", "trust=yes")
+    assert "only a server" in laptop.fails("remote", "set", "origin", "key-env=TOKEN")
+    assert "is none of key=, names=, erasures=" in laptop.misused("remote", "set", "origin", "token=TOKEN")
     assert laptop("remote", "set", "origin", "trust=on", "--json").json["trust"] is True
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from headish import Store
 from headish.database.query import Query
+from headish.database.sqlite import KEPT_STATEMENTS
 from headish.database.urls import parse_url, server_arguments
 from support.guards import problems_of
 from support.queries import DATABASES, LIBRARY, all_queries, texts_of
@@ -68,6 +69,10 @@ def test_every_table_is_bound_to_the_space(database: str) -> None:
     assert problems == {}
 
 
+def test_a_connection_to_a_file_keeps_every_statement_prepared() -> None:
+    assert len(all_queries()) <= KEPT_STATEMENTS
+
+
 @pytest.mark.parametrize("database", DATABASES)
 def test_the_guard_finds_what_it_looks_for(database: str) -> None:
     missed = {sql for sql, problem in BROKEN.items() if not any(problem in each for each in problems_of(sql, database))}
@@ -75,6 +80,7 @@ def test_the_guard_finds_what_it_looks_for(database: str) -> None:
     assert len(texts_of(database)) > 300
 
 
+@pytest.mark.slow
 def test_the_guard_misses_each_bond_that_is_taken_away() -> None:
     unnoticed = []
     for name, sql in texts_of("postgresql").items():

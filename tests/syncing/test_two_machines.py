@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from support.growing import texts
 from support.machines import Pair, invite, state, url_of
@@ -89,6 +93,22 @@ class TestTwoMachines:
         desk.sync()
         laptop.sync(prune=True)
         assert list(laptop.store.bookmarks) == ["two"]
+
+    @pytest.mark.parametrize("data", [b'{"title":"\xff"}', b'{"tags":["\xff"]}', b'{"title":1}', b"\xff", b""])
+    def test_what_a_machine_says_of_a_conversation_and_nobody_can_read_changes_nothing(
+        self, pair: Pair, data: bytes
+    ) -> None:
+        desk, laptop = pair
+        desk.store.add_turn("q", bookmark="main")
+        desk.store.conversations.set("main", title="of the desk")
+        desk.sync()
+        laptop.sync()
+        with closing(sqlite3.connect(laptop.store._backend.target)) as damaged, damaged:
+            damaged.execute("UPDATE conversation SET data = ?", (data,))
+        laptop.sync()
+        desk.sync()
+        assert desk.store.conversations.get("main").record.title == "of the desk"
+        assert desk.store.verify().problems == ()
 
     def test_titles_and_tags_are_met_field_by_field(self, pair: Pair) -> None:
         desk, laptop = pair

@@ -130,6 +130,7 @@ def test_nothing_is_replaced_unasked_and_what_is_the_same_is_left(place: Path, t
     assert after["c/mine.txt"] == b"kept"
 
 
+@pytest.mark.slow
 def test_what_is_gone_since_stands_in_no_file(tmp_path: Path) -> None:
     out, place = tmp_path / "out", tmp_path / "talk.db"
     with Store.open(place) as store:

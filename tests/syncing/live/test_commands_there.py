@@ -200,6 +200,7 @@ def forced(path: Path, *before: str, names: str = "*") -> str:
     return f'restrict,command="{shlex.join(words)}"'
 
 
+@pytest.mark.slow
 class TestSsh:
     def test_a_key_with_a_forced_command(self, sshd: Server, machine: Callable[..., Machine], tmp_path: Path) -> None:
         path = box_at(tmp_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import pytest
+
 from headish import Store
 from headish.bundles import live
 from headish.syncing.live import conversation, ranges
@@ -60,6 +62,7 @@ class TestWhereACursorIsKnown:
         assert both(desk, box)[0].pipes.round_trips == 1
 
 
+@pytest.mark.slow
 class TestWhereNoCursorIs:
     """Ranges: the count of round trips is that of a tree whose nodes have 16 children, two levels for each."""
 
