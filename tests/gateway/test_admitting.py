@@ -16,8 +16,8 @@ import pytest
 from headish.gateway.files import write_whole
 from headish.gateway.passing.access import ACCESS_FILE, Access, PointerPlace
 from headish.gateway.passing.gate import _find_key
-from headish.gateway.passing.proxy import now
 from headish.gateway.passing.upstreams import UPSTREAMS, CallTarget, read_target
+from headish.gateway.spool import now
 from headish.gateway.spool.state import RecorderState, living, write_state
 from headish.values.access.tokens import Right, Token, make_token, token_hash
 from support.gateways import Running, running
@@ -208,12 +208,6 @@ def test_no_key_of_a_call_is_written_down_wherever_it_is_echoed(upstream: Upstre
     assert json.loads(calls[6].response)["error"].startswith("Incorrect key: <hidden")
     assert [call.begin.query for call in calls if call.begin.api == "gemini"] == [f"n={n}" for n in "1234"]
     assert os.fsencode(key) in upstream.asked[0].body, "it passed"
-
-
-def test_a_websocket_is_refused_so_that_clients_fall_back(upstream: Upstream, gateway: Running) -> None:
-    sent = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "=="}
-    status, _, body = gateway.ask("/openai/v1/responses", headers=sent)
-    assert (status, json.loads(body)["error"]["code"], upstream.asked) == (501, "websocket_not_supported", [])
 
 
 def test_a_head_that_does_not_end_is_hung_up_on(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from support.passed import anthropic_answer, events, message_item
 from support.upstream import LAST, Asked, Step, chunked, head
 
 COMMAND = "echo hello"
+_numbers = count()
 
 
 def answer_tools(asked: Asked) -> Iterator[Step]:
@@ -47,7 +49,17 @@ def _messages(told: dict[str, Any]) -> tuple[bytes, str]:
     return anthropic_answer(*blocks, id=f"msg_{count}", stop="tool_use" if calls else "end_turn"), "text/event-stream"
 
 
+def answer_in_socket(told: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of Responses to a request in a WebSocket; to one that warms up, no more than that it is done."""
+    streamed = _response_events(told, f"resp_{next(_numbers)}")
+    return [streamed[0], _done(streamed[0]["response"], [])] if told.get("generate") is False else streamed
+
+
 def _responses(told: dict[str, Any]) -> tuple[bytes, str]:
+    return events(_response_events(told, f"resp_{len(told['input'])}")), "text/event-stream"
+
+
+def _response_events(told: dict[str, Any], id: str) -> list[dict[str, Any]]:
     count = len(told["input"])
     summary = [{"type": "summary_text", "text": "I ponder."}]
     reasoning = {"type": "reasoning", "id": f"rs_{count}", "summary": summary, "encrypted_content": "gAAA"}
@@ -55,16 +67,20 @@ def _responses(told: dict[str, Any]) -> tuple[bytes, str]:
     if _calls_a_tool(told["input"], '"function_call_output"'):
         items.append({"type": "function_call", "id": f"fc_{count}", "call_id": f"call_{count}", "name": "exec_command",
                       "arguments": json.dumps({"cmd": COMMAND}), "status": "completed"})  # fmt: skip
-    response: dict[str, Any] = {"id": f"resp_{count}", "object": "response", "model": told["model"],
+    response: dict[str, Any] = {"id": id, "object": "response", "model": told["model"],
                                 "status": "in_progress", "output": []}  # fmt: skip
     streamed: list[dict[str, Any]] = [{"type": "response.created", "response": response}]
     for at, item in enumerate(items):
         streamed.append({"type": "response.output_item.added", "output_index": at, "item": item})
         streamed.append({"type": "response.output_item.done", "output_index": at, "item": item})
+    return [*streamed, _done(response, items)]
+
+
+def _done(response: dict[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
     usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
              "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 15}  # fmt: skip
     done = {**response, "status": "completed", "output": items, "usage": usage}
-    return events([*streamed, {"type": "response.completed", "response": done}]), "text/event-stream"
+    return {"type": "response.completed", "response": done}
 
 
 def _gemini(told: dict[str, Any]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from headish.gateway.passing.upstreams import UPSTREAMS
 from support.processes import children_of
+from support.sockets import SocketUpstream
 from support.upstream import Upstream
 
 PATIENCE_SECONDS = 90.0
@@ -93,7 +94,9 @@ def _name_of(process: Path) -> str:
 
 
 @contextmanager
-def served(folder: Path, upstream: Upstream, *options: str, space: str = "default") -> Iterator[Served]:
+def served(
+    folder: Path, upstream: Upstream | SocketUpstream, *options: str, space: str = "default"
+) -> Iterator[Served]:
     """A server whose every API is the upstream, on ports of its own, with a database in the folder."""
     places = [each for api in UPSTREAMS for each in ("--upstream", f"{api}={upstream.url}")]
     command = [sys.executable, "-m", "headish_cli", "--db", str(folder / "history.db"), "--space", space]

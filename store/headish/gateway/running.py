@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from headish.gateway.passing.access import ACCESS_FILE, AccessFile
 from headish.gateway.passing.gate import Gate, Refused
-from headish.gateway.passing.proxy import Proxy, now, refuse, undress
+from headish.gateway.passing.proxy import Proxy, refuse, undress
 from headish.gateway.passing.upstreams import UPSTREAMS
 from headish.gateway.recording.spooling import Spooler
-from headish.gateway.spool import SpoolWriter
+from headish.gateway.spool import SpoolWriter, now
 from headish.gateway.spool.state import SPOOL_FOLDER, find_problems
 from headish.gateway.spool.writer import SPOOL_LIMIT_BYTES, sum_of
 from headish.values.access.hosts import known_hosts, own_networks
@@ -129,7 +129,7 @@ class Gateway:
 
     def stop(self) -> None:
         """What breaks off from now on is the gateway's doing."""
-        self._proxy.is_stopping = True
+        self._proxy.stopping.set()
 
     async def tell(self, say: Callable[[str], None]) -> None:
         """Report once a minute how many calls were not recorded since the last report, and what holds up the

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,9 @@ from headish.content.forms.layout import is_same
 from headish.gateway.passing.access import ACCESS_FILE
 from headish.values.blocks import kind_of
 from support.command import Command
-from support.scripted_models import answer_tools
+from support.scripted_models import answer_in_socket, answer_tools
 from support.served import Served, served
+from support.sockets import SocketUpstream
 from support.upstream import Upstream
 
 pytestmark = pytest.mark.slow
@@ -39,6 +41,12 @@ FOLDER = os.environ.get("HEADISH_TEST_CLIENTS")
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     with Upstream(answer_tools) as made:
+        yield made
+
+
+@pytest.fixture
+def sockets() -> Iterator[SocketUpstream]:
+    with SocketUpstream(answer_in_socket) as made:
         yield made
 
 
@@ -70,11 +78,16 @@ def run(server: Served, tool: str, *words: str, token: str | None = None) -> str
     return done.stdout
 
 
-def check(folder: Path, upstream: Upstream, path: str, prefix: str) -> None:
+def bodies(upstream: Upstream, path: str) -> list[Any]:
+    return [json.loads(each.body) for each in upstream.asked if each.method == "POST" and path in each.target]
+
+
+def check(folder: Path, asked: list[Any], path: str, prefix: str) -> None:
     """Each request that was asked comes back equal; the thread holds the call, its result and the answers, once."""
-    asked = [json.loads(each.body) for each in upstream.asked if each.method == "POST" and path in each.target]
     with Store.open(folder / "history.db") as store:
-        calls = [call for call in reversed(store.calls.list()) if path in call.facts.path]
+        calls = [
+            call for call in reversed(store.calls.list()) if call.facts.method == "POST" and path in call.facts.path
+        ]
         assert [is_same(store.calls.body(call.id), sent) for call, sent in zip(calls, asked, strict=True)] == [
             True for _ in asked
         ]
@@ -96,16 +109,28 @@ def test_claude_code_lists_and_goes_on(tmp_path: Path, upstream: Upstream) -> No
         assert "Answer to" in run(server, "claude", "-p", "listing please", "--allowedTools", "Bash")
         assert "Answer to" in run(server, "claude", "-p", "and more", "--continue")
         assert server.end() == 0
-    check(tmp_path, upstream, "/messages", "claude-code/")
+    check(tmp_path, bodies(upstream, "/messages"), "/messages", "claude-code/")
 
 
-def test_codex_lists_and_goes_on(tmp_path: Path, upstream: Upstream) -> None:
-    with served(tmp_path, upstream) as server:
-        options = ("exec", "--skip-git-repo-check", "-s", "danger-full-access")
-        assert "Answer to" in run(server, "codex", *options, "listing please")
-        assert "Answer to" in run(server, "codex", *options, "resume", "--last", "and more")
+CODEX = ("exec", "--skip-git-repo-check", "-s", "danger-full-access")
+
+
+def test_codex_lists_and_goes_on_through_websockets(tmp_path: Path, sockets: SocketUpstream) -> None:
+    with served(tmp_path, sockets) as server:
+        assert "Answer to" in run(server, "codex", *CODEX, "listing please")
+        assert "Answer to" in run(server, "codex", *CODEX, "resume", "--last", "and more")
         assert server.end() == 0
-    check(tmp_path, upstream, "/responses", "codex/")
+    assert len(sockets.opened) == 2
+    assert any("previous_response_id" in each for each in sockets.asked)
+    check(tmp_path, sockets.asked, "/responses", "codex/")
+
+
+def test_codex_lists_and_goes_on_where_the_provider_opens_no_websocket(tmp_path: Path, upstream: Upstream) -> None:
+    with served(tmp_path, upstream) as server:
+        assert "Answer to" in run(server, "codex", *CODEX, "listing please")
+        assert "Answer to" in run(server, "codex", *CODEX, "resume", "--last", "and more")
+        assert server.end() == 0
+    check(tmp_path, bodies(upstream, "/responses"), "/responses", "codex/")
 
 
 def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
@@ -121,7 +146,7 @@ def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
 
 LISTS = {
     "claude": ("-p", "listing please", "--allowedTools", "Bash"),
-    "codex": ("exec", "--skip-git-repo-check", "-s", "danger-full-access", "listing please"),
+    "codex": (*CODEX, "listing please"),
     "gemini": ("--skip-trust", "-y", "-p", "listing please"),
 }
 
@@ -136,8 +161,10 @@ def wait_for_token(server: Served, label: str) -> None:
 
 
 @pytest.mark.parametrize("tool", LISTS)
-def test_a_token_brings_a_tool_into_its_space_and_no_further(tmp_path: Path, upstream: Upstream, tool: str) -> None:
-    with served(tmp_path, upstream) as server:
+def test_a_token_brings_a_tool_into_its_space_and_no_further(
+    tmp_path: Path, upstream: Upstream, sockets: SocketUpstream, tool: str
+) -> None:
+    with served(tmp_path, sockets if tool == "codex" else upstream) as server:
         command = Command(str(server.database))
         command("spaces", "add", "work")
         token = command("--space", "work", "token", "add", "tool", "--right", "gateway").out.strip()
@@ -149,6 +176,6 @@ def test_a_token_brings_a_tool_into_its_space_and_no_further(tmp_path: Path, ups
         assert kinds.count("tool_use") == kinds.count("tool_result") == 1
     with Store.open(tmp_path / "history.db") as store:
         assert store.calls.list() == []
-    assert not [each for each in upstream.asked if token in repr(each)]
+    assert not [each for each in (*upstream.asked, *sockets.asked, *sockets.opened) if token in repr(each)]
     for file in tmp_path.rglob("history.db*"):
         assert not file.is_file() or token.encode() not in file.read_bytes(), file

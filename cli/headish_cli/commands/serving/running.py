@@ -47,14 +47,15 @@ class GatewayTool(NamedTuple):
 TOOLS = {
     # Claude Code 2.1.332, tried on 2026-11-26, as the others with a token and without.
     "claude": GatewayTool("claude", {"ANTHROPIC_BASE_URL": "{url}/anthropic"}),
-    # Codex 0.169.0, tried on 2026-11-26: it has no variable for the address. WebSockets would pass the recorder by.
+    # Codex 0.171.0, tried on 2026-11-26: it has no variable for the address. It speaks through WebSockets where its
+    # provider does.
     "codex": GatewayTool(
         "codex",
         {},
         (
             "-c", 'model_provider="headish"',
             "-c", 'model_providers.headish={name="headish", base_url="{gateway}/openai/v1", env_key="OPENAI_API_KEY", '
-            'wire_api="responses", supports_websockets=false{token}}',
+            'wire_api="responses", supports_websockets=true{token}}',
         ),
         shows_token=f', env_http_headers={{"x-headish-token"="{TOKEN_VARIABLE}"}}',
     ),

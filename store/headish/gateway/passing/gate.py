@@ -23,7 +23,15 @@ from headish.gateway.passing.access import (
     shape_of,
     shown_token,
 )
-from headish.gateway.passing.headers import Pairs, find_secrets, pairs_of, pass_headers, set_header
+from headish.gateway.passing.headers import (
+    UPGRADE,
+    Pairs,
+    asks_for_websocket,
+    find_secrets,
+    pairs_of,
+    pass_headers,
+    set_header,
+)
 from headish.gateway.passing.proxy import Passage, refuse
 from headish.gateway.passing.refusals import Cause
 from headish.gateway.passing.upstreams import CallTarget, Shape, Upstream, read_target
@@ -33,6 +41,7 @@ from headish.values.access.trying import WrongTries
 
 KEPT_SECONDS = 60.0
 """How long a key that was found stays in memory: a keyring is slow."""
+_BODY = frozenset(("content-length", "transfer-encoding"))
 
 
 class Refused(Exception):
@@ -88,9 +97,11 @@ class Gate:
         if target is None:
             told = "the path begins with /anthropic, /openai/v1, /gemini, /ollama or /to/POINTER"
             raise Refused("unknown", shape, told)
-        if request.headers.get("Upgrade", "").lower() == "websocket":
-            raise Refused("socket", shape, "the gateway passes no WebSockets: use HTTP")
         headers = pairs_of(request.raw_headers)
+        is_socket = asks_for_websocket(headers)
+        # The bytes behind the head are those of the WebSocket: a body would be taken for its frames.
+        if is_socket and (request.method != "GET" or _BODY & {name.lower() for name, _ in headers}):
+            raise Refused("socket", shape, "a WebSocket begins with GET, without a body")
         shown = shown_token(target, headers)
         token = self._find_token(request, shape, shown)
         space = None if token is None else token.space
@@ -99,7 +110,8 @@ class Gate:
             raise Refused(
                 "unknown", shape, f"there is no pointer {(target.pointer or '')[:80]!r}: see headish ptr list"
             )
-        return await self._dress(target, upstream, headers, shown, token)
+        passage = await self._dress(target, upstream, headers, shown, token)
+        return passage._replace(headers=[*passage.headers, *UPGRADE], is_socket=True) if is_socket else passage
 
     def _find_token(self, request: web.Request, shape: Shape, shown: ShownToken | None) -> Token | None:
         """Find the token that a call shows; None if it shows none and needs none. Raises: Refused."""

@@ -7,9 +7,9 @@ it may repeat. If one side goes away, the other ends at once.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AbstractAsyncContextManager
+from http import HTTPStatus
 from typing import NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,12 +19,22 @@ from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
-from headish.gateway.passing.headers import Pairs, keep_headers, pairs_of, pass_headers, split_query
+from headish.gateway.passing.headers import (
+    UPGRADE,
+    Pairs,
+    is_packed,
+    keep_headers,
+    pairs_of,
+    pass_headers,
+    split_query,
+)
 from headish.gateway.passing.refusals import Cause, write_refusal
+from headish.gateway.passing.tunnel import Tunnel
 from headish.gateway.passing.upstreams import CallTarget, Shape, Upstream
 from headish.gateway.recording.redacting import KeyFilter
+from headish.gateway.recording.sockets import SocketRecording, is_read
 from headish.gateway.recording.spooling import Recording, Spooler
-from headish.gateway.spool import CallBegin, CallEnd, Outcome, ResponseHead, SpoolKind
+from headish.gateway.spool import CallBegin, CallEnd, Outcome, ResponseHead, SpoolKind, now
 from headish.values.checks.addresses import Address
 from headish.values.ids import IdMint
 
@@ -34,7 +44,7 @@ AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 class Passage(NamedTuple):
     """What was decided about a call before it passes. ``headers`` go to the upstream; ``secrets`` are written
-    nowhere."""
+    nowhere. ``is_socket`` where it asks for a WebSocket."""
 
     target: CallTarget
     upstream: Upstream
@@ -42,6 +52,7 @@ class Passage(NamedTuple):
     secrets: list[str]
     space: str | None
     token: str | None
+    is_socket: bool = False
 
 
 class Passed(web.StreamResponse):
@@ -61,12 +72,12 @@ class _ClientGone(Exception):
 
 
 class Proxy:
-    """Passes calls. ``is_stopping`` is set once the gateway ends: then the client did not cause a break."""
+    """Passes calls. ``stopping`` is set once the gateway ends: then the client did not cause a break."""
 
     def __init__(self, session: aiohttp.ClientSession, spooler: Spooler, *, require_record: bool) -> None:
-        self._session, self._spooler, self._require_record = session, spooler, require_record
+        self._session, self._spooler, self.require_record = session, spooler, require_record
         self._mint = IdMint()
-        self.is_stopping = False
+        self.stopping = asyncio.Event()
 
     async def pass_on(self, request: web.Request, passage: Passage) -> web.StreamResponse:
         """Pass a call, and the answer to it."""
@@ -85,14 +96,19 @@ class Proxy:
                 token=passage.token,
             )
         )
-        if self._require_record:
-            if not await self._spooler.confirm(begun):
+        if self.require_record:
+            is_readable = not passage.is_socket or is_read(passage.target.path)
+            if not await self._spooler.confirm(begun) or not is_readable:
                 recording.end(CallEnd(outcome="unrecorded", at=now()))
                 told = "this call cannot be recorded, and headish serve was started with --require-record"
                 return refuse("unrecordable", passage.upstream.shape, told)
         else:
             recording.start(begun)
         return await _Exchange(self, request, passage, recording, keys).run()
+
+    def record_socket(self, recording: Recording, answer: ResponseHead, *, is_packed: bool) -> SocketRecording:
+        """The record of a WebSocket that opens with a call."""
+        return SocketRecording(self._spooler, recording, answer, self._mint.mint, is_packed=is_packed)
 
     def open(
         self, request: web.Request, passage: Passage, body: AsyncIterator[bytes] | None
@@ -134,12 +150,13 @@ class _Exchange:
         self._recording, self._keys = recording, keys
         self._counts = _Counts()
         self._response: Passed | None = None
+        self._is_over = False
 
     async def run(self) -> web.StreamResponse:
         try:
             await self._pass()
         except asyncio.CancelledError:
-            if self._proxy.is_stopping:
+            if self._proxy.stopping.is_set():
                 self._end("broken", "the gateway was stopped")
             else:
                 self._end("client gone")
@@ -160,9 +177,13 @@ class _Exchange:
             self._recording.sent()
         async with self._proxy.open(request, self._passage, body) as answer:
             self._response = response = dress(answer)
-            self._recording.head(
-                ResponseHead(status=answer.status, at=now(), headers=keep_headers(answer.headers.items(), self._keys))
+            head = ResponseHead(
+                status=answer.status, at=now(), headers=keep_headers(answer.headers.items(), self._keys)
             )
+            self._recording.head(head)
+            if self._passage.is_socket and answer.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                await self._tunnel(response, answer, head)
+                return
             self._recording.expect(
                 SpoolKind.RESPONSE,
                 answer.headers.get("Content-Type", ""),
@@ -176,6 +197,16 @@ class _Exchange:
                 self._count(chunk)
                 self._recording.chunk(SpoolKind.RESPONSE, chunk)
             await _to_client(response.write_eof())
+
+    async def _tunnel(self, response: Passed, answer: aiohttp.ClientResponse, head: ResponseHead) -> None:
+        """Open the WebSocket, which ends the call that asked for it, and pass what goes through it."""
+        response.headers.extend(UPGRADE)
+        response.force_close()
+        await _to_client(response.prepare(self._request))
+        self._end("ok")
+        recording = self._proxy.record_socket(self._recording, head, is_packed=is_packed(answer.headers.items()))
+        tunnel = Tunnel(self._request, response, answer, recording, must_record=self._proxy.require_record)
+        await tunnel.run(self._proxy.stopping)
 
     def _count(self, chunk: bytes) -> None:
         if self._counts.first_byte_at is None:
@@ -205,6 +236,9 @@ class _Exchange:
         return self._response
 
     def _end(self, outcome: Outcome, error: str | None = None) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
         counts = self._counts
         self._recording.end(
             CallEnd(
@@ -250,8 +284,3 @@ async def undress(_request: web.Request, response: web.StreamResponse) -> None:
                 response.headers.popall(name, None)
     else:
         response.headers.popall("Server", None)
-
-
-def now() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000

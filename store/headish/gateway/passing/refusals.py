@@ -38,7 +38,7 @@ _WORDS: dict[Cause, tuple[int, str, str, str]] = {
     "host": (421, "invalid_request_error", "unknown_host", "INVALID_ARGUMENT"),
     "tries": (429, "rate_limit_error", "too_many_tries", "RESOURCE_EXHAUSTED"),
     "unknown": (404, "not_found_error", "not_found", "NOT_FOUND"),
-    "socket": (501, "invalid_request_error", "websocket_not_supported", "UNIMPLEMENTED"),
+    "socket": (400, "invalid_request_error", "bad_websocket_request", "INVALID_ARGUMENT"),
     "expectation": (417, "invalid_request_error", "unknown_expectation", "INVALID_ARGUMENT"),
 }
 """For each cause the status, and the words of Anthropic (OpenAI's ``type``), OpenAI and Google."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from headish.gateway.recording.bodies import RecordedBody
+from headish.gateway.recording.messages import HeldBytes
 from headish.gateway.spool import (
     CallBegin,
     CallEnd,
@@ -32,6 +33,7 @@ WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 """The most bytes that wait for the thread."""
 CONFIRMED_SECONDS = 2.0
 """How long a call that must be recorded waits until its beginning is written."""
+TOO_SLOW = "the disk does not keep up"
 
 _Job = Callable[[], Iterable[SpoolFrame]]
 
@@ -50,6 +52,8 @@ class Spooler:
         self._dropped = self._cut = 0
         self._reason: str | None = None
         self.open_calls = 0
+        self.held = HeldBytes()
+        """What the messages of all WebSockets hold. For the thread."""
 
     @property
     def unrecorded(self) -> int:
@@ -81,18 +85,23 @@ class Spooler:
     def drop(self) -> None:
         """Count a call of which something is not in the spool, because the thread does not keep up."""
         self._dropped += 1
-        self._reason = "the disk does not keep up"
+        self._reason = TOO_SLOW
 
     def cut(self, reason: str) -> None:
-        """Count a call of which a body is too large to be recorded. For the thread."""
+        """Count a call of which something cannot be recorded, such as a body that is too large. For the thread."""
         self._cut += 1
         self._reason = reason
 
     async def confirm(self, frame: SpoolFrame) -> bool:
         """Write the beginning of a call now. Returns whether it is in the spool."""
-        written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, frame)
+        return await self.confirm_all(lambda: [frame])
+
+    async def confirm_all(self, job: _Job) -> bool:
+        """Write what makes frames now, behind all that waits. Returns whether all of it is in the spool."""
+        jobs, self._jobs, self._bytes = self._jobs, [], 0
+        written = asyncio.get_running_loop().run_in_executor(self._thread, self._confirm, jobs, job)
         try:
-            # Shielded, because the thread writes the frame in any case: `end` then says that the call did not pass.
+            # Shielded, because the thread writes the frames in any case: `end` then says that the call did not pass.
             return await asyncio.wait_for(asyncio.shield(written), CONFIRMED_SECONDS)
         except TimeoutError:
             return False
@@ -106,10 +115,11 @@ class Spooler:
         await asyncio.wait([work], timeout=seconds)
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _confirm(self, frame: SpoolFrame) -> bool:
-        before = self._writer.unrecorded
-        self._writer.write([frame])
-        return self._writer.unrecorded == before
+    def _confirm(self, jobs: list[_Job], job: _Job) -> bool:
+        self._writer.write(_frames(jobs))
+        before = self._writer.unrecorded + self._cut
+        self._writer.write(job())
+        return self._writer.unrecorded + self._cut == before
 
     def _finish(self, jobs: list[_Job]) -> None:
         self._writer.write(_frames(jobs))
@@ -127,8 +137,8 @@ class Spooler:
         self._go_on()
 
     def _seal(self) -> None:
-        if not (self.open_calls or self._jobs or self._is_busy):
-            self._run(self._writer.seal, self._go_on)
+        if not (self._jobs or self._is_busy):
+            self._run(self._writer.seal_if_idle, self._go_on)
 
     def _go_on(self) -> None:
         if self._jobs and self._timer is None:
@@ -154,13 +164,16 @@ class Recording:
 
     def __init__(self, spooler: Spooler, call: str, secrets: Iterable[str]) -> None:
         self.call = call
-        self._spooler, self._secrets = spooler, list(secrets)
+        self.secrets = list(secrets)
+        self.begun: CallBegin | None = None
+        self._spooler = spooler
         self._bodies: dict[SpoolKind, RecordedBody] = {}
         self._is_dropped = False
         spooler.open_calls += 1
 
     def begin(self, value: CallBegin) -> SpoolFrame:
         """The frame that begins the call: hand it to ``start``, or to the spooler's ``confirm``."""
+        self.begun = value
         return begin(self.call, value)
 
     def start(self, frame: SpoolFrame) -> None:
@@ -169,7 +182,7 @@ class Recording:
 
     def expect(self, kind: SpoolKind, content_type: str, encoding: str, *, is_refusal: bool = False) -> None:
         """Say what a body will be, before its first chunk."""
-        self._bodies[kind] = RecordedBody(self._secrets, content_type, encoding, is_refusal=is_refusal)
+        self._bodies[kind] = RecordedBody(self.secrets, content_type, encoding, is_refusal=is_refusal)
 
     def chunk(self, kind: SpoolKind, data: bytes) -> None:
         """Write a chunk of a body."""

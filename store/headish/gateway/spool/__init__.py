@@ -18,7 +18,7 @@ from __future__ import annotations
 from headish.gateway.files import UNREADABLE
 from headish.gateway.spool.frames import SpoolFrame, SpoolKind
 from headish.gateway.spool.reader import SpooledCall, SpoolReader, calls_in
-from headish.gateway.spool.records import CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head
+from headish.gateway.spool.records import CallBegin, CallEnd, Outcome, ResponseHead, begin, end, head, now
 from headish.gateway.spool.writer import SpoolWriter, is_written
 
 __all__ = [
@@ -37,4 +37,5 @@ __all__ = [
     "end",
     "head",
     "is_written",
+    "now",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Literal
 
@@ -66,6 +67,11 @@ class CallEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     response_bytes: int = 0
     error: str | None = None
     left_out: str | None = None
+
+
+def now() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def begin(call: str, value: CallBegin) -> SpoolFrame:

@@ -98,6 +98,11 @@ class SpoolWriter:
             self._append([SpoolFrame(SpoolKind.SEALED, NO_CALL, b"")])
             self._close()
 
+    def seal_if_idle(self) -> None:
+        """``seal``, unless a call goes on. A WebSocket may stay open for hours without one."""
+        if not self._open_calls:
+            self.seal()
+
     def close(self) -> None:
         """End the segment, and let another writer in."""
         self.seal()

@@ -32,7 +32,6 @@ from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.calls import (
     StoredCall,
     add_call,
-    call_of_response,
     find_call,
     list_calls_of_lane,
     say_of_call,
@@ -76,7 +75,8 @@ class LaneName(NamedTuple):
 
 class CallPlan(NamedTuple):
     """A call that is to be stored. ``entries`` is None for one whose list nobody read. ``previous`` is the id of the
-    response that it goes on from; ``is_kept`` says that the provider keeps the conversation of the lane."""
+    response that it goes on from, and ``before`` the call of that, if it is stored; ``is_kept`` says that the provider
+    keeps the conversation of the lane."""
 
     id: str
     milliseconds: int
@@ -88,6 +88,7 @@ class CallPlan(NamedTuple):
     lead: int = 0
     lane: LaneName | None = None
     previous: str | None = None
+    before: StoredCall | None = None
     is_kept: bool = False
     answer: Draft | None = None
     response: str | None = None
@@ -192,13 +193,24 @@ def _find_behind(
     the beginning. And a note."""
     assert plan.writes is not None
     note = None
-    if plan.previous is not None:
-        found = call_of_response(connection, space, plan.previous.encode())
-        stored = None if found is None or found.answer is None else turn_by_id(connection, space, found.answer)
+    if plan.before is not None and (end := end_of(plan.before)) is not None:
+        if memory is not None and memory.lane.turns and memory.lane.turns[-1].id == end:
+            return memory.lane, None
+        stored = turn_by_id(connection, space, end)
         if stored is not None:
             return load_lane(connection, space, plan.writes, stored.place), None
+    if plan.previous is not None and (plan.before is None or end_of(plan.before) is not None):
         note = "it goes on from a response that is not stored here"
     return None if memory is None or not plan.is_kept else memory.lane, note
+
+
+def end_of(call: StoredCall) -> TurnId | None:
+    """The turn that a request which names the response of a call goes on from: its answer, else the last that it sent.
+    None for one that said nothing and got nothing: a client only warmed up its connection."""
+    if call.answer is not None:
+        return call.answer
+    facts = decode_facts(call.data)
+    return call.tip if facts.entries > facts.has_system else None
 
 
 def find_known_turn(connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None) -> TurnId | None:

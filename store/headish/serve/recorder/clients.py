@@ -67,7 +67,8 @@ CLIENTS = (
         ("<system-reminder>",),
         ("This session is being continued from a previous conversation",),
     ),
-    # @openai/codex 0.169.0, seen on 2026-11-25; `session_id` and `conversation_id` are of versions before 0.130.
+    # @openai/codex 0.169.0, seen on 2026-11-25, and 0.171.0, on 2026-11-26; `session_id` and `conversation_id` are of
+    # versions before 0.130.
     KnownClient(
         "codex",
         ("codex_", "codex-", "Codex"),

@@ -14,8 +14,17 @@ from headish.content.secrecy import hide_shapes
 from headish.errors import BarredContent, HeadishError, InputError, InvalidContent, KeyTaken
 from headish.gateway.spool import UNREADABLE, SpooledCall
 from headish.gateway.spool.arriving import ArrivingCall
-from headish.history.writing.calls import CallPlan, LaneMemory, LaneName, RecordedCall, find_known_turn, record_call
+from headish.history.writing.calls import (
+    CallPlan,
+    LaneMemory,
+    LaneName,
+    RecordedCall,
+    end_of,
+    find_known_turn,
+    record_call,
+)
 from headish.history.writing.lanes import LaneForm
+from headish.rows.calls import call_of_response
 from headish.rows.objects import Put
 from headish.serve.recorder.clients import Session, as_word, bounded, find_session
 from headish.serve.recorder.replies import ReadAnswer, read_answer
@@ -35,6 +44,8 @@ RESPONSE_CHARACTERS = 512
 """The longest id of an answer that is kept to find it by."""
 LATE_MILLISECONDS = 10_000
 """A turn that is stored this much later says when it was said."""
+_NO_LANE = "response:"
+"""What the key in memory begins with of a thread that has no lane, and continues by the ids of its answers."""
 
 
 class CallRecorder:
@@ -81,16 +92,14 @@ class CallRecorder:
         request, _ = self._read(surface, call)
         if surface is None or request is None:
             return None
-        session = find_session(call.begin.headers, request.rest)
-        lane, beginning = _lane_of(session, request)
-        plan = _ask(store, surface, call, request, session, lane)
-        memory = self._memories.get((store._number, beginning))
+        request, plan, key = self._locate(store, surface, call, request)
+        memory = self._memories.get((store._number, key))
         turn = store._read(lambda connection: find_known_turn(connection, store._number, plan, memory))
-        begins = len(request.entries) > request.lead and not (lane is not None and lane.folds)
+        begins = len(request.entries) > request.lead and not (plan.lane is not None and plan.lane.folds)
         if turn is None and not begins:
             return None
-        question = _question_of(request, session)
-        return ArrivingCall(call.id, self.space_of(call), turn, session.client, _model_of(request, call), question)
+        question = _question_of(request, find_session(call.begin.headers, request.rest))
+        return ArrivingCall(call.id, self.space_of(call), turn, plan.client, _model_of(request, call), question)
 
     def space_of(self, call: SpooledCall) -> str:
         """The name of the space that a call is stored in."""
@@ -99,26 +108,47 @@ class CallRecorder:
     def _read(self, surface: Surface | None, call: SpooledCall) -> tuple[SentRequest | None, HeadishError | None]:
         if surface is None:
             return None, None
-        late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
         try:
-            return read_request(surface, call.request, {"said_at": call.begin.at} if late else {}), None
+            return read_request(surface, call.request, _options_of(call)), None
         except HeadishError as error:
             return None, error
         except UNREADABLE as error:
             return None, _unread_because(error)
 
-    def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
+    def _locate(
+        self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest
+    ) -> tuple[SentRequest, CallPlan, str]:
+        """The request as it is to be read, what it asks and where, and the key of its lane in memory.
+
+        A request that names a response continues the lane of that, since it need not repeat how that began.
+        Cost: a statement for such a request, else none.
+        """
+        previous, space = _previous_of(request), store._number
+        before = None
+        if previous is not None:
+            before = store._read(lambda connection: call_of_response(connection, space, previous.encode()))
+        continues = before is not None and end_of(before) is not None
+        if before is not None and not continues:
+            request = read_request(surface, call.request, _options_of(call), is_whole=True)
         session = find_session(call.begin.headers, request.rest)
+        lane, key = _lane_of(session, request)
+        if before is not None and continues:
+            known = None if before.lane is None else before.lane.decode()
+            key = f"{_NO_LANE}{previous}" if known is None else known
+            lane = lane._replace(key=known, folds=False) if lane is not None and known is not None else lane
+        asked = _ask(store, surface, call, request, session, lane)
+        return request, asked._replace(previous=previous, before=before), key
+
+    def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
         limit_bytes = store.payload_limit_bytes
         model = _model_of(request, call)
         late = call.end is not None and time.time_ns() // 1_000_000 - call.end.at > LATE_MILLISECONDS
         said_at = call.end.at if late and call.end is not None else None
         answer = read_answer(surface, call, model, limit_bytes, said_at)
-        lane, beginning = _lane_of(session, request)
-        asked = _ask(store, surface, call, request, session, lane)
+        request, asked, named = self._locate(store, surface, call, request)
         plan = self._plan(store, asked, request, answer, model)
         space = store._number
-        key = space, beginning
+        key = space, named
         # Taken out before the work: where it fails, what is remembered may no longer be true.
         memory = self._memories.pop(key, None)
         self._remembered -= 0 if memory is None else len(memory.lane.turns)
@@ -126,7 +156,9 @@ class CallRecorder:
         # Only once the transaction has stored them.
         self._kept.update((space, put.key) for put in plan.objects)
         if recorded is not None and recorded.memory is not None:
-            self._remember(key, recorded.memory)
+            if named.startswith(_NO_LANE):
+                named = f"{_NO_LANE}{plan.response}" if plan.lane is None else plan.lane.key
+            self._remember((space, named), recorded.memory)
         return recorded
 
     def _plan(
@@ -188,7 +220,6 @@ def _ask(
     store: Store, surface: Surface, call: SpooledCall, request: SentRequest, session: Session, lane: LaneName | None
 ) -> CallPlan:
     """What a call asks, and where: all that its request says of its place."""
-    previous = request.rest.get("previous_response_id")
     return CallPlan(
         id=call.id,
         milliseconds=call.begin.at,
@@ -199,9 +230,19 @@ def _ask(
         entries=request.entries,
         lead=request.lead,
         lane=lane,
-        previous=previous if isinstance(previous, str) else None,
         is_kept=_kept_conversation(request) is not None,
     )
+
+
+def _options_of(call: SpooledCall) -> dict[str, Any]:
+    late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
+    return {"said_at": call.begin.at} if late else {}
+
+
+def _previous_of(request: SentRequest) -> str | None:
+    """The id of the response that a request goes on from (Responses)."""
+    previous = request.rest.get("previous_response_id")
+    return previous if isinstance(previous, str) else None
 
 
 def _model_of(request: SentRequest, call: SpooledCall) -> str | None:
@@ -262,7 +303,8 @@ def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, s
     """The lane of a request, and its key in memory. None without a session, unless the client is known."""
     known, kept = session.known, _kept_conversation(request)
     digest, words = beginning_of(request.entries[request.lead :], known.preambles if known else ())
-    if session.id is None and known is None and kept is None:
+    says_nothing = request.rest.get("generate") is False and len(request.entries) == request.lead
+    if says_nothing or (session.id is None and known is None and kept is None):
         return None, digest
     begins, shorts = session.id or digest, session.shorts or (digest[:6], digest)
     if kept is not None:

@@ -54,8 +54,9 @@ class SentRequest(NamedTuple):
         return bool(self.rest.get("tools")) or any(each.holds(b'"additional_tools"') for each in self.entries[:1])
 
 
-def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> SentRequest:
-    """Take a body apart. ``options`` are those of its turns. Cost: reads the body once, and decodes all but messages.
+def read_request(surface: Surface, body: bytes, options: Mapping[str, Any], *, is_whole: bool = False) -> SentRequest:
+    """Take a body apart. ``options`` are those of its turns. ``is_whole`` where nothing was said before its messages,
+    though it names a response. Cost: reads the body once, and decodes all but messages.
     Raises: InvalidContent for a body that is none of the API.
     """
     form = surface.form
@@ -66,7 +67,7 @@ def read_request(surface: Surface, body: bytes, options: Mapping[str, Any]) -> S
         runs = split_items(form, items)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InvalidContent("a request", f"it is no body of the API {surface.name} ({error})") from None
-    system, volatile = _take_system(form, values)
+    system, volatile = _take_system(form, values, is_whole)
     entries = [SentEntry(form, run, options=options) for run in runs]
     lead = next((at for at, run in enumerate(runs) if role_of_raw(form, run[0]) not in SYSTEM), len(runs))
     if system is not None:
@@ -87,10 +88,12 @@ def _items(listed: Raw | None) -> tuple[list[Raw], bool]:
     return msgspec.json.decode(listed, type=list[Raw]), False
 
 
-def _take_system(form: Form, values: dict[str, Raw]) -> tuple[bytes | None, tuple[tuple[int, Any], ...]]:
+def _take_system(
+    form: Form, values: dict[str, Raw], is_whole: bool
+) -> tuple[bytes | None, tuple[tuple[int, Any], ...]]:
     """The instructions beside a list, without what changes with each request; and that."""
     # Where the provider keeps what was said, its instructions hold for this request alone.
-    if form.system_name is None or values.keys() & KEPT:
+    if form.system_name is None or (values.keys() & KEPT and not is_whole):
         return None, ()
     name = next((each for each in _SYSTEM_NAMES.get(form.system_name, (form.system_name,)) if each in values), None)
     if name is None or name != form.system_name:

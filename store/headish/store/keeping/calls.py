@@ -128,7 +128,7 @@ class _Rebuilding:
 
     def body(self) -> dict[str, Any]:
         facts = self._facts
-        if facts.form is None or self._call.tip is None or facts.envelope is None:
+        if facts.form is None or facts.envelope is None or (self._call.tip is None and facts.entries):
             raise InvalidArgument(f"the call {self._call.id} holds no conversation that was read")
         form = FORMS[facts.form]
         written = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
@@ -144,7 +144,9 @@ class _Rebuilding:
         return body
 
     def _turns(self) -> list[StoredTurn]:
-        tip = turn_by_id(self._connection, self._space, self._call.tip) if self._call.tip is not None else None
+        if self._call.tip is None:  # an empty list was sent
+            return []
+        tip = turn_by_id(self._connection, self._space, self._call.tip)
         if tip is None:
             raise CorruptRecord(f"the call {self._call.id}", "the last turn that it sent is missing")
         segments = arrange([tip.place], read_links(self._connection, self._space, tip.place))
