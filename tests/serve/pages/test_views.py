@@ -229,7 +229,6 @@ def test_a_thread_of_100_000_turns_is_a_page_like_any_other(house: House) -> Non
         assert len(page.encode()) < 300_000
     assert "100,000 turns" in house.get("/c/deep")
     assert "only in the second" in house.get("/diff/garden..deep~99990")
-    assert house.client.get("/t/deep/copy/markdown").status_code == 200
 
 
 def test_a_diff_shows_words_and_folds_what_is_the_same(house: House) -> None:
@@ -254,6 +253,16 @@ def test_explain_says_who_set_an_option_what_is_hidden_and_copies_without_a_key(
     assert "&#34;max_tokens&#34;: 300" in page
     assert '<h3 id="h-request">' in house.get("/t/trip/explain", to="openai")
     assert 'role="alert"' in house.get("/t/number/explain", ptr="nobody")
+
+
+def test_a_long_thread_is_written_as_markdown_for_its_file_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert '<pre id="markdown"' in house.get("/t/trip/explain")
+    monkeypatch.setattr("headish.serve.pages.explaining.MARKDOWN_TURNS", 3)
+    page = house.get("/t/trip/explain")
+    assert '<pre id="markdown"' not in page
+    assert "This thread is too long to be shown here." in page
+    assert re.search(r'href="/t/\w+/copy/markdown">Download all of it', page)
+    assert "My ticket." in house.get("/t/trip/copy/markdown")
 
 
 def test_a_document_is_a_download_in_a_sandbox_unless_it_is_a_true_picture(house: House) -> None:
