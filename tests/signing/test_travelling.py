@@ -29,7 +29,7 @@ from headish.history.signatures import store_signatures
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.signatures import all_signatures
 from headish.store.keeping import bundles as keeping
-from headish.syncing import departing, pushing
+from headish.syncing import departing, pulling, pushing
 from headish.syncing.live import answering
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.signers import find_signer
@@ -642,6 +642,21 @@ class TestSignedBundles:
         with laptop as store:
             store.remotes.set("box", require_signed=False)
         assert laptop.sync().pulled.stored == 1
+
+    def test_a_pull_reads_the_lists_of_signers_once(
+        self, pair: tuple[Machine, Machine], signers: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop = pair
+        monkeypatch.setenv("HEADISH_SIGNERS", str(signers))
+        for text in ("one", "two", "three"):
+            desk.store.add_turn(text)
+            desk.sync()
+        read, reading = pulling.read_trust, list[int]()
+        monkeypatch.setattr(pulling, "read_trust", lambda *given: reading.append(1) or read(*given))
+        assert _pull(laptop).signed == ("desk: anna@x",)
+        assert len(reading) == 1
+        assert _pull(laptop).stored == 0
+        assert len(reading) == 2, "the next pull reads them again: who is trusted may have changed"
 
     def test_who_signs_from_now_on_signs_what_was_there_too(
         self, pair: tuple[Machine, Machine], signers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from headish import Store
+from headish.rows.elsewhere.notices import all_notices
+from headish.store.keeping.live import target_of
+from headish.syncing import erasures
+from support.insides import counted_statements
 from support.machines import Machine, invite, objects, url_of
 
 SECRET = "a rare ornithological word"
@@ -193,6 +197,49 @@ class TestWhoMayErase:
         assert laptop.store.text(turn.id) == "mine"
         assert not_reached(desk) == [("1 of 3 devices on box",)]
         assert phone.store.get(turn.id).erased is not None
+
+
+@pytest.mark.parametrize("policy", ["ask", "ignore"])
+def test_many_erasures_that_only_wait_are_counted_once(
+    machine: Any, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, laptop = machine("desk"), machine("laptop")
+    for number in range(30):
+        desk.store.erase(desk.store.add_turn(f"{number}").id, reason="r")
+    receipts = [each for each in desk.store.erasures.list() if each.scope != "scrub"]
+    asked = list[int]()
+    counting = erasures.count_notices
+    monkeypatch.setattr(erasures, "count_notices", lambda *given: asked.append(1) or counting(*given))
+    with counted_statements() as counted:
+        there = erasures.ErasuresThere(target_of(laptop.store), policy)
+        there.take([*receipts, *receipts])
+    assert len(all_pending(laptop.store, policy)) == 30
+    assert len(asked) == 1
+    assert counted.count <= 30 + 6, "a row each, and what is asked once"
+
+
+def all_pending(store: Store, policy: str) -> list[Any]:
+    listed = store._read(lambda connection: all_notices(connection, store._number))
+    return [each for each in listed if each.state == erasures.STATES[policy]]
+
+
+def test_erasures_are_chosen_by_looking_at_each_once(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Notice:
+        looked = 0
+
+        def __init__(self, number: int) -> None:
+            self._id = f"{number}"
+
+        @property
+        def id(self) -> str:
+            Notice.looked += 1
+            return self._id
+
+    pending = [(Notice(number), None) for number in range(50)]
+    monkeypatch.setattr(erasures, "pending_notices", lambda *_: pending)
+    target = target_of(machine("desk").store)
+    assert erasures._chosen(target, [f"{number}" for number in range(50)]) == pending
+    assert Notice.looked == 2 * len(pending)
 
 
 def texts_in(folder: Path) -> int:

@@ -5,9 +5,9 @@ A bundle does not hold ``hash`` and ``digest``: the receiver derives both, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Annotated, NamedTuple, TypeGuard
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,7 +16,7 @@ from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
 from headish.signing.sshsig import THREAD, TURN, read_signature
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId, as_turn_id, is_turn_id
 from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND, LAST_NUMBER
 
 PAGE_TURNS = 500
@@ -212,48 +212,46 @@ def check_signature(sent: SentSignature, file: str) -> None:
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
     """Turns as a page says them; equal payloads stand in it once."""
     places = {turn.id: place for place, turn in enumerate(turns)}
-    payloads: dict[bytes, bytes] = {}
-    for turn in turns:
-        if turn.payload is not None:
-            payloads.setdefault(turn.hash, turn.payload)
+    payloads = {turn.hash: turn.payload for turn in turns if turn.payload is not None}
     at = {hash: place for place, hash in enumerate(payloads)}
-    return WirePage(tuple(payloads.values()), tuple(_to_wire(turn, places, at) for turn in turns), cursor)
-
-
-def _to_wire(turn: TurnRecord, places: Mapping[TurnId, int], at: Mapping[bytes, int]) -> WireTurn:
-    return WireTurn(
-        turn.id,
-        tuple(places.get(parent, parent) for parent in turn.parents),
-        turn.hash if turn.payload is None else at[turn.hash],
-        *turn[4:],
-    )
+    wired = [
+        WireTurn(
+            turn.id,
+            tuple([places.get(parent, parent) for parent in turn.parents]),
+            turn.hash if turn.payload is None else at[turn.hash],
+            *turn[4:],  # those behind the hash are alike in both
+        )
+        for turn in turns
+    ]
+    return WirePage(tuple(payloads.values()), tuple(wired), cursor)
 
 
 def from_page(page: WirePage, file: str) -> list[TurnRecord]:
     """The turns of a page. Raises: InvalidBundle."""
+    payloads = [(each, hash_payload(each)) for each in page.payloads]
+    turns: list[TurnRecord] = []
+    size = 0
+    for wire in page.turns:
+        turns.append(_from_wire(wire, turns, payloads, file))
+        size += len(turns[-1].payload or b"")
     # Many turns may share one payload, and each is counted, read and searched for itself.
-    size = sum(len(page.payloads[each.payload]) for each in page.turns if _is_place(each.payload, page.payloads))
     if size > BODY_LIMIT_BYTES:
         raise InvalidBundle(file, f"the turns of a page have {size:,} bytes, more than any that is written")
-    hashes = [hash_payload(each) for each in page.payloads]
-    turns: list[TurnRecord] = []
-    for wire in page.turns:
-        turns.append(_from_wire(wire, turns, page.payloads, hashes, file))
     return turns
 
 
 def _from_wire(
-    wire: WireTurn, before: Sequence[TurnRecord], payloads: Sequence[bytes], hashes: Sequence[bytes], file: str
+    wire: WireTurn, before: Sequence[TurnRecord], payloads: Sequence[tuple[bytes, bytes]], file: str
 ) -> TurnRecord:
-    turn_id = as_turn_id(wire.id)
-    if turn_id is None or turn_id != wire.id:
+    if not is_turn_id(wire.id):
         raise InvalidBundle(file, "the id of a turn is none")
-    parents = tuple(_parent(each, turn_id, before, file) for each in wire.parents)
+    turn_id = TurnId(wire.id)
+    parents = tuple([_parent(each, turn_id, before, file) for each in wire.parents])
     payload, hash = None, wire.payload
     if isinstance(hash, int):
-        if not _is_place(hash, payloads):
+        if not 0 <= hash < len(payloads):
             raise InvalidBundle(file, f"turn {turn_id} has a payload that is not in its page")
-        payload, hash = payloads[hash], hashes[hash]
+        payload, hash = payloads[hash]
     if (payload is None) != (wire.erased is not None) or len(hash) != 32 or len(wire.seal) != 32:
         raise InvalidBundle(file, f"turn {turn_id} has no payload, or hashes of another length")
     erased = None if wire.erased is None else as_turn_id(wire.erased)
@@ -267,16 +265,11 @@ def _from_wire(
     )  # fmt: skip
 
 
-def _is_place(payload: int | bytes, payloads: Sequence[bytes]) -> TypeGuard[int]:
-    return isinstance(payload, int) and 0 <= payload < len(payloads)
-
-
 def _parent(given: int | str, turn_id: TurnId, before: Sequence[TurnRecord], file: str) -> TurnId:
     if isinstance(given, int):
         if not 0 <= given < len(before):
             raise InvalidBundle(file, f"turn {turn_id} continues what does not stand before it")
         return before[given].id
-    parent = as_turn_id(given)
-    if parent is None or parent != given:
+    if not is_turn_id(given):
         raise InvalidBundle(file, f"turn {turn_id} continues something that is no id")
-    return parent
+    return TurnId(given)

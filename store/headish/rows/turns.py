@@ -251,7 +251,7 @@ ADD_BARE_TURN = Query(
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
     """Store rows that are complete, each with the bytes that stand in it."""
-    listed = [*turns]
+    listed = [(astuple(turn), data) for turn, data in turns]
     # One statement for all of them: a server would answer each change between two.
     query, values = (ADD_BARE_TURN, _bare) if all(_is_bare(each) for each, _ in listed) else (ADD_TURN, _whole)
     connection.run_rows(query, [values(space, each, data) for each, data in listed])
@@ -259,25 +259,23 @@ def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTu
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
-    if _is_bare(turn):
-        return Statement(ADD_BARE_TURN, _bare(space, turn, data))
-    return Statement(ADD_TURN, _whole(space, turn, data))
+    values = astuple(turn)
+    if _is_bare(values):
+        return Statement(ADD_BARE_TURN, _bare(space, values, data))
+    return Statement(ADD_TURN, _whole(space, values, data))
 
 
-def _is_bare(turn: StoredTurn) -> bool:
+def _is_bare(values: tuple[Any, ...]) -> bool:
     """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
     bind nothing costs SQLite's driver more than to bind a text."""
-    values = astuple(turn)
     return (values[_TYPE:_DIGEST], values[_ERASED:]) == _NOTHING
 
 
-def _bare(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
-    values = astuple(turn)
+def _bare(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
     return (space, *values[:_TYPE], *values[_DIGEST:_BEHIND_DATA], data, *values[_BEHIND_DATA:_ERASED])
 
 
-def _whole(space: int, turn: StoredTurn, data: bytes | None) -> tuple[Any, ...]:
-    values = astuple(turn)
+def _whole(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
     return (space, *values[:_BEHIND_DATA], data, *values[_BEHIND_DATA:])
 
 

@@ -134,8 +134,8 @@ class Departing:
         page: list[TurnRecord] = []
         size = 0
         for stored, data in listed:
-            record = self._record(stored, data, parents.get(stored.place, ()))
-            record = record._replace(foreign=True) if stored.seq in foreign else record
+            before = parents.get((stored.chain, stored.pos), ())
+            record = self._record(stored, data, before, stored.seq in foreign)
             length = len(record.payload or b"")
             if page and size + length > FRAME_BYTES:
                 yield page
@@ -146,12 +146,18 @@ class Departing:
         if page:
             yield page
 
-    def _parents_of(self, turns: Sequence[StoredTurn]) -> Mapping[Place, Sequence[TurnId | None]]:
+    def _parents_of(self, turns: Sequence[StoredTurn]) -> Mapping[tuple[int, int], Sequence[TurnId | None]]:
         """What turns continue. Most follow one that is read with them, so that only the others are asked for."""
-        here = {each.place: each.id for each in turns}
-        before = {place: here.get(Place(place.chain, place.pos - 1)) for place in here}
-        asked = [place for place, turn in before.items() if turn is None]
-        return {place: (turn,) for place, turn in before.items() if turn} | parents_of_turns(*self._source, asked)
+        # Plain tuples: they equal places, and a place is made in Python.
+        here = {(each.chain, each.pos): each.id for each in turns}
+        known: dict[tuple[int, int], Sequence[TurnId | None]] = {}
+        asked: list[Place] = []
+        for chain, pos in here:
+            if turn := here.get((chain, pos - 1)):
+                known[chain, pos] = (turn,)
+            else:
+                asked.append(Place(chain, pos))
+        return known | parents_of_turns(*self._source, asked)
 
     def _foreign_among(self, seqs: Sequence[int]) -> set[int]:
         """Which of some commit numbers are those of turns that came from no device of one's own."""
@@ -160,7 +166,9 @@ class Departing:
         foreign = [each for each in arrivals_among(*self._source, min(seqs), max(seqs)) if each.kind != OWN]
         return arrived_with(foreign, seqs)
 
-    def _record(self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None]) -> TurnRecord:
+    def _record(
+        self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None], foreign: bool
+    ) -> TurnRecord:
         if None in parents:
             raise CorruptTurn(stored.id, "a turn that it continues is missing")
         payload = data
@@ -168,30 +176,18 @@ class Departing:
             payload = read_payload_at(*self._source, stored.place)
             if payload is None:
                 raise CorruptTurn(stored.id, "its payload is missing")
-        if payload is not None and stored.type != DOCUMENT:
-            self._referred |= dict.fromkeys(referred_by(payload))
+        if payload is not None and stored.type != DOCUMENT and (referred := referred_by(payload)):
+            self._referred |= dict.fromkeys(referred)
         receipt = None if stored.erased is None else self._receipt(stored.erased, stored.id)
         left = None
         if receipt is not None and receipt.meta:
             left = WireLeft(stored.digest, stored.key, stored.supersedes)
+        # By position, in the order of the fields: names cost as much again, and this runs for every turn.
         return TurnRecord(
-            id=stored.id,
-            parents=tuple(each for each in parents if each is not None),
-            payload=payload,
-            hash=stored.hash,
-            seal=stored.seal,
-            role=stored.role,
-            type=stored.type,
-            content_type=stored.content_type,
-            cache=bool(stored.cache),
-            attributes=stored.attributes,
-            inherited=stored.inherited,
-            system=stored.system,
-            app=stored.app,
-            head=stored.head,
-            erased=None if receipt is None else receipt.id,
-            left=left,
-        )
+            stored.id, tuple(filter(None, parents)), payload, stored.hash, stored.seal, stored.role, stored.type,
+            stored.content_type, bool(stored.cache), stored.attributes, stored.inherited, stored.system, stored.app,
+            stored.head, None if receipt is None else receipt.id, left, foreign,
+        )  # fmt: skip
 
     def _receipt(self, number: int, turn: TurnId) -> Receipt:
         if number not in self._receipts:

@@ -6,7 +6,7 @@ of what lies at a place that anybody can write to.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -42,6 +42,8 @@ from headish.values.results.erasures import ARRIVED, BOOKMARK, SCOPES, SCRUB, SP
 THREAD, BRANCH = SCOPES[1:]
 STATES = {"apply": APPLIED, "ask": PENDING, "ignore": IGNORED}
 """What each setting of a remote does with what comes from there."""
+NOTICES_AT_ONCE = 100
+"""How many erasures that wait or are ignored are noted in one transaction: other writers wait for it."""
 
 
 class ErasuresThere:
@@ -68,45 +70,78 @@ class ErasuresThere:
         self._origin = origin
 
     def take(self, receipts: Sequence[Receipt]) -> None:
-        """Take in the receipts of a bundle: each is applied once, in a transaction of its own.
+        """Take in the receipts of a bundle, each once: one that erases here in a transaction of its own, those that do
+        not by ``NOTICES_AT_ONCE``.
 
         Raises: InvalidBundle where no more may wait to be confirmed.
         """
+        new: dict[TurnId, Receipt] = {}
         for receipt in receipts:
             if receipt.id in self._own or receipt.id in self._known or not _erases(receipt):
                 self._receipts.setdefault(receipt.id, receipt)
-                continue
-            work = partial(self._take, receipt=receipt, kept=KeptIds(self._target.mint))
-            self.count += write_locked(self._target, work)
-            self._note(receipt, self._state)
+            else:
+                new.setdefault(receipt.id, receipt)
+        if self._state == APPLIED:
+            self._apply(new.values())
+        else:
+            self._keep([*new.values()])
 
-    def _take(self, connection: Connection, receipt: Receipt, kept: KeptIds) -> int:
+    def _apply(self, new: Iterable[Receipt]) -> None:
+        for receipt in new:
+            work = partial(self._apply_one, receipt=receipt, kept=KeptIds(self._target.mint))
+            self.count += write_locked(self._target, work)
+            self._note(receipt, APPLIED)
+
+    def _apply_one(self, connection: Connection, receipt: Receipt, kept: KeptIds) -> int:
         kept.rewind()
-        space, origin = self._target.space, self._origin
-        data = encode_receipt(receipt)
-        if self._state == PENDING:
-            self._check_room(connection, receipt, len(data))
-        if self._state == IGNORED and not self._has_room(connection, len(data)):
-            return 0  # it is read again whenever it comes, and changes nothing
-        write_notice(connection, space, receipt.id, origin.remote or b"", origin.by or b"", data, self._state)
-        if self._state != APPLIED:
-            return 0
+        space = self._target.space
+        self._write(connection, receipt, encode_receipt(receipt))
         return apply_receipt(connection, space, receipt, self._target.backend.not_reached, kept)
 
-    def _check_room(self, connection: Connection, receipt: Receipt, size: int) -> None:
-        """Check that one more may wait. Those that list nothing here wait, too, since turns may come later; they have
-        half of the room, so that made-up ones keep none out that list something. Raises: InvalidBundle."""
-        share = 1 if _listed_here(connection, self._target.space, receipt) else 2
-        if not self._has_room(connection, size, share):
-            by = stored_name(self._origin.by or self._origin.remote or b"")
-            pending, _ = count_notices(connection, self._target.space, PENDING)
-            told = f"{pending:,} erasures wait here to be confirmed, and no more are taken"
-            raise InvalidBundle(f"what comes from {by!r}", f"{told} ('headish erasures --apply' or '--dismiss')")
+    def _keep(self, new: Sequence[Receipt]) -> None:
+        for start in range(0, len(new), NOTICES_AT_ONCE):
+            part = new[start : start + NOTICES_AT_ONCE]
+            refused = write_locked(self._target, partial(self._keep_part, receipts=part))
+            for receipt in part:
+                if receipt is refused:
+                    raise self._is_full()
+                self._note(receipt, self._state)
 
-    def _has_room(self, connection: Connection, size: int, share: int = 1) -> bool:
-        """Whether one more notice of the state that is given may be kept."""
+    def _keep_part(self, connection: Connection, receipts: Sequence[Receipt]) -> Receipt | None:
+        """Note erasures as far as there is room for them; the first of those that were to wait for which there is none.
+
+        Cost: one statement, one for each that is kept, and one for each that half of the room has no place for.
+        """
         count, used = count_notices(connection, self._target.space, self._state)
-        return count < PENDING_LIMIT // share and used + size <= PENDING_LIMIT_BYTES // share
+        for receipt in receipts:
+            data = encode_receipt(receipt)
+            if self._has_room(connection, receipt, count, used + len(data)):
+                self._write(connection, receipt, data)
+                count, used = count + 1, used + len(data)
+            elif self._state == PENDING:
+                return receipt
+            # One that is ignored is read again whenever it comes, and changes nothing.
+        return None
+
+    def _write(self, connection: Connection, receipt: Receipt, data: bytes) -> None:
+        remote, device = self._origin.remote or b"", self._origin.by or b""
+        write_notice(connection, self._target.space, receipt.id, remote, device, data, self._state)
+
+    def _has_room(self, connection: Connection, receipt: Receipt, count: int, used: int) -> bool:
+        """Whether one more may be kept behind ``count``, with which all have ``used`` bytes. Those that are to wait and
+        list nothing here have half of the room, since turns may come later: so made-up ones keep none out that list
+        something."""
+        if self._state == PENDING and count < PENDING_LIMIT // 2 and used <= PENDING_LIMIT_BYTES // 2:
+            return True
+        if count >= PENDING_LIMIT or used > PENDING_LIMIT_BYTES:
+            return False
+        return self._state == IGNORED or bool(_listed_here(connection, self._target.space, receipt))
+
+    def _is_full(self) -> InvalidBundle:
+        by, space = stored_name(self._origin.by or self._origin.remote or b""), self._target.space
+        pending, _ = self._target.backend.read(lambda connection: count_notices(connection, space, PENDING))
+        told = f"{pending:,} erasures wait here to be confirmed, and no more are taken"
+        return InvalidBundle(f"what comes from {by!r}", f"{told} ('headish erasures --apply' or '--dismiss')")
 
     def find(self, receipt: TurnId) -> Receipt | None:
         return self._receipts.get(receipt)
@@ -189,10 +224,13 @@ def dismiss_pending(target: SyncTarget, ids: Collection[str] | None = None) -> i
 
 def _chosen(target: SyncTarget, ids: Collection[str] | None) -> list[tuple[Notice, Receipt]]:
     found = target.backend.read(lambda connection: pending_notices(connection, target.space))
-    for each in ids or ():
-        if each not in {notice.id for notice, _ in found}:
+    if ids is None:
+        return found
+    known, wanted = {notice.id for notice, _ in found}, set(ids)
+    for each in ids:
+        if each not in known:
             raise UnknownErasure(each)
-    return [each for each in found if ids is None or each[0].id in ids]
+    return [each for each in found if each[0].id in wanted]
 
 
 def _confirm(connection: Connection, target: SyncTarget, notice: Notice, receipt: Receipt, kept: KeptIds) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -49,6 +49,11 @@ class _LogReading:
         self.heads: dict[str, LogHead] = {}
         self.revoked = set(given.remote.state.revoked)
         self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
+
+    @cached_property
+    def trust(self) -> TrustLists:
+        """Whom this pull trusts: the lists are read once, and only where something is signed. Raises: SigningFailed."""
+        return read_trust(None, None)
 
     def save(self) -> None:
         self.take(write_locked(self.given.target, self.write))
@@ -231,7 +236,7 @@ def _find_signer(reading: _LogReading, name: str, find: Callable[[TrustLists], B
     """Who signed something, before anything of it is stored. Raises: InvalidBundle for a bad signature, NotSigned where
     one is required."""
     try:
-        signer = find(read_trust(None, None))
+        signer = find(reading.trust)
     except SigningFailed as error:
         signer = BundleSigner(None, f"not checked: {error}")
     if reading.given.remote.settings.require_signed:

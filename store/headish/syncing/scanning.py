@@ -16,7 +16,8 @@ def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
     Cost: nearly every text is ruled out by the few letters that each kind of key has.
     """
     for turn in turns:
-        if any(map(_holds_key, (turn.payload, turn.attributes, turn.inherited, turn.system, turn.app, turn.head))):
+        said = turn.payload, turn.attributes, turn.inherited, turn.system, turn.app, turn.head
+        if any(map(_holds_key, filter(None, said))):
             yield turn.id
 
 
@@ -35,5 +36,5 @@ def keeps_path(turn: TurnRecord) -> bool:
     return turn.system is not None and b'"original_path"' in turn.system
 
 
-def _holds_key(data: bytes | None) -> bool:
-    return data is not None and has_shape(data.decode(errors="replace"))
+def _holds_key(data: bytes) -> bool:
+    return has_shape(data.decode(errors="replace"))

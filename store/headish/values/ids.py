@@ -48,6 +48,11 @@ def as_turn_id(text: str) -> TurnId | None:
     return TurnId(lowered)
 
 
+def is_turn_id(text: str) -> bool:
+    """Whether the text is a SCRU128 id as it is written, in lower case."""
+    return _ID.fullmatch(text) is not None and text <= _LARGEST
+
+
 def known_id(given: object, called: str) -> TurnId:
     """A whole id; ``called`` is what is looked up by it. Raises: InvalidArgument."""
     turn_id = as_turn_id(given) if isinstance(given, str) else None

@@ -137,9 +137,9 @@ class _Page:
         proven: list[StoredTurn] = []
         for record in new:
             # `sift` accepted parents anywhere on the page. They must come first, because a digest needs theirs.
-            missing = [each for each in record.parents if each not in digests]
-            if missing:
-                raise InvalidBundle(self._sender.file, f"turn {record.id} continues what comes behind it")
+            for each in record.parents:
+                if each not in digests:
+                    raise InvalidBundle(self._sender.file, f"turn {record.id} continues what comes behind it")
             stored = prove_record(record, digests, self._sender.file, limit_bytes)
             digests[record.id] = stored.digest
             proven.append(stored)

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from headish.bundles.records import TurnRecord
 from headish.content import strictjson
-from headish.content.hashes import DigestFields, digest_turn, seal_turn
+from headish.content.hashes import begin_digest, digest_from, seal_turn
 from headish.errors import InvalidContent
 from headish.rows.turns import StoredTurn
 from headish.values.caches import CACHE_TTL, TTLS
-from headish.values.ids import TurnId, as_turn_id
+from headish.values.ids import TurnId, is_turn_id
 from headish.values.messages import ROLES
 from headish.values.turns import BLOCKS_TYPE, said_of
 
+_ROLES = {*ROLES, ""}
 
-def derive_digest(stored: StoredTurn, document_name: str | None, parents: Iterable[bytes]) -> bytes:
-    """The digest of what a record says, behind parents with these digests."""
-    said = DigestFields(
-        role=stored.role,
-        hash=stored.hash,
-        type=stored.type,
-        content_type=stored.content_type or BLOCKS_TYPE,
-        document_name=document_name,
-        attributes=stored.attributes,
+
+def mappings_of(stored: StoredTurn) -> tuple[tuple[str, bytes | None], ...]:
+    """The columns of a record that hold a JSON object, by name."""
+    return (
+        ("attributes", stored.attributes),
+        ("inherited", stored.inherited),
+        ("system", stored.system),
+        ("app", stored.app),
     )
-    return digest_turn(said, parents)
 
 
-def derive_seal(stored: StoredTurn, digest: bytes, parents: Iterable[TurnId]) -> bytes:
+def derive_digest(stored: StoredTurn | TurnRecord, document_name: str | None, parents: Iterable[bytes]) -> bytes:
+    """The digest of what a record says, behind parents with these digests."""
+    beginning = begin_digest(stored.role, stored.type, stored.content_type or BLOCKS_TYPE, document_name)
+    return digest_from(beginning, stored.attributes or b"", stored.hash, parents)
+
+
+def derive_seal(stored: StoredTurn | TurnRecord, digest: bytes, parents: Iterable[TurnId]) -> bytes:
     """The seal of a record with a digest that continues the turns with these ids."""
     return seal_turn(
         stored.id, digest, parents, head=stored.head, cache=bool(stored.cache), inherited=stored.inherited,
@@ -35,22 +41,21 @@ def derive_seal(stored: StoredTurn, digest: bytes, parents: Iterable[TurnId]) ->
     )  # fmt: skip
 
 
-def record_problems(stored: StoredTurn) -> Iterator[str]:
-    """What a record says that none can say."""
-    if as_turn_id(stored.id) != stored.id:
+def record_problems(stored: StoredTurn, *, decoded: str = "") -> Iterator[str]:
+    """What a record says that none can say. ``decoded`` is a column that the caller has decoded."""
+    if not is_turn_id(stored.id):
         yield "its id is not a SCRU128 id"
     if stored.cache not in (1, None):
         yield f"its cache is {stored.cache}"
-    if stored.role not in (*ROLES, ""):  # a bare sequence of a transcript has none
+    if stored.role not in _ROLES:  # a bare sequence of a transcript has none
         yield f"its role is {stored.role!r}"
     if stored.type == "" or stored.content_type == "":  # a hash cannot tell these from none
         yield "its type or content type is empty"
     if stored.key == b"" or stored.supersedes == "":  # likewise
         yield "its key, or what it supersedes, is empty"
-    for column in ("attributes", "inherited", "system", "app"):
-        encoded = getattr(stored, column)
+    for column, encoded in mappings_of(stored):
         try:
-            if encoded is not None and not isinstance(strictjson.decode(encoded, column), dict):
+            if encoded is not None and column != decoded and not isinstance(strictjson.decode(encoded, column), dict):
                 yield f"its {column} is not a JSON object"
         except InvalidContent as error:
             yield f"its {column} does not decode ({error.reason})"
@@ -65,8 +70,12 @@ def copy_problems(stored: StoredTurn) -> Iterator[str]:
         system = {} if stored.system is None else strictjson.decode(stored.system, "system")
     except InvalidContent:
         return  # one of the ``record_problems``
-    if not isinstance(system, dict):
-        return  # likewise
+    if isinstance(system, dict):
+        yield from copy_problems_of(stored, system)
+
+
+def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterator[str]:
+    """The same, for whoever has decoded ``system``."""
     if system.get(CACHE_TTL) not in (None, *TTLS):
         yield "the time of its cache flag is none"
     if "said_at" in system and said_of(system) is None:
