@@ -3,24 +3,30 @@
     python tests/benchmarks/gateway.py [--quick]
 
 One line per dimension. ``first``: from a request of 10 KB and of 1 MB to the first byte of its answer. ``event``: from
-an event that the upstream sends to its arrival, at 1 and at 50 streams. Upstream, client and gateway are processes of
-their own. Waiting is what a loaded machine makes of it: believe the ratios of one run, and the processor's time.
+an event that the upstream sends to its arrival, at 1 and at 50 streams; ``socket``: the same through WebSockets, which
+both ends compress. Upstream, client and gateway are processes of their own. Waiting is what a loaded machine makes of
+it: believe the ratios of one run, and the processor's time.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
 
 from support.served import served
 from support.upstream import LAST, Asked, Upstream, chunked, head
@@ -54,6 +60,43 @@ async def ask(netloc: str, path: str, size: int) -> tuple[float, list[float]]:
             break
     writer.close()
     return first, taken
+
+
+async def send_events(connection: ServerConnection) -> None:
+    """Answer a request in a WebSocket with events that carry when they were sent."""
+    async for _ in connection:
+        for _ in range(EVENTS):
+            event = {"type": "response.output_text.delta", "delta": str(time.perf_counter_ns()), "item_id": "msg_1"}
+            await connection.send(json.dumps(event))
+            await asyncio.sleep(EVERY_SECONDS)
+        await connection.send('{"type": "response.completed", "response": {"id": "resp_1", "output": []}}')
+
+
+async def serve_sockets() -> None:
+    """Serve WebSockets until the end of the input."""
+    async with serve(send_events, "127.0.0.1", 0) as server:
+        print(server.sockets[0].getsockname()[1], flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+async def ask_in_socket(place: str) -> list[float]:
+    """The milliseconds that each event of an answer took."""
+    taken: list[float] = []
+    async with connect(place.replace("http", "ws", 1), proxy=None) as connection:
+        await connection.send('{"type": "response.create", "model": "m", "input": "hello"}')
+        async for message in connection:
+            now = time.perf_counter_ns()
+            event = json.loads(message)
+            if event["type"] == "response.completed":
+                return taken
+            taken.append((now - int(event["delta"])) / 1e6)
+    return taken
+
+
+async def socket_events(place: str, streams: int) -> list[float]:
+    """What events took in so many WebSockets."""
+    listed = await asyncio.gather(*(ask_in_socket(f"{place}/v1/responses") for _ in range(streams)))
+    return [each for taken in listed for each in taken]
 
 
 def processor_seconds(number: int) -> float:
@@ -100,7 +143,7 @@ def main() -> None:
     if options.upstream:
         with Upstream(script, keep_bodies=False) as upstream:
             print(upstream.port, flush=True)
-            sys.stdin.read()
+            asyncio.run(serve_sockets())
         return
     with subprocess.Popen(
         [sys.executable, __file__, "--upstream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -108,8 +151,13 @@ def main() -> None:
         assert process.stdout is not None
         upstream = Upstream()
         upstream.port = int(process.stdout.readline())
-        with tempfile.TemporaryDirectory() as folder, served(Path(folder), upstream) as server:
+        sockets = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        others = ("--upstream", f"openai={sockets}")
+        with tempfile.TemporaryDirectory() as folder, served(Path(folder), upstream, *others) as server:
             measure(upstream.url, f"{server.gateway}/anthropic", server.child("gateway"), options.quick)
+            places = {"direct": sockets, "gateway": f"{server.gateway}/openai"}
+            measure_events("socket", socket_events, places, server.child("gateway"), options.quick)
+            print(f"memory of the gateway: {memory_mb(server.child('gateway')):.0f} MB")
         assert process.stdin is not None
         process.stdin.close()
 
@@ -127,18 +175,28 @@ def measure(direct: str, through: str, gateway: int, quick: bool) -> None:
             print(f"first {label} {name}: {told(each)}")
         added = statistics.median(times["gateway"]) - statistics.median(times["direct"])
         print(f"first {label} added: {added:.2f} ms; processor {cost:.2f} ms a call", flush=True)
+    measure_events("event", events, places, gateway, quick)
+
+
+def measure_events(
+    label: str,
+    ask_at: Callable[[str, int], Coroutine[None, None, list[float]]],
+    places: dict[str, str],
+    gateway: int,
+    quick: bool,
+) -> None:
+    """What events take at 1 and at 50 streams."""
     for streams in (1, 50):
         taken: dict[str, list[float]] = {name: [] for name in places}
         rounds = 1 if quick else 3
         before = processor_seconds(gateway)
         for _ in range(rounds):
             for name, place in places.items():
-                taken[name] += asyncio.run(events(place, streams))
+                taken[name] += asyncio.run(ask_at(place, streams))
         cost = (processor_seconds(gateway) - before) * 1e6 / (rounds * streams * EVENTS)
         for name, each in taken.items():
-            print(f"event {streams} streams {name}: {told(each)}")
-        print(f"event {streams} streams: processor {cost:.0f} µs an event", flush=True)
-    print(f"memory of the gateway: {memory_mb(gateway):.0f} MB")
+            print(f"{label} {streams} streams {name}: {told(each)}")
+        print(f"{label} {streams} streams: processor {cost:.0f} µs an event", flush=True)
 
 
 if __name__ == "__main__":

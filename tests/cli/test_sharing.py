@@ -130,6 +130,8 @@ def test_a_history_is_cloned(two: tuple[Command, Command, str]) -> None:
     assert laptop("get", "@").out == "hello\n"
     assert "a history here already" in laptop.fails("clone", url, "--name", "again", "--plain")
     assert "is on or off" in laptop.misused("remote", "set", "origin", "trust=yes")
+    assert "only a server" in laptop.fails("remote", "set", "origin", "key-env=TOKEN")
+    assert "is none of key=, names=, erasures=" in laptop.misused("remote", "set", "origin", "token=TOKEN")
     assert laptop("remote", "set", "origin", "trust=on", "--json").json["trust"] is True
 
 

@@ -178,6 +178,38 @@ def test_what_a_stricter_server_refuses_at_the_commit_is_run_again(store: Store,
     assert texts(store, "main") == ["first", *(f"turn {number}" for number in range(4))]
 
 
+@pytest.mark.parametrize("refuses_commits", [False, True])
+def test_a_server_that_becomes_stricter_while_it_is_used_loses_nothing(
+    store: Store, new_postgresql: str, sent: list[str], refuses_commits: bool
+) -> None:
+    """What is looked up when a store opens is true no more, once ALTER SYSTEM has changed it for all connections."""
+    others = [store, *(Store.open(new_postgresql, durability="normal") for _ in range(3))]
+    for number, each in enumerate(others):
+        each.add_turn("first", bookmark=f"of-{number}")
+        database = database_of(each)
+        driver = database._pool.take()
+        driver.autocommit = True
+        driver.execute("SET default_transaction_isolation = 'serializable'")
+        driver.autocommit = False
+        database._pool.give_back(driver)
+
+    def say(number: int) -> None:
+        for turn in range(40):
+            others[number].add_turn(f"turn {turn}", continues=f"of-{number}")
+
+    if refuses_commits:
+        with own_connection(new_postgresql) as connection, connection.begin():
+            connection.exec_driver_sql(REFUSE_EVERY_OTHER_COMMIT)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(say, range(len(others))))
+    assert "whole" in sent
+    for number in range(len(others)):
+        assert texts(store, f"of-{number}") == ["first", *(f"turn {turn}" for turn in range(40))]
+    assert store.verify().problems == ()
+    for each in others[1:]:
+        each.close()
+
+
 def test_a_server_that_takes_no_writes_is_named(store: Store, new_postgresql: str) -> None:
     set_default(new_postgresql, "default_transaction_read_only", "on")
     with Store.open(new_postgresql, create=False) as other:

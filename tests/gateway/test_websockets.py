@@ -89,17 +89,16 @@ def wait_for(found: Any) -> None:
 class RawEnds:
     """A client and an upstream that are no more than sockets, with a gateway between them."""
 
-    def __init__(self, gateway_of: Any, path: str = PATH) -> None:
+    def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._gateway_of, self._path = gateway_of, path
         self.sent = self.came = b""
 
     def open(self, gateway: Running, extensions: str = "", behind: bytes = b"") -> tuple[socket.socket, socket.socket]:
         """Both ends, once the WebSocket is open. ``behind`` comes at once behind the answer."""
         client = socket.create_connection(("127.0.0.1", gateway.port), timeout=PATIENCE_SECONDS)
         client.sendall(
-            f"GET {self._path}?a=%2F HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nConnection: keep-alive, Upgrade\r\n"
+            f"GET {PATH}?a=%2F HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nConnection: keep-alive, Upgrade\r\n"
             f"Upgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
             f"sec-Websocket-Protocol: one, two\r\n{extensions}X-Odd: yes\r\nCookie: a=b\r\n\r\n".encode()
         )
@@ -134,7 +133,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 
 def test_what_opens_a_websocket_passes_but_for_what_is_of_one_host(tmp_path: Path) -> None:
-    ends = RawEnds(None)
+    ends = RawEnds()
     with running(tmp_path, ends.address) as gateway:
         client, upstream = ends.open(gateway, behind=b"\x81\x02hi")
         sent, came = ends.sent.lower(), ends.came.lower()
@@ -155,7 +154,7 @@ def test_what_opens_a_websocket_passes_but_for_what_is_of_one_host(tmp_path: Pat
 
 
 def test_bytes_pass_unchanged_whatever_they_are(tmp_path: Path) -> None:
-    ends = RawEnds(None)
+    ends = RawEnds()
     with running(tmp_path, ends.address) as gateway:
         client, upstream = ends.open(gateway)
         up, down = os.urandom(3_000_000), os.urandom(5_000_000)
@@ -169,6 +168,7 @@ def test_bytes_pass_unchanged_whatever_they_are(tmp_path: Path) -> None:
         for thread in (*writing, reading):
             thread.join(PATIENCE_SECONDS)
         assert found == [down]
+        wait_for(lambda: gateway.health()["unrecorded"])
         assert gateway.health()["unrecorded"] == 1, "what is no frame is counted, once"
         upstream.close()
         assert client.recv(1) == b"", "a provider that goes away ends the client's connection"
@@ -176,7 +176,7 @@ def test_bytes_pass_unchanged_whatever_they_are(tmp_path: Path) -> None:
 
 
 def test_a_side_that_reads_nothing_holds_back_the_other(tmp_path: Path) -> None:
-    ends = RawEnds(None)
+    ends = RawEnds()
     with running(tmp_path, ends.address) as gateway:
         client, upstream = ends.open(gateway)
         upstream.settimeout(1.0)
@@ -341,6 +341,7 @@ def test_a_websocket_of_another_api_passes_and_is_counted(upstream: SocketUpstre
     with open_socket(gateway, "/openai/v1/realtime?model=m") as client:
         answered(client, create("hello"))
     wait_for(lambda: gateway.health()["open"] == 0)
+    wait_for(lambda: gateway.health()["unrecorded"])
     assert gateway.health()["unrecorded"] == 1
     assert [call.begin.method for call in gateway.calls(1)] == ["GET"]
 
@@ -391,6 +392,20 @@ def test_a_token_opens_its_space_for_every_request_in_it(upstream: SocketUpstrea
     assert text.encode() not in gateway.spooled()
 
 
+def test_a_key_that_is_shown_as_a_protocol_is_written_nowhere(tmp_path: Path) -> None:
+    ends = RawEnds()
+    with running(tmp_path, ends.address) as gateway:
+        client, upstream = ends.open(gateway, f"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.{KEY}\r\n")
+        assert KEY.encode() in ends.sent
+        body = json.dumps({"type": "response.create", "model": "m", "input": f"my key is {KEY}"}).encode()
+        client.sendall(b"\x81\x7e" + len(body).to_bytes(2) + body)
+        assert _read(upstream, len(body) + 4)[4:] == body
+        client.close()
+        [call] = requests_of(gateway, 1)
+        assert b"my key is ***" in call.request
+        assert KEY.encode() not in gateway.spooled()
+
+
 def test_with_require_record_nothing_passes_that_is_not_in_the_spool(upstream: SocketUpstream, tmp_path: Path) -> None:
     with running(tmp_path, upstream.url, require_record=True, spool_limit_bytes=3000) as gateway:
         sent = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "=="}
@@ -412,6 +427,20 @@ def test_with_require_record_nothing_passes_that_is_not_in_the_spool(upstream: S
             with pytest.raises(ConnectionClosed):
                 client.recv(timeout=PATIENCE_SECONDS)
         assert {"type": "session.update"} not in upstream.asked
+
+
+def test_with_require_record_nothing_follows_what_cannot_be_read(tmp_path: Path) -> None:
+    ends = RawEnds()
+    with running(tmp_path, ends.address, require_record=True) as gateway:
+        client, upstream = ends.open(gateway)
+        client.sendall(b"\x89\x80abcd")
+        assert _read(upstream, 6) == b"\x89\x80abcd"
+        upstream.sendall(b"\xf1\x00")
+        assert _read(client, 2) == b"\xf1\x00"
+        wait_for(lambda: gateway.health()["unrecorded"])
+        client.sendall(b"\x89\x80abcd")
+        assert upstream.recv(1) == b""
+        assert client.recv(1) == b""
 
 
 def test_a_full_spool_delays_and_fails_nothing(upstream: SocketUpstream, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ class TestUrls:
             "ssh://-F@-oX/", "ssh://me:word@box/", "ssh:///a", "ssh:box", "ssh://box?x=1", "ssh://box/#a",
             "ssh://b ox/", "ssh://box:22222222/", "ssh://[-o]/", "ssh://a@b@c/", "ssh://$(id)/", "ssh://`id`/", "ssh://box/a\nb",
             "ssh://box/a%0ab", "ssh://box/%00", "cmd:", "cmd:  ", "cmd:'", "cmd:a\0b", "SSH://box",
+            "ssh://box:0/", "ssh://box:65536/",
         ):  # fmt: skip
             with pytest.raises(InvalidArgument):
                 check_command(url)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headish.content.secrecy import hide_shapes
+from headish.gateway.spool.arriving import ArrivingPiece
+from headish.serve.recorder.parts import HiddenParts, unescaped
 from headish.serve.recorder.piecewise import HELD_CHARACTERS, ShapeFilter
 
 KEYS = (
@@ -62,6 +66,28 @@ def test_wherever_a_text_is_cut_the_pieces_are_those_of_the_whole(text: str, dat
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
     pieces = [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     assert "".join(shown(pieces)) == hide_shapes(text)
+
+
+@given(texts, st.booleans(), st.data())
+@example("a\n" + KEYS[0], False, None)
+def test_wherever_arguments_are_cut_they_are_those_of_the_whole(
+    text: str, in_ascii: bool, data: st.DataObject | None
+) -> None:
+    """Cut into single characters, or anywhere: also in the middle of an escape."""
+    spelled = json.dumps({"text": text}, ensure_ascii=in_ascii).replace("/", "\\/").replace("k-", "k\\u002D")
+    cuts = list(range(len(spelled))) if data is None else sorted(data.draw(st.lists(st.integers(0, len(spelled)))))
+    parts = HiddenParts()
+    pieces = [spelled[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(spelled)], strict=True)]
+    said = [parts.feed([ArrivingPiece(0, "call", text=piece)]) for piece in pieces]
+    shown = "".join(piece.text for each in [*said, parts.finish()] for piece in each)
+    assert shown == hide_shapes(f'{{"text": "{text}"}}')
+
+
+def test_an_escape_that_may_go_on_waits_and_a_whole_one_before_it_does_not() -> None:
+    assert unescaped("a\\\\\\") == ("a\\", "\\")
+    assert unescaped("a\\\\u00") == ("a\\u00", "")
+    assert unescaped("a\\u00") == ("a", "\\u00")
+    assert unescaped("\\d is no escape") == ("\\d is no escape", "")
 
 
 def test_prose_waits_for_a_word_at_most() -> None:

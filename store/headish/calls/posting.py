@@ -46,6 +46,10 @@ def check_server(url: str, key_env: str | None) -> None:
             "a server is asked with a token: --key-env (key_env=…) names the environment variable that holds it, or "
             "keyring:NAME"
         )
+    if is_token(key_env):
+        raise InvalidArgument(
+            "key_env says where the token is, and is not the token itself: it would be kept and shown"
+        )
     named_place(key_env)
 
 

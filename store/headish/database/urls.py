@@ -18,6 +18,8 @@ _URL = re.compile(
     r"(?:/(?P<database>[^?]*))?(?:\?(?P<query>.*))?",
     re.DOTALL,
 )
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+LAST_PORT = 65535
 _PLAIN = " +"  # characters of a user or password that need no percent
 
 
@@ -81,6 +83,28 @@ def parse_url(text: str) -> URL:
         None if found["database"] is None else unquote(found["database"]),
         _query(found["query"] or ""),
     )
+
+
+def parse_strictly(text: str) -> URL:
+    """The parts of an address that nobody has tried yet. Raises: ValueError also for what no server can have; it says
+    what is wrong, and repeats nothing of the address, where a password may stand in any place."""
+    if _STRAY_PERCENT.search(text):
+        raise ValueError("a % stands before two characters that are no hex digits")
+    try:
+        url = parse_url(text)
+    except ValueError:
+        raise ValueError("it is not postgresql://[USER@]HOST[:PORT]/DATABASE with a number as PORT") from None
+    if url.port is not None and not 1 <= url.port <= LAST_PORT:
+        raise ValueError(f"its port is not between 1 and {LAST_PORT:,}")
+    if any(each in "[]" or each.isspace() for each in url.host or ""):
+        raise ValueError("its host is none")
+    values = [each for value in url.query.values() for each in _all(value)]
+    if not all(
+        each.isprintable() for each in (url.user or "", url.host or "", url.database or "", *url.query, *values)
+    ):
+        raise ValueError("a control character stands in it")
+    server_arguments(url)
+    return url
 
 
 def server_arguments(url: URL) -> dict[str, Any]:

@@ -30,6 +30,7 @@ _SSH = re.compile(
     re.ASCII,
 )
 """What an ssh URL may be. A user, host or address begins with no ``-``, so ssh takes none of them for an option."""
+LAST_PORT = 65535
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
 _AHEAD_BYTES = 1024 * 1024
@@ -98,7 +99,7 @@ def _split(text: str) -> list[str]:
 def _read_address(url: str) -> SshAddress:
     found = _SSH.fullmatch(url)
     path = unquote(found["path"] or "") if found else ""
-    if found is None or _has_controls(path):
+    if found is None or _has_controls(path) or not 1 <= int(found["port"] or 22) <= LAST_PORT:
         told = "a machine is ssh://[USER@]HOST[:PORT][/PATH]; passwords and options stay out of it"
         raise InvalidArgument(f"{told}, not {url[:80]!r}")
     path = f"./{path[3:]}" if path.startswith("/~/") else path.rstrip("/")

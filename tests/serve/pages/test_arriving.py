@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish.gateway.spool.arriving import PARTS_LIMIT, ArrivingPiece
+from headish import Store
+from headish.aio import AsyncStore
+from headish.gateway.spool.arriving import PARTS_LIMIT, ArrivingCall, ArrivingPiece
 from headish.renderings.marking import show_unseen
 from headish.serve.pages.arriving import TITLE_CHARACTERS, Arriving
+from headish.serve.pages.hub import not_stored
+from headish.serve.recorder.recording import CallRecorder
+from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, passed, user
 
 SAID = (
     "a",
@@ -81,3 +88,18 @@ def test_no_more_parts_are_shown_than_a_page_can_take() -> None:
         answer.add(ArrivingPiece(part, "call", "x" * 5000))
     assert len(answer.parts) == PARTS_LIMIT
     assert max(len(part.title) for part in answer.parts) == TITLE_CHARACTERS
+
+
+def test_what_is_stored_by_now_is_not_shown_as_arriving(tmp_path: Path) -> None:
+    """The hub hears of it a moment later, and a page drawn between would show it twice."""
+    with Store.open(tmp_path / "talk.db") as store:
+        stored = passed("anthropic", anthropic_body([user("Hi")]), anthropic_answer("Hello"), headers=CLAUDE_CODE)
+        CallRecorder(lambda _space: store).record(stored)
+    calls = [ArrivingCall(id, "default", None, "test") for id in (stored.id, "9" * 25)]
+
+    async def shown() -> list[str]:
+        async with AsyncStore.open(tmp_path / "talk.db") as store:
+            answers = [Arriving("default", call.continues, call) for call in calls]
+            return [each.id for each in await not_stored(store, answers)]
+
+    assert asyncio.run(shown()) == ["9" * 25]

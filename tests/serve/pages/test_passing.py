@@ -215,6 +215,9 @@ def test_one_that_begins_a_conversation_has_a_page_until_its_turn_has_one(server
     assert "Lichens &amp; &lt;script&gt;‹U+202E›" in page.text
     assert "ghp_" not in listed + page.text
     assert mine.get(f"{web_of(server)}/arriving/{'0' * 25}").status_code == 404
+    Store.open(server.database, space="team").close()
+    assert mine.get(f"{web_of(server)}/arriving/{told['answer']}?space=team").status_code == 404
+    assert "/arriving/" not in mine.get(f"{web_of(server)}/?space=team").text
     assert mine.get(f"{web_of(server)}/arriving/%00\u202e{'x' * 5000}").status_code in (400, 404)
     answers.let = 99
     asking.join()

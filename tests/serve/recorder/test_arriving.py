@@ -507,12 +507,11 @@ def test_a_file_that_is_no_text_keeps_no_other_from_being_read(line: bytes, tmp_
 
 
 def test_a_file_that_is_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
-    reader = ArrivingReader(tmp_path / ARRIVING_FOLDER)
+    reader, read = ArrivingReader(tmp_path / ARRIVING_FOLDER), ""
     for pieces in (["One ", "two ", "three "], ["One two ", "three four "], ["One ", "two three ", "four five "]):
         answers, call = shown(tmp_path), open_call(answer=anthropic_answer("", whole=False))
         for piece in pieces:
             answers.show(come(call, delta(piece)))
-        read = ""
         for grown in [each for _ in range(3) for each in reader.look()[0]]:
             read = ("" if grown.is_anew else read) + "".join(piece.text for piece in grown.pieces)
         assert read == "".join(pieces)

@@ -82,6 +82,15 @@ def test_instructions_are_the_thread_s_where_nothing_was_said_before(store: Stor
         socket.check_bodies()
 
 
+def test_the_instructions_of_a_request_replace_those_of_its_warm_up(store: Store) -> None:
+    socket = Socket(store)
+    tools = [{"type": "function", "name": "ls"}]
+    socket.ask({**create(generate=False, instructions="Be brief.", tools=tools), "input": []})
+    socket.ask(create("List", instructions="Be long.", tools=tools), "One.")
+    assert texts(store, "codex/675dd1") == ["Be long.", "List", "One."]
+    socket.check_bodies()
+
+
 def test_a_warm_up_that_says_something_is_gone_on_from(store: Store) -> None:
     socket = Socket(store)
     warm = socket.ask(first("List", generate=False))

@@ -14,6 +14,7 @@ from headish.gateway.spool.state import read_state
 from support.command import Command
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, user
 from support.served import PATIENCE_SECONDS, Served, served
+from support.sockets import SocketUpstream, create, created, said
 from support.upstream import LAST, Asked, Step, Upstream, chunked, head
 
 pytestmark = pytest.mark.slow
@@ -83,3 +84,39 @@ def test_a_tool_is_started_only_where_a_gateway_runs(tmp_path: Path) -> None:
     assert "start it with 'headish serve'" in command.run("run", "claude", "--", "-p", "Hi").err
     assert command.run("run", "vim").code == 2
     assert command.run("serve", "--env", "vim").code == 2
+
+
+class TestAWebSocket:
+    """The gateway, the recorder, or the client of a WebSocket goes away at once."""
+
+    def test_what_had_passed_of_an_answer_is_in_the_history_when_the_gateway_is_killed(self, tmp_path: Path) -> None:
+        from websockets.exceptions import ConnectionClosed
+        from websockets.sync.client import connect
+
+        part = [created("resp_1"), *said("It is", "msg_1")[:2]]
+        with SocketUpstream() as sockets, served(tmp_path, sockets) as server:
+            address = server.gateway.replace("http", "ws") + "/openai/v1/responses"
+            headers = {"x-headish-conversation": "trip", "user-agent": "me", "authorization": f"Bearer {KEY}"}
+            with connect(address, additional_headers=headers, proxy=None) as client:
+                client.send(json.dumps(create("Where to?")))
+                for event in client:
+                    if json.loads(event)["type"] == "response.completed":
+                        break
+                server.kill("recorder")
+                sockets.script = lambda _: [*part, 3600.0]
+                client.send(json.dumps(create("And then?", previous_response_id=json.loads(event)["response"]["id"])))
+                assert [json.loads(client.recv(timeout=PATIENCE_SECONDS)) for _ in part] == part
+                time.sleep(1.0)  # a killed gateway may lose what passed in its last ten milliseconds
+                server.kill("gateway")
+                with pytest.raises(ConnectionClosed):
+                    client.recv(timeout=PATIENCE_SECONDS)
+            assert server.end() == 0
+        with Store.open(server.database) as store:
+            texts = [store.text(turn.id) for turn in reversed(list(store.log("me/trip")))]
+            assert texts == ["Where to?", "Answer to Where to?.", "And then?", "It is"]
+            [last, *_] = store.log("me/trip")
+            assert last.meta.reply is not None
+            assert last.meta.reply["incomplete"] is True
+            assert store.verify().problems == ()
+        for path in tmp_path.rglob("*"):
+            assert not path.is_file() or KEY.encode() not in path.read_bytes(), path

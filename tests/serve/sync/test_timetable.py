@@ -121,7 +121,8 @@ class TestATimetable:
         write_runs(folder, [run])
         assert desk.remotes.status("box").run == run
         left = msgspec.json.encode(Schedule(2**30, (run,)))
-        for said in (left, b"", b"[]", left.replace(b"1073741824", b"1" * 40)):
+        recycled = msgspec.json.encode(Schedule(os.getpid(), (run,), "1"))  # another process has its number now
+        for said in (left, recycled, b"", b"[]", left.replace(b"1073741824", b"1" * 40)):
             (folder / SCHEDULE_FILE).write_bytes(said)
             assert desk.remotes.status("box").run is None
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +143,72 @@ class TestOnEveryPairOfDatabases:
 
 
 ROUNDS = 12
+KILLS = 6
+
+
+@pytest.mark.slow
+@every_pair
+def test_a_sync_is_killed_again_and_again(ends: Ends) -> None:
+    """Behind each of its first messages, and while both sides have much to say. On a server, the connections of the
+    other database are ended in every second round."""
+    desk = ends.desk.store
+    desk.add_turns({"content": f"{number} " + "x" * 100_000} for number in range(10))
+    for number in range(3):
+        _killed(ends, after=number)
+    ends.call("exchange", create=True)
+    with ends.box() as box:
+        for number in range(KILLS):
+            for store in (desk, box):
+                store.add_turns({"content": f"{number} {each} " + "y" * 100_000} for each in range(20))
+                store.bookmarks.set("main", store.get("@").id)
+            of_server = ends.box_at.startswith("postgresql") and number % 2
+            _killed(ends, after=2 * number, stop=partial(_end_sessions, ends.box_at) if of_server else None)
+            assert desk.verify().problems == box.verify().problems == ()
+        ends.call("exchange")
+        assert state(desk)[0] == state(box)[0]
+        assert len(state(box)[0]) == 10 + KILLS * 2 * 20
+
+
+def _killed(ends: Ends, after: int, stop: Callable[[], None] | None = None) -> None:
+    """Sync in another process, which is killed after so many messages, or has ``stop`` happen to it."""
+    words = [sys.executable, "-c", _SYNCS, ends.desk_at]
+    keys = {"HEADISH_KEYS": str(ends.desk.keys)}
+    with subprocess.Popen(words, env=os.environ | keys, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(after + 1):
+            assert process.stdout.readline() == b"sends\n"
+        process.kill() if stop is None else stop()
+        said = process.stdout.read()
+    assert process.returncode in (0, -signal.SIGKILL), said
+
+
+_SYNCS = """
+import sys
+from headish import Store
+from headish.errors import HeadishError
+from headish.syncing.live.wire import Wire
+send = Wire.send
+def told(*given):
+    print("sends", flush=True)
+    send(*given)
+Wire.send = told
+with Store.open(sys.argv[1]) as store:
+    try:
+        store.remotes.exchange("box", create=True)
+    except HeadishError as error:
+        print(type(error).__name__)
+"""
+
+
+def _end_sessions(url: str) -> None:
+    """End the connections of all others to a database of a server."""
+    import psycopg
+
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 def _both(stores: list[Store]) -> list[HeadishError]:
@@ -239,6 +309,27 @@ class TestWhichDatabase:
                 with pytest.raises(InvalidArgument):
                     store.remotes.add("x", "x.db", **options)
             assert [each.name for each in store.remotes.list()] == ["box"]
+
+    def test_an_address_that_no_server_can_have_is_refused_at_once(self, ends: Ends) -> None:
+        wrong = {
+            "postgresql://[x": "host", "postgresql://a b/db": "host", "postgresql://h]/db": "host",
+            "postgresql://h:0/db": "port", "postgresql://h:65536/db": "port", "postgresql://h:x/db": "PORT",
+            "postgresql://u:hunter2": "PORT", "postgresql://h:/db": "PORT", "postgresql://u%zz@h/db": "%",
+            "postgresql://h/db%4": "%", "postgresql://h/db?application_name=100%": "%",
+            "postgresql://u%0a@h/db": "control", "postgresql://h/d%00b": "control",
+            "postgresql://h/db?host=%7f": "control", "postgresql:///db?host=a:1&host=b:2&port=3": "ports",
+        }  # fmt: skip
+        with ends.desk as store:
+            for url, why in wrong.items():
+                with pytest.raises(InvalidArgument, match="the database URL of the remote cannot be read") as refused:
+                    store.remotes.add("x", url)
+                assert why in str(refused.value), url
+                assert "hunter2" not in str(refused.value)
+            for index, url in enumerate(
+                ("[::1]:5432/db", "h/db", "/db?host=/run/pg", "h1/db?host=a:1&host=b:2", "u%40@h/%C3%A4")
+            ):
+                store.remotes.add(f"x{index}", f"postgresql://{url}")
+            assert len(store.remotes.list()) == 6
 
     @pytest.mark.parametrize("url", ["u:hunter2@h/db", "u@h/db?password=hunter2", "u@h/db?sslpassword=hunter2"])
     def test_a_password_is_neither_stored_nor_said(self, ends: Ends, url: str) -> None:

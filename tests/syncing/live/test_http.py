@@ -53,50 +53,17 @@ from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.serve.sync import endpoint
 from headish.store.asking.origins import acting_options, is_strangers
 from headish.syncing.live import answering
+from headish.values.access.tokens import make_token
 from support.loopback import Loopback
 from support.machines import Machine, state
+from support.offices import KIND, VARIABLE, Office, both_ways, office_at
 from support.relays import make_certificate, relayed
 from support.served import served
-from support.serving import Served, serving
+from support.serving import serving
 from support.upstream import Upstream
 
-VARIABLE = "TOKEN_OF_THE_OFFICE"
-KIND = {"content-type": MEDIA_TYPE}
 ANSWERED = LIVE._replace(last=LiveKind.REFUSED)
 """What one side says, where that is the last."""
-
-
-class Office:
-    """A store that is served, and the token of its caller."""
-
-    def __init__(self, store: Store, served: Served, token: str) -> None:
-        self.store, self.served, self.token = store, served, token
-
-    @property
-    def url(self) -> str:
-        return self.served.url
-
-    def head(self, size: int) -> bytes:
-        """What stands before the body of a request."""
-        lines = (
-            f"Host: {urlsplit(self.url).netloc}",
-            f"Authorization: Bearer {self.token}",
-            f"Content-Type: {MEDIA_TYPE}",
-        )
-        return "\r\n".join(["POST /sync HTTP/1.1", *lines, f"Content-Length: {size}", "", ""]).encode()
-
-    def post(self, token: str | None = None, **given: Any) -> httpx.Response:
-        headers = {"authorization": f"Bearer {token or self.token}", **KIND, **given.pop("headers", {})}
-        return httpx.post(f"{self.url}/sync", headers=headers, timeout=60, **given)
-
-
-@contextmanager
-def office_at(target: str, space: str, folder: Path, *rights: Any, **settings: Any) -> Iterator[Office]:
-    with Store.open(target, space=space) as store, Database.open(target) as database:
-        token = database.access_tokens.add("desk-of-ann", space=space, rights=["sync", *rights])
-        with serving(target, folder, space=space, **settings) as made, pytest.MonkeyPatch.context() as patch:
-            patch.setenv(VARIABLE, token)
-            yield Office(store, made, token)
 
 
 @pytest.fixture
@@ -117,26 +84,6 @@ def test_a_server_makes_no_space_for_a_caller(desk: Machine) -> None:
     for verb in ("push", "exchange"):
         with desk as store, pytest.raises(InvalidArgument, match="makes no space for a caller"):
             getattr(store.remotes, verb)("box", create=True)
-
-
-def both_ways(desk: Machine, office: Store) -> None:
-    """All that travels, in both directions."""
-    desk.store.add_turn("asked at the desk", bookmark="main")
-    office.add_turn("asked at the office", bookmark="other")
-    office.conversations.set("other", title="theirs")
-    done = desk.sync()
-    assert (done.pulled.stored, done.pushed.turns) == (1, 1)
-    answer = office.add_turn("answered", continues="main", role="assistant")
-    assert [each.outcome for each in desk.sync().pulled.names] == ["moved"]
-    desk.store.erase(answer.id, reason="asked to")
-    desk.store.add_turn("on", continues="main")
-    desk.sync()
-    assert len(office.remotes.pending_erasures()) == 1
-    assert state(desk.store) == state(office)
-    assert desk.store.conversations.get("other").record.title == "theirs"
-    assert office.verify().problems == desk.store.verify().problems == ()
-    last = desk.sync()
-    assert (last.pulled.stored, last.pushed.turns) == (0, 0)
 
 
 class TestBothWays:
@@ -286,6 +233,42 @@ class TestBothWays:
             desk.sync()
         monkeypatch.undo()
         assert desk.store.verify().problems == ()
+
+
+class TestWhereTheTokenIs:
+    def test_another_place_is_named_and_what_was_synced_stays(
+        self, desk: Machine, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.store.add_turn("asked", bookmark="main")
+        desk.sync()
+        monkeypatch.setenv("ANOTHER_PLACE", office.token)
+        monkeypatch.delenv(VARIABLE)
+        with pytest.raises(MissingKey):
+            desk.sync()
+        with desk as store:
+            store.remotes.set("box", key_env="ANOTHER_PLACE")
+        again = desk.sync()
+        assert (again.pulled.stored, again.pulled.known, again.pushed.turns) == (0, 0, 0)
+
+    def test_what_is_none_changes_nothing(self, desk: Machine, tmp_path: Path) -> None:
+        with desk as store:
+            store.remotes.add("folder", (tmp_path / "folder").as_uri(), plain=True)
+            with pytest.raises(InvalidArgument, match="only a server"):
+                store.remotes.set("folder", key_env="OTHER", names="x/*")
+            for place in ("", "two words", make_token()):
+                with pytest.raises(InvalidArgument) as refused:
+                    store.remotes.set("box", key_env=place)
+                assert "hdsh_" not in str(refused.value)
+            assert store.remotes.list()[1].names == "*"
+        desk.sync()
+
+    def test_an_address_that_came_with_a_database_gets_no_token_by_it(self, desk: Machine, tmp_path: Path) -> None:
+        stranger = Machine(desk.store, tmp_path / "keys of another machine", "stranger")
+        with stranger as store:
+            with pytest.raises(InvalidArgument, match="has not named its server"):
+                store.remotes.set("box", key_env=VARIABLE)
+            with pytest.raises(RemoteUnavailable, match="has not named its server"):
+                store.remotes.pull("box")
 
 
 class TestWhoIsLetIn:

@@ -20,7 +20,7 @@ FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
-SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed")
+SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed", "key-env")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
 THERE = {
@@ -137,19 +137,23 @@ def set_command(settings: GlobalOptions, name: str, pairs: Sequence[str], as_jso
                                 that HEADISH_SIGNING_KEY or 'config' names
     require-signed=on|off       whether a pull takes only what somebody signed
                                 whom HEADISH_SIGNERS or 'config' lists
+    key-env=PLACE               where the token for a server is: a variable,
+                                or keyring:NAME
     """
     given = {each.partition("=")[0]: each.partition("=")[2] for each in pairs}
     unknown = [each for each in pairs if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if unknown:
-        raise click.UsageError(f"{unknown[0]!r} is none of key=, names=, erasures=, trust=, sign= and require-signed=")
+        *first, last = (f"{each}=" for each in SETTINGS)
+        raise click.UsageError(f"{unknown[0]!r} is none of {', '.join(first)} and {last}")
     switches = {each: given.pop(each, None) for each in ("trust", "sign", "require-signed")}
+    key_env = given.pop("key-env", None)
     for each, word in switches.items():
         if word not in SWITCH:
             raise click.UsageError(f"{each} is on or off, not {word!r}")
     with settings.open() as store:
         changed = store.remotes.set(
             name, **given, trust=SWITCH[switches["trust"]], sign=SWITCH[switches["sign"]],
-            require_signed=SWITCH[switches["require-signed"]],
+            require_signed=SWITCH[switches["require-signed"]], key_env=key_env,
         )  # fmt: skip
     if as_json:
         print_json(changed)

@@ -448,12 +448,13 @@ class AsyncRemotes(Front["Remotes"]):
 
     async def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
-        trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None
+        trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None, key_env: str |
+        None = None
     ) -> RemotePlace:
         """Change what is chosen of a remote."""
         return await self._finish(
             self.sync.set, name=name, key=key, names=names, erasures=erasures, trust=trust, sign=sign,
-            require_signed=require_signed
+            require_signed=require_signed, key_env=key_env
         )
 
     async def status(self, name: str) -> RemoteStatus:

@@ -21,7 +21,7 @@ from headish.database.owner import Owner
 from headish.database.pool import Pool
 from headish.database.query import POSTGRESQL, SECURED, Connection, SchemaConnection
 from headish.database.server.connection import SETTINGS, ServerConnection
-from headish.database.server.failures import CommitLost, ConnectionLost, interrupt_behind, translate
+from headish.database.server.failures import CommitLost, ConnectionLost, interrupt_behind, state_of, translate
 from headish.database.urls import URL, server_arguments
 from headish.errors import InvalidArgument
 
@@ -101,6 +101,11 @@ class ServerTransactions:
             except self._psycopg.Error as error:
                 lost = ConnectionLost(error) if sent.whole is None else CommitLost(error, sent.whole)
                 self._check_lost(driver, lost)
+                if sent.whole is not None and not state_of(error):
+                    # The server became stricter since it was asked, and refused a message at its very end. The driver
+                    # does not tell why; what follows begins with a BEGIN that says how strict it is.
+                    self._takes_whole = False
+                    raise lost from error
                 refusal = translate_refusal(self.target, error, sent)
                 if refusal is not None:
                     raise refusal from error

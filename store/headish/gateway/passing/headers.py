@@ -25,6 +25,7 @@ _OWN_PREFIX = "x-headish-"
 TOKEN_HEADER = "x-headish-token"  # noqa: S105, the name of one
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 """Where clients send keys."""
+_KEY_PROTOCOL = "openai-insecure-api-key."
 
 _KEPT = frozenset({
     "content-type", "content-encoding", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "x-app",
@@ -92,7 +93,11 @@ def keep_headers(headers: Iterable[tuple[str, str]], keys: KeyFilter) -> dict[st
 def find_secrets(headers: Iterable[tuple[str, str]]) -> list[str]:
     """The keys that a call carries in its headers: each value, and the word behind a scheme such as Bearer."""
     secret = (*KEY_HEADERS, "proxy-authorization", "cookie", TOKEN_HEADER)
-    values = [value for name, value in headers if name.lower() in secret]
+    listed = [(name.lower(), value) for name, value in headers]
+    values = [value for name, value in listed if name in secret]
+    # A page cannot set headers of a WebSocket, so OpenAI also takes its key in the name of a protocol.
+    named = [word for name, value in listed if name == "sec-websocket-protocol" for word in value.split(",")]
+    values += [key.strip() for word in named if (key := word.partition(_KEY_PROTOCOL)[2])]
     return [each for value in values for each in (value, value.rpartition(" ")[2]) if each]
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from headish.database.backend import Backend
 from headish.database.file.holding import identity
-from headish.database.urls import SECRET, parse_url
+from headish.database.urls import SECRET, parse_strictly
 from headish.errors import DatabaseUnavailable, InvalidArgument, RemoteUnavailable, UnknownDatabase
 from headish.remotes.commands import Command, Pipes, check_command, command_of
 from headish.remotes.keys import allow_command, key_env_of
@@ -52,6 +52,22 @@ def settings_of_live(url: str, label: str, key_env: str | None, *, has_options: 
     return settings
 
 
+def name_token(remote: OpenRemote, key_env: str) -> None:
+    """Have this machine take the token of a server from another place from now on.
+
+    Raises: InvalidArgument for what is no server, and for one that nobody has named on this machine: its address may be
+    a stranger's, who would get the token.
+    """
+    from headish.calls.posting import check_server
+
+    if not is_http(remote.url):
+        refuse_key_env(key_env)
+    if refusal := refusal_of(remote):
+        raise InvalidArgument(refusal)
+    check_server(remote.url, key_env)
+    allow_command(remote.settings.id, remote.url, key_env)
+
+
 def refuse_key_env(key_env: str | None) -> None:
     """Refuse the place of a token for what is no server. Raises: InvalidArgument."""
     if key_env is not None:
@@ -77,9 +93,9 @@ def database_at(url: str, own: Backend) -> str:
 
 def _check_server(url: str) -> str:
     try:
-        parsed = parse_url(url)
-    except ValueError:
-        raise InvalidArgument("the database URL of the remote cannot be read") from None
+        parsed = parse_strictly(url)
+    except ValueError as error:
+        raise InvalidArgument(f"the database URL of the remote cannot be read: {error}") from None
     if parsed.password or parsed.query.keys() & {*SECRET}:
         raise InvalidArgument(
             "a password stays out of a remote's URL: PostgreSQL's client takes it from PGPASSWORD or ~/.pgpass"

@@ -27,6 +27,7 @@ from headish.store.keeping.live import (
     CALLER,
     answer,
     database_at,
+    name_token,
     refuse_key_env,
     settings_of_live,
     talking,
@@ -176,6 +177,7 @@ class Remotes:
     def set(
         self, name: str, *, key: str | None = None, names: str | None = None, erasures: str | None = None,
         trust: bool | None = None, sign: bool | None = None, require_signed: bool | None = None,
+        key_env: str | None = None,
     ) -> RemotePlace:  # fmt: skip
         """Change what is chosen of a remote.
 
@@ -185,7 +187,8 @@ class Remotes:
         come from a remote without encryption act in requests here, as one's own do: whoever can write to the place
         chooses servers and tools then. ``sign``: what this store puts there from now on is signed with the key that
         ``HEADISH_SIGNING_KEY`` names, and whoever pulls hears by whom; the next push writes anew what is there.
-        ``require_signed``: a pull takes a bundle only from somebody whom the list of signers names.
+        ``require_signed``: a pull takes a bundle only from somebody whom the list of signers names. ``key_env``: where
+        the token of a server lies from now on, as in ``add``.
         Raises: UnknownRemote, InvalidArgument.
         """
         remote = self._find(name)
@@ -198,6 +201,8 @@ class Remotes:
             raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
         if (sign or require_signed) and remote.is_live:
             raise InvalidArgument(f"remote {name!r} is live and keeps no bundles to sign: 'headish sign' signs turns")
+        if key_env is not None:
+            name_token(remote, key_env)
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
                    "require_signed": require_signed}  # fmt: skip
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})

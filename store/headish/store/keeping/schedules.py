@@ -18,15 +18,16 @@ _LIMIT_BYTES = 1024 * 1024
 
 
 class Schedule(Struct, frozen=True):
-    """What stands in the file: who wrote it, and how each remote stands."""
+    """What stands in the file: who wrote it, when that process began, and how each remote stands."""
 
     process: int
     runs: tuple[SyncRun, ...]
+    began: str = ""
 
 
 def write_runs(folder: Path, runs: Iterable[SyncRun]) -> None:
     """Write what is known now, whole or not at all."""
-    write_whole(folder / SCHEDULE_FILE, Schedule(os.getpid(), tuple(runs)))
+    write_whole(folder / SCHEDULE_FILE, Schedule(os.getpid(), tuple(runs), _began(os.getpid())))
 
 
 def find_run(target: str | os.PathLike[str], space: str, remote: str) -> SyncRun | None:
@@ -38,6 +39,18 @@ def find_run(target: str | os.PathLike[str], space: str, remote: str) -> SyncRun
         with open(folder / SCHEDULE_FILE, "rb") as file:
             schedule = msgspec.json.decode(file.read(_LIMIT_BYTES), type=Schedule)
         os.kill(schedule.process, 0)  # one that was killed leaves the file
+        if schedule.began != _began(schedule.process):
+            return None  # another process has got its number since
     except (OSError, OverflowError, *UNREADABLE):
         return None
     return next((each for each in schedule.runs if (each.space, each.remote) == (space, remote)), None)
+
+
+def _began(process: int) -> str:
+    """When a process began, as Linux counts it: clock ticks since the machine started. Empty where nobody says so."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            # The name of the program, in parentheses, may hold anything.
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return ""
