@@ -52,9 +52,6 @@ class Remembered(Struct, frozen=True, gc=False):
     names: Mapping[bytes, Left]
     ends: Mapping[TurnId, Left]
 
-    def left(self, end: End | None) -> Left | None:
-        return self.names.get(end) if isinstance(end, bytes) else None if end is None else self.ends.get(end)
-
 
 NOTHING = Remembered(SpaceNumbers(-1, -1), {}, {})
 
@@ -91,8 +88,7 @@ def append_remembered(
     """
     place = Place(left.place.chain, left.place.pos + 1)
     stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
-    moved, moves = _move_along(space, left, stored, draft)
-    proof = _prove(space, numbers, left, len(draft.payload), 1)
+    proof, moved, moves = _go_on(space, numbers, left, stored, draft, len(draft.payload))
     after = SpaceNumbers(stored.seq, numbers.change)
     written = Written([Appended(stored, (left.id,))], numbers, after, moved, frozenset([left.place]))
     return connection.run_whole(written, proof, add_turn(space, stored, draft.payload), *moves)
@@ -108,30 +104,28 @@ def append_all_remembered(
     """
     built, rows = _build_line(space, drafts, left, numbers.seq, mint)
     last = built[-1].turn
-    moved, moves = _move_along(space, left, last, drafts[-1])
-    proof = _prove(space, numbers, left, sum([len(draft.payload) for draft in drafts]), len(drafts))
+    given_bytes = sum([len(draft.payload) for draft in drafts])
+    proof, moved, moves = _go_on(space, numbers, left, last, drafts[-1], given_bytes)
     large = payload_statements(space, {draft.said.hash: draft.payload for draft in drafts})
     if not connection.run_proven(proof, *large, *rows, *moves):
         return None
     return Written(built, numbers, SpaceNumbers(last.seq, numbers.change), moved, frozenset([left.place]))
 
 
-def _move_along(
-    space: int, left: Left, last: StoredTurn, draft: Draft
-) -> tuple[dict[bytes, Named], tuple[Statement, ...]]:
-    """Where the name of an end is once it moved to the last turn, and the statements that move it."""
+def _go_on(
+    space: int, numbers: SpaceNumbers, left: Left, last: StoredTurn, draft: Draft, given_bytes: int
+) -> tuple[Statement, dict[bytes, Named], tuple[Statement, ...]]:
+    """The proof that an end is as it was left, which takes the numbers up to the last turn; where its name is then, and
+    the statements that move it."""
+    count = last.seq - numbers.seq
     if left.name is None or left.named is None:
-        return {}, ()
-    step = NameMove(last.place, last.digest, True, last.seq, recent=draft.facts.said_at)
-    named, moves = move_on(space, left.name, step, left.named)
-    return {left.name: named}, moves
-
-
-def _prove(space: int, numbers: SpaceNumbers, left: Left, given_bytes: int, count: int) -> Statement:
-    if left.name is None or left.named is None:
-        return take_behind(space, numbers, given_bytes, (*left.place, left.id, left.digest), count)
+        return take_behind(space, numbers, given_bytes, (*left.place, left.id, left.digest), count), {}, ()
     at = (left.name, *left.place, left.named.move, left.named.running)
-    return take_next(space, numbers, given_bytes, at, count)
+    proof = take_next(space, numbers, given_bytes, at, count)
+    # Not ``last.place``: each step into another module is one more on the way of every append.
+    step = NameMove(Place(last.chain, last.pos), last.digest, True, last.seq, recent=draft.facts.said_at)
+    named, moves = move_on(space, left.name, step, left.named)
+    return proof, {left.name: named}, moves
 
 
 def _build_line(
@@ -167,7 +161,7 @@ def remember(known: Remembered, written: Written) -> Remembered:
     named = None if last.head is None else written.moved.get(last.head)
     if last.head is None or named is not None:
         # Put in last: the order of a dict is that of the last moves.
-        ends[last.id] = left = Left(last.place, last.id, last.digest, last.head, named)
+        ends[last.id] = left = Left(Place(last.chain, last.pos), last.id, last.digest, last.head, named)
         if last.head is not None:
             names[last.head] = left
     if len(names) > NAMES:

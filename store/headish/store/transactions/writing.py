@@ -245,7 +245,7 @@ class WriteTransaction(ReadTransaction):
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
         """The plainest way, which locks the space itself; None, and nothing is changed, where that is not open."""
         known = self._space._remembered or NOTHING
-        left = known.left(check_name(name))
+        left = known.names.get(check_name(name))
         # If the space is locked already, something was read under the lock, and the short way would save nothing.
         if self._is_locked or left is None or not all(map(_is_small, drafts)):
             return None

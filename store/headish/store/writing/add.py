@@ -121,7 +121,7 @@ def store_remembered(
     """Store drafts the ``quick`` way if this store remembers the ``end``; else, and where the space has changed since,
     the ``careful`` way. What was stored is remembered."""
     known = space._remembered or NOTHING
-    left = known.left(end)
+    left = known.names.get(end) if isinstance(end, bytes) else None if end is None else known.ends.get(end)
     written = space._store(
         careful, None if left is None else partial(quick, space._number, drafts, left, known.numbers)
     )
