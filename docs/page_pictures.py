@@ -1,44 +1,137 @@
-"""Photographs the page of ``headish serve`` for the docs: views at three widths, light and dark.
+"""Photographs the page of ``headish serve`` for the docs.
 
-``python docs/page_pictures.py`` writes docs/pictures/serve-*.png. The conversations are those of the tests of the page.
+``python docs/page_pictures.py`` writes docs/pictures/serve-*.png, and docs/reference/views.md with a sheet of each view
+(docs/pictures/views) at three widths, light and dark. The conversations are those of the tests of the page.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from headish import Store
 from support.chrome import driving, look
 from support.serving import serving
-from support.talks import fill, record_calls
+from support.talks import Talk, fill, record_calls
 
-PICTURES = Path(__file__).parent / "pictures"
+DOCS = Path(__file__).parent
+PICTURES = DOCS / "pictures"
+WIDTHS, HEIGHT = (390, 900, 1440), 900
+SHOWN_HEIGHT = 440
+"""How high each picture of a sheet is, in pixels."""
+PRICES = 'currency = "USD"\n[[price]]\nmodel = "claude-x"\ninput = 3\ncached_input = 0.3\noutput = 15\n'
+PAGE = """# Every view of the page
+
+`headish serve` at {widths} pixels, light and dark: each view in one picture.
+[How to read in a browser](../how-to/read-in-a-browser.md) says what each does. `python docs/page_pictures.py` makes
+this page anew.
+"""
 
 
-def main() -> None:
+@contextmanager
+def photographed() -> Iterator[tuple[Any, str, Talk]]:
+    """A browser that is logged in, the address of the page, and what is in it."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         with Store.open(place / "talk.db") as store:
             talk = fill(store)
             record_calls(store)
-        views = {
-            "list": ("/", 900, False),
-            "thread": ("/c/plan", 1280, False),
-            "calls": ("/c/trip", 390, True),
-            "gateway": ("/calls", 900, False),
-            "diff": ("/diff/garden..no", 1280, True),
-            "change": (f"/t/{talk.first}/change?name=garden", 900, False),
-        }
-        with serving(place / "talk.db", place / "state") as served, driving(place / "profile") as driver:
+            store.pointers.set("small", "anthropic/claude-x", base_url="http://127.0.0.1:9", key_env="PATH")
+            store.pointers.set_default("small")
+        (place / "prices.toml").write_text(PRICES, "utf-8")
+        served_at = serving(place / "talk.db", place / "state", prices=str(place / "prices.toml"))
+        with served_at as served, driving(place / "profile") as driver:
             driver.get(f"{served.url}/login?code={served.logins.make_code()}")
-            for name, (path, width, dark) in views.items():
-                look(driver, width=width, dark=dark)
-                driver.get(served.url + path)
-                driver.save_screenshot(str(PICTURES / f"serve-{name}.png"))
-                sys.stdout.write(f"docs/pictures/serve-{name}.png\n")
+            yield driver, served.url, talk
+
+
+def write_pictures(driver: Any, url: str) -> None:
+    """The pictures of the how-to."""
+    views = {
+        "list": ("/", 900, False),
+        "thread": ("/c/plan", 1280, False),
+        "gateway": ("/calls", 900, False),
+        "diff": ("/diff/garden..no", 1280, True),
+    }
+    for name, (path, width, dark) in views.items():
+        look(driver, width=width, dark=dark)
+        driver.get(url + path)
+        driver.save_screenshot(str(PICTURES / f"serve-{name}.png"))
+        sys.stdout.write(f"docs/pictures/serve-{name}.png\n")
+
+
+def write_sheets(driver: Any, url: str, talk: Talk) -> None:
+    """A sheet of each view, and the page that shows them."""
+    page = [PAGE.format(widths=", ".join(f"{width:,}" for width in WIDTHS[:-1]) + f" and {WIDTHS[-1]:,}")]
+    (PICTURES / "views").mkdir(exist_ok=True)
+    views = views_of(talk)
+    # All are taken before any is laid out: the browser stays with one site while it takes pictures.
+    taken = {
+        name: [take(driver, url + path, width, dark) for dark in (False, True) for width in WIDTHS]
+        for name, (_, path) in views.items()
+    }
+    for name, (title, _) in views.items():
+        (PICTURES / "views" / f"{name}.jpg").write_bytes(lay_out(driver, taken[name]))
+        page.append(f"\n## {title}\n\n![{title}, at three widths, light and dark](../pictures/views/{name}.jpg)\n")
+        sys.stdout.write(f"docs/pictures/views/{name}.jpg\n")
+    (DOCS / "reference/views.md").write_text("".join(page), "utf-8")
+
+
+def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
+    """Each view by the name of its picture: its title, and its address."""
+    return {
+        "list": ("The list of conversations", "/"),
+        "search": ("A search", "/?q=train"),
+        "thread": ("A thread, its versions and its branches", "/c/plan"),
+        "calls-folded": ("A thread with reasoning, calls and a table", "/c/trip"),
+        "cost": ("A thread that passed the gateway, with tokens and costs", "/c/claude-code/097ac8"),
+        "erased": ("What was erased", "/c/number"),
+        "change": ("The actions on a turn", f"/t/{talk.first}/change?name=garden"),
+        "erase": ("The preview of an erasure", f"/erase/{talk.first}"),
+        "side": ("Two branches side by side", "/diff/garden..no"),
+        "unified": ("Two branches in one column", "/diff/garden..no?view=unified"),
+        "explain": ("What the model is sent", f"/t/{talk.call}/explain"),
+        "gateway": ("Calls that passed the gateway", "/calls"),
+        "new": ("A new conversation", "/new"),
+        "keys": ("The keys", "/keys"),
+        "nothing": ("A search that finds nothing", "/?q=zeppelin"),
+        "unknown": ("What is not there", "/t/nobody"),
+    }
+
+
+def take(driver: Any, url: str, width: int, dark: bool) -> str:
+    """One picture, as base64."""
+    look(driver, width=width, height=HEIGHT, dark=dark)
+    driver.get(url)
+    return str(driver.get_screenshot_as_base64())
+
+
+def lay_out(driver: Any, shown: list[str]) -> bytes:
+    """A JPEG of several pictures, those of one theme in a row."""
+    scale = SHOWN_HEIGHT / HEIGHT
+    width = round(sum(WIDTHS) * scale) + 12 * (len(WIDTHS) + 1)
+    height = 2 * SHOWN_HEIGHT + 3 * 12
+    pictures = "".join(f'<img src="data:image/png;base64,{each}">' for each in shown)
+    with tempfile.TemporaryDirectory() as folder:
+        sheet = Path(folder) / "sheet.html"
+        style = "margin:0;padding:12px;background:#8a8a8a;display:flex;flex-wrap:wrap;gap:12px"
+        sheet.write_text(f'<style>img{{height:{SHOWN_HEIGHT}px}}</style><body style="{style}">{pictures}', "utf-8")
+        look(driver, width=width, height=height)
+        driver.get(sheet.as_uri())
+        taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "jpeg", "quality": 72})
+    return b64decode(taken["data"])
+
+
+def main() -> None:
+    with photographed() as (driver, url, talk):
+        write_pictures(driver, url)
+        write_sheets(driver, url, talk)
 
 
 if __name__ == "__main__":

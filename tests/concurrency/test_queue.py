@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -168,6 +169,45 @@ class TestDescriptors:
         gc.collect()
         assert opened(file_place) == 0
 
+    def test_an_interrupt_while_a_log_is_replaced_comes_out_and_leaves_none_open(
+        self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = file_place.open()
+        store.add_turn("first")
+        backend: Any = database_of(store)
+        backend._pool.discard_idle()  # the last connection takes the log away
+        close = queue._Descriptor.close
+
+        def interrupt(descriptor: queue._Descriptor) -> None:
+            if descriptor.number >= 0:  # the log that is there no more could not be opened
+                monkeypatch.setattr(queue._Descriptor, "close", close)
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(queue._Descriptor, "close", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.add_turn("interrupted")
+        gc.collect()
+        store.add_turn("second")
+        assert opened(file_place, " (deleted)") == 0
+        assert len(list(store.turns())) == 2
+
+    def test_a_file_system_without_locks_leaves_none_open(
+        self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(37, "No locks available")
+
+        ignored: list[object] = []
+        monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+        store = file_place.open()
+        store.add_turn("first")
+        before = opened(file_place)
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        for _ in range(5):
+            store.add_turn("more")
+        gc.collect()
+        assert (ignored, opened(file_place) < before) == ([], True)
+
 
 def check_none_open(place: FilePlace) -> Callable[[], None]:
     """What a child asserts that was forked in the middle of a transaction, whose connection is its parent's."""
@@ -179,12 +219,12 @@ def check_none_open(place: FilePlace) -> Callable[[], None]:
     return check
 
 
-def opened(place: FilePlace) -> int:
-    """How many descriptors of the log this process has."""
+def opened(place: FilePlace, what: str = "") -> int:
+    """How many descriptors of the log this process has; of one that was removed, where ``what`` says so."""
     found = 0
     for each in os.listdir("/proc/self/fd"):
         try:
-            found += os.readlink(f"/proc/self/fd/{each}") == f"{place.target}-wal"
+            found += os.readlink(f"/proc/self/fd/{each}") == f"{place.target}-wal{what}"
         except OSError:
             pass  # the descriptor of the listing itself
     return found

@@ -63,6 +63,19 @@ def test_messages_that_are_joined_keep_each_turn_once(provider: str) -> None:
     assert origin.turns == tuple(message.turn for message in given)
 
 
+@pytest.mark.parametrize(("provider", "place"), [("anthropic", "system"), ("gemini", "systemInstruction.parts")])
+def test_each_instruction_names_its_own_place_in_the_head(provider: str, place: str) -> None:
+    instructions = [
+        said("system", Text(text), turn=str(at) * 25) for at, text in enumerate(("Be brief.", "In French."))
+    ]
+    origins = prepare_request(provider, window(*instructions)).origins
+    hoisted = [origin for origin in origins if origin.place.startswith(place)]
+    assert [(origin.place, origin.turns) for origin in hoisted] == [
+        (f"{place}[0]", (instructions[0].turn,)),
+        (f"{place}[1]", (instructions[1].turn,)),
+    ]
+
+
 @pytest.mark.parametrize("turn", [None, "1" * 25, "x" * 1000, "no id at all", "\ud800"])
 def test_the_ids_that_are_made_are_legal_and_all_different(turn: str | None) -> None:
     calls = (said("assistant", ToolUse("f", None, {}), turn=turn) for _ in range(200))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ WAYS = {
     "rwkv": [(to_chat, from_chat), (to_responses, from_responses), (to_anthropic, from_anthropic)],
 }
 READERS = [from_interchange, from_interchange20, from_chat, from_responses, from_anthropic]
+CALL = {"name": "f", "arguments": "{}"}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4)
     | st.sampled_from(("user", "assistant", "tool", "system", "text", "tool_use", "tool_result", "call_1", "{}")),
@@ -130,6 +132,26 @@ class TestWhatIsRefused:
     def test_chat_messages_that_no_transcript_carries(self, messages: Any) -> None:
         with pytest.raises(InvalidInterchange):
             from_chat({"messages": messages})
+
+    @pytest.mark.parametrize(("read", "data", "path"), [
+        (from_chat, {"messages": [{"role": "assistant", "tool_calls": [{"id": "c", "function": {**CALL, "x": 1}}]}]},
+         "$.messages[0].tool_calls[0]"),
+        (from_chat, {"messages": [{"role": "assistant", "tool_calls": [{"id": "c", "x": 1, "function": CALL}]}]},
+         "$.messages[0].tool_calls[0]"),
+        (from_chat, {"messages": [{"role": "assistant", "function_call": {**CALL, "x": 1}}]},
+         "$.messages[0].function_call"),
+        (from_responses, {"input": [{"type": "function_call", "call_id": "c", "x": 1, **CALL}]}, "$.input[0]"),
+        (from_responses, {"input": [{"type": "function_call_output", "call_id": "c", "x": 1, "output": "5"}]},
+         "$.input[0]"),
+        (from_anthropic, {"messages": [{"role": "assistant", "content": [
+            {"type": "tool_use", "id": "c", "name": "f", "input": {}, "x": 1}]}]}, "$.messages[0].content[0]"),
+        (from_anthropic, {"messages": [{"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c", "content": "5", "x": 1}]}]}, "$.messages[0].content[0]"),
+    ])  # fmt: skip
+    def test_a_call_or_a_result_with_a_key_that_no_transcript_carries(self, read: Any, data: Any, path: str) -> None:
+        with pytest.raises(InvalidInterchange, match=re.escape("the key 'x', which a transcript does not carry")) as no:
+            read(data)
+        assert path in str(no.value)
 
     @pytest.mark.parametrize(("read", "data"), [
         (from_chat, {"messages": [{"role": "assistant", "content": "x", "tool_calls": "user"}]}),

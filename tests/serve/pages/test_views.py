@@ -148,15 +148,15 @@ def test_each_filter_narrows_the_list_and_says_so(house: House) -> None:
         "model": "claude-filtered-1",
         "stop_reason": "end_turn",
     }
-    house.store.add_turn("Filtered?", bookmark="filters/new")
-    house.store.reply("filters/new", "anthropic", [answer | {"content": [{"type": "text", "text": "Yes."}]}])
+    house.store.add_turn("Filtered?", bookmark="filters/now")
+    house.store.reply("filters/now", "anthropic", [answer | {"content": [{"type": "text", "text": "Yes."}]}])
     cases = [
-        ({"names": "filters/*"}, {"filters/new"}),
+        ({"names": "filters/*"}, {"filters/now"}),
         ({"names": "trip"}, {"trip"}),
         ({"tag": "garden", "names": "g*"}, {"garden"}),
-        ({"model": "claude-filtered-*"}, {"filters/new"}),
+        ({"model": "claude-filtered-*"}, {"filters/now"}),
         ({"tool": "search_trains"}, {"trip"}),
-        ({"role": "assistant", "names": "filters/*"}, {"filters/new"}),
+        ({"role": "assistant", "names": "filters/*"}, {"filters/now"}),
         ({"role": "user", "names": "filters/*"}, set()),
         ({"since": "2020-01-01", "names": "trip"}, {"trip"}),
         ({"until": "2020-01-01"}, set()),
@@ -219,6 +219,18 @@ def test_a_long_thread_is_read_in_windows(house: House) -> None:
     assert "compose" not in house.get("/c/long", start=0)
 
 
+def test_a_thread_of_100_000_turns_is_a_page_like_any_other(house: House) -> None:
+    turns = ({"content": f"deep {n}", "role": ("user", "assistant")[n % 2]} for n in range(100_000))
+    house.store.add_turns([next(turns) | {"bookmark": "deep"}])
+    house.store.add_turns((each | {"continues": "deep"} for each in turns), moves=True)
+    for query, first in (({}, 99_950), ({"start": 0}, 0), ({"start": 50_000}, 50_000), ({"at": "deep~49999"}, 49_975)):
+        page = house.get("/c/deep", **query)
+        assert re.findall(r"<p>deep (\d+)</p>", page) == [str(n) for n in range(first, first + 50)]
+        assert len(page.encode()) < 300_000
+    assert "100,000 turns" in house.get("/c/deep")
+    assert "only in the second" in house.get("/diff/garden..deep~99990")
+
+
 def test_a_diff_shows_words_and_folds_what_is_the_same(house: House) -> None:
     page = house.get("/diff/garden..no")
     assert "<del>" in page
@@ -241,6 +253,16 @@ def test_explain_says_who_set_an_option_what_is_hidden_and_copies_without_a_key(
     assert "&#34;max_tokens&#34;: 300" in page
     assert '<h3 id="h-request">' in house.get("/t/trip/explain", to="openai")
     assert 'role="alert"' in house.get("/t/number/explain", ptr="nobody")
+
+
+def test_a_long_thread_is_written_as_markdown_for_its_file_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert '<pre id="markdown"' in house.get("/t/trip/explain")
+    monkeypatch.setattr("headish.serve.pages.explaining.MARKDOWN_TURNS", 3)
+    page = house.get("/t/trip/explain")
+    assert '<pre id="markdown"' not in page
+    assert "This thread is too long to be shown here." in page
+    assert re.search(r'href="/t/\w+/copy/markdown">Download all of it', page)
+    assert "My ticket." in house.get("/t/trip/copy/markdown")
 
 
 def test_a_document_is_a_download_in_a_sandbox_unless_it_is_a_true_picture(house: House) -> None:

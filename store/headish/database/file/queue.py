@@ -26,22 +26,34 @@ LOOK_SECONDS = 0.1
 
 
 class _Descriptor:
-    """An open log. It is closed with its last reference, and its lock is let go."""
+    """An open log. It is closed with its last reference at the latest, and its lock is let go.
+
+    Python swallows an interrupt that comes inside ``__del__``, and the log would stay open: so whoever replaces one in
+    the middle of a call closes it.
+    """
 
     __slots__ = ("__weakref__", "_owner", "number")
 
-    def __init__(self, number: int) -> None:
-        self.number, self._owner = number, os.getpid()
+    def __init__(self, path: str) -> None:
+        self.number = -1
+        self._owner = os.getpid()
+        self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         _open.add(self)
 
     def __del__(self) -> None:
-        if self._owner == os.getpid():
+        self.close()
+
+    def close(self) -> None:
+        if self.number < 0 or self._owner != os.getpid():
+            return
+        with suppress(OSError):  # a file system without such locks
             # A child that was forked meanwhile has the same lock, which would outlive this descriptor.
             fcntl.flock(self.number, fcntl.LOCK_UN)
-            os.close(self.number)
+        number, self.number = self.number, -1  # its number may be another file's from now on
+        os.close(number)
 
     def is_removed(self) -> bool:
-        return os.fstat(self.number).st_nlink == 0
+        return self.number < 0 or os.fstat(self.number).st_nlink == 0
 
 
 _open: WeakSet[_Descriptor] = WeakSet()
@@ -50,7 +62,8 @@ _open: WeakSet[_Descriptor] = WeakSet()
 def _close_inherited() -> None:
     """Close it in a forked child. Otherwise the child would keep its parent's place if the parent is killed."""
     for each in list(_open):
-        os.close(each.number)
+        if each.number >= 0:
+            os.close(each.number)
     _open.clear()
 
 
@@ -73,7 +86,7 @@ class _Turn:
 
     def _await(self) -> None:
         try:
-            descriptor = _Descriptor(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC))
+            descriptor = _Descriptor(self._path)
             fcntl.flock(descriptor.number, fcntl.LOCK_EX)
             self.granted.append(descriptor)
             del descriptor
@@ -85,7 +98,8 @@ class _Turn:
 
     def give_up(self) -> None:
         self.is_wanted = False
-        self.granted.clear()
+        with suppress(IndexError):
+            self.granted.pop().close()
 
 
 class Queue:
@@ -102,7 +116,7 @@ class Queue:
 
     def __enter__(self) -> None:
         if self._log is None or self._log.is_removed():
-            self._log = self._opened()
+            self._replace(self._opened())
         if self._log is None:
             return
         try:
@@ -136,8 +150,14 @@ class Queue:
     def _take(self, turn: _Turn) -> None:
         self._turn = None
         with suppress(IndexError):  # it came when nobody wanted it, or the log is gone
-            self._log = turn.granted.pop()
+            granted = turn.granted.pop()
             self._is_first = True
+            self._replace(granted)
+
+    def _replace(self, log: _Descriptor | None) -> None:
+        before, self._log = self._log, log
+        if before is not None:
+            before.close()
 
     def close(self) -> None:
         """Close the log, unless a writer is first: then it does."""
@@ -148,6 +168,6 @@ class Queue:
         if fcntl is None:
             return None
         try:
-            return _Descriptor(os.open(self._path, os.O_RDONLY | os.O_CLOEXEC))
+            return _Descriptor(self._path)
         except OSError:
             return None  # the first connection has yet to make it

@@ -23,6 +23,8 @@ from headish.values.ids import TurnId, as_turn_id
 
 SHOWN_CHARACTERS = 20_000
 """How many characters of a text the page shows; the file has the rest."""
+MARKDOWN_TURNS = 2_000
+"""Up to how many turns a thread is written as Markdown for each look at the page; a longer one for its file alone."""
 
 
 class Copy(NamedTuple):
@@ -57,8 +59,12 @@ async def show_explain(request: Request) -> Response:
         asked = await _ask(request, store, turn.id)
     except HeadishError as error:
         refusal = words_for_callers(error)
-    texts = {kind: text for kind in COPIES if (text := await _text(store, turn.id, asked, kind)) is not None}
+    is_long = (await store.stretch(turn.id, limit=1)).total > MARKDOWN_TURNS
+    kinds = [kind for kind in COPIES if kind != "markdown" or not is_long]
+    texts = {kind: text for kind in kinds if (text := await _text(store, turn.id, asked, kind)) is not None}
     shown = {kind: (text[:SHOWN_CHARACTERS], len(text) > SHOWN_CHARACTERS) for kind, text in texts.items()}
+    if is_long:
+        shown["markdown"] = ("", True)
     return await draw(
         request, "explain.html", turn=turn, asked=asked, refusal=refusal, shown=shown, copies=COPIES,
         options=await _options(store, turn.id, asked), to=request.query_params.get("to", ""),

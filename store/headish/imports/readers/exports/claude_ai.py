@@ -27,6 +27,7 @@ from headish.imports.notes import ImportNotes
 from headish.imports.reader import ImportSource, SourceConversation, SourceMessage
 from headish.imports.readers.shared.blocks import make_reply
 from headish.imports.readers.shared.json_arrays import read_items
+from headish.values import shapes
 from headish.values.blocks import ContentBlock, ToolResult
 
 FORMAT, ANTHROPIC = "claude", "anthropic"
@@ -60,7 +61,7 @@ def _talk(record: Mapping[str, Any]) -> SourceConversation:
     tip, project = record.get("current_leaf_message_uuid"), record.get("project_uuid")
     app = {key: value for key, value in record.items() if key not in _TALK and value not in (None, "", [], {})}
     return SourceConversation(
-        format=FORMAT, id=_text(record.get("uuid")), title=_text(record.get("name")), tip=_text(tip),
+        format=FORMAT, id=shapes.name(record.get("uuid")), title=shapes.name(record.get("name")), tip=shapes.name(tip),
         tags=[FORMAT, *([project] if isinstance(project, str) else [])], pinned=record.get("is_starred") is True,
         app={FORMAT: app} if app else {},
     )  # fmt: skip
@@ -76,8 +77,8 @@ def _nodes(record: Mapping[str, Any], messages: Sequence[Any], where: str, notes
         if role is None:
             notes.break_off(place, "a message is an object whose sender is human or assistant")
             continue
-        id = _text(message.get("uuid")) or f"message {number}"
-        parent = _text(message.get("parent_message_uuid")) if has_parents else last
+        id = shapes.name(message.get("uuid")) or f"message {number}"
+        parent = shapes.name(message.get("parent_message_uuid")) if has_parents else last
         last = id
         files, parts = _files(message), _parts(message)
         if not files and not parts:
@@ -163,7 +164,7 @@ def _parts(message: Mapping[str, Any]) -> list[Any]:
 
 def _document(file: Mapping[str, Any]) -> Block:
     """An attachment: the text that was taken out of it, and what was said of it."""
-    name, text = _text(file.get("file_name")), file.get("extracted_content")
+    name, text = shapes.name(file.get("file_name")), file.get("extracted_content")
     if not isinstance(text, str):
         return {"type": "provider", "provider": ANTHROPIC, "data": dict(file)}
     data = text.encode()
@@ -187,7 +188,3 @@ def _meta(message: Mapping[str, Any]) -> dict[str, Any]:
 def _reply(record: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     model = next((each["model"] for each in (message, record) if isinstance(each.get("model"), str)), None)
     return make_reply(ANTHROPIC, model=model or None)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

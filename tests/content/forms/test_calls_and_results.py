@@ -1,0 +1,92 @@
+"""The blocks of calls and results, form by form: what is stored of each is a promise, because digests cover it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headish.content.forms.table import FORMS
+from headish.values.blocks import to_mapping
+
+FURTHER = {"name": "f", "more": 1, "nothing": None}
+"""Keys that a result may have beside its own; only Chat's names its tool."""
+
+
+def call(**said: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "name": "f", "id": "c1", **said}
+
+
+def result(**said: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "5"}], **said}
+
+
+def chat(**function: Any) -> dict[str, Any]:
+    said = {
+        "id": "c1",
+        "type": "function",
+        "index": 0,
+        "more": 1,
+        "function": {"name": "f", "strict": True, **function},
+    }
+    return {"role": "assistant", "tool_calls": [said]}
+
+
+def item(kind: str, **said: Any) -> dict[str, Any]:
+    return {"type": kind, "id": "i1", "call_id": "c1", "status": "completed", **said}
+
+
+KEPT = {"more": 1, "function": {"strict": True}}
+CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
+    "chat": [
+        (chat(arguments='{"a": 1}'), call(raw='{"a": 1}', input={"a": 1}, opaque={"openai": KEPT})),
+        (chat(), call(input={}, opaque={"openai": KEPT})),
+        (
+            {"role": "tool", "tool_call_id": "c1", "content": "5", **FURTHER},
+            result(name="f", opaque={"openai": {"more": 1}}),
+        ),
+    ],
+    "cohere": [
+        (chat(arguments='{"a": 1}'), call(raw='{"a": 1}', input={"a": 1}, opaque={"cohere": {"index": 0, **KEPT}})),
+        (chat(), call(input={}, opaque={"cohere": {"index": 0, **KEPT}})),
+        (
+            {"role": "tool", "tool_call_id": "c1", "content": "5", **FURTHER},
+            result(opaque={"cohere": {"name": "f", "more": 1}}),
+        ),
+    ],
+    "anthropic": [
+        (
+            {"role": "assistant", "content": [{**call(input={"a": 1}), "cache_control": {}, "more": 1}]},
+            call(input={"a": 1}, opaque={"anthropic": {"more": 1}}),
+        ),
+        ({"role": "assistant", "content": [{**call(), "caller": {"type": "direct"}}]}, call(input={})),
+        (
+            {"role": "user", "content": [{**result(is_error=True), **FURTHER}]},
+            result(is_error=True, opaque={"anthropic": {"name": "f", "more": 1}}),
+        ),
+        ({"role": "user", "content": [{**result(), "is_error": "no"}]}, result()),
+    ],
+    "responses": [
+        (
+            item("function_call", name="f", arguments='{"a": 1}', more=1),
+            call(raw='{"a": 1}', input={"a": 1}, opaque={"openai_responses": {"more": 1}}),
+        ),
+        (item("function_call", name="f"), call(input={})),
+        (
+            item("function_call_output", output="5", **FURTHER),
+            result(opaque={"openai_responses": {"name": "f", "more": 1}}),
+        ),
+        (item("function_call_output", output="5"), result()),
+        (
+            item("custom_tool_call_output", output="5", more=1),
+            result(opaque={"openai_responses": {"more": 1, "type": "custom_tool_call_output"}}),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("form", CASES)
+def test_a_call_and_a_result_become_these_blocks(form: str) -> None:
+    for entry, wanted in CASES[form]:
+        [block] = FORMS[form].read(entry).blocks
+        assert to_mapping(block) == wanted, entry
