@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import uuid4
 
 import pytest
 
@@ -26,7 +27,8 @@ def started_bucket() -> Iterator[str]:
             "AWS_ALLOW_HTTP": "true",
         }.items():
             patch.setenv(name, value)
-        request = urllib.request.Request(f"http://{host}:{port}/histories", method="PUT")
+        bucket = f"histories-{uuid4().hex}"  # all servers of a process have the same buckets
+        request = urllib.request.Request(f"http://{host}:{port}/{bucket}", method="PUT")
         urllib.request.urlopen(request).close()
-        yield "s3://histories/mine"
+        yield f"s3://{bucket}/mine"
     server.stop()
