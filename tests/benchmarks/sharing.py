@@ -1,16 +1,27 @@
-"""Bundles: what it takes to write one and to store what it brings, beside storing the same turns with ``add_turns``."""
+"""Bundles: what it takes to write one and to store what it brings, beside storing the same turns with ``add_turns``.
+And a sync with a server: its requests and bytes where nothing is new, and where a few of many turns are.
+"""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import pytest
 
 from benchmarks.canonical import conversation, items
 from benchmarks.clock import Bench, microseconds, report
-from headish import Store
+from headish import Database, Store
 from headish.bundles.records import PAGE_TURNS
+from headish.calls.posting import PostedAnswer, SyncServer
+from support.serving import serving
 
 STORED = "add_turns"
+NEW = 500
+"""How many turns each side has said that the other one does not have."""
+TOKEN = "HEADISH_BENCH_TOKEN"
 
 
 def bundles(bench: Bench) -> None:
@@ -48,6 +59,79 @@ def _round(bench: Bench, turns: int) -> tuple[float, float, float]:
     for each in (path, there, bundle):
         _remove(each)
     return added, created, applied
+
+
+def https(bench: Bench) -> None:
+    """A sync with a server on this machine: its requests, and the bytes of their bodies. Where nothing is new, the
+    limit is a kilobyte; where turns are new on both sides, it is a bundle of each side's. The second time neither side
+    knows how far the other one was, so both compare what they have by ranges."""
+    turns = bench.size(100_000, 5_000)
+    here, there = bench.path("desk"), bench.path("office")
+    with Store.open(there) as store:
+        store.add_turns(items(conversation(turns)))
+    with Database.open(there) as database, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADISH_KEYS", str(here.with_suffix(".keys")))
+        patch.setenv(TOKEN, database.access_tokens.add("desk", rights=["sync"]))
+        with (
+            serving(there, here.with_suffix(".served")) as served,
+            Store.open(here) as desk,
+            Store.open(there) as office,
+        ):
+            desk.remotes.add("office", served.url, key_env=TOKEN)
+            desk.remotes.exchange("office")
+            spent = _spent_by(lambda: desk.remotes.exchange("office"))
+            spent.report("https_nothing_new", 1000, "kilobyte", goal="<=1", turns=turns)
+            for name in ("https_new", "https_new_by_ranges"):
+                size = sum(_say_more(bench, each) for each in (desk, office))
+                if name != "https_new":
+                    desk.remotes.remove("office")
+                    desk.remotes.add("office", served.url, key_env=TOKEN)
+                spent = _spent_by(lambda: desk.remotes.exchange("office"))
+                if spent.done.pulled.stored != NEW or spent.done.pushed.turns != NEW:
+                    raise SystemExit("the server did not give and take what was new")
+                spent.report(name, size, "two_bundles", turns=turns, new=2 * NEW)
+
+
+class _Spent(NamedTuple):
+    """What a sync took: requests, the bytes of their bodies and of the answers', and microseconds."""
+
+    done: Any
+    requests: int
+    bytes: int
+    us: float
+
+    def report(self, name: str, limit: float, of: str, **more: Any) -> None:
+        more |= {"requests": self.requests, "us": f"{self.us:.0f}"}
+        report(name, self.bytes, limit, of=of, unit="bytes", **more)
+
+
+def _spent_by(sync: Callable[[], Any]) -> _Spent:
+    asked: list[int] = []
+    answered: list[int] = []
+    post, follow = SyncServer.post, PostedAnswer._next
+
+    def counted_post(self: SyncServer, question: BinaryIO, size_bytes: int) -> PostedAnswer:
+        asked.append(size_bytes)
+        return post(self, question, size_bytes)
+
+    def counted_next(self: PostedAnswer) -> bytes:
+        data = follow(self)
+        answered.append(len(data))
+        return data
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SyncServer, "post", counted_post)
+        patch.setattr(PostedAnswer, "_next", counted_next)
+        done: list[Any] = []
+        us = microseconds(lambda: done.append(sync()))
+    return _Spent(done[0], len(asked), sum(asked) + sum(answered), us)
+
+
+def _say_more(bench: Bench, store: Store) -> int:
+    """Add turns that are in no other store; the bytes of a bundle of them."""
+    before = store.bundles.create(bench.path("before")).cursor
+    store.add_turns(items(conversation(NEW)))
+    return store.bundles.create(bench.path("new"), since=before).size_bytes
 
 
 def _remove(path: Path) -> None:

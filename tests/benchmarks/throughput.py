@@ -50,6 +50,9 @@ OpenAI Agents SDK's session, which ``make bench-peers`` measures. Times are micr
     search_small_space a search in a space of 1,000 turns beside one of 1,000,000; the limit is without it
     bundle_create      writing a space into a bundle, a turn; the limit is add_turns, 500 turns a transaction
     bundle_apply       applying it to an empty store, a turn; the same limit
+    https_nothing_new  the bytes of a sync with a server, with its requests; the limit is a kilobyte
+    https_new          the same where 500 turns are new on each side of 100,000; the limit is a bundle of each side's
+    https_new_by_ranges  the same where neither side knows how far the other one was
     pg_append          on PostgreSQL, beside plain psycopg; pg_load and pg_bytes_per_turn likewise
 
 Run: ``make bench``, or ``python tests/benchmarks/throughput.py [--quick] [--cpu] [--only NAME]``. ``--cpu`` takes the
@@ -94,6 +97,7 @@ DIMENSIONS = {
     "integers": "wide",
     "cuts": "wide",
     "bundles": "sharing",
+    "https": "sharing",
     "postgresql": "servers",
 }
 """Each group of dimensions, and the module that holds it. A process that a benchmark starts imports this one first."""

@@ -10,7 +10,7 @@ from headish import Store
 from headish.errors import CorruptTurn, InvalidArgument, UnknownTurn
 from headish.store.reading import pages
 from headish.values.ids import TurnId
-from support.insides import counted_statements, run_sql
+from support.insides import counted_rows, counted_statements, run_sql
 
 
 @pytest.fixture
@@ -106,6 +106,37 @@ class TestStretch:
                 store.stretch(last, start=40)
             counts.append(counted.count)
         assert counts[0] == counts[1] <= 12
+
+
+def test_faces_of_a_stretch_that_no_overlay_covers_cost_no_walk(store: Store) -> None:
+    """However long the thread is, and however much of it is replaced elsewhere."""
+    rows, statements = list[int](), list[int]()
+    for number in (100, 400):
+        items = [{"content": str(index), **({"continues": index - 1} if index else {})} for index in range(number)]
+        turns = [each.id for each in store.add_turns(items)]
+        store.hide(turns[1], turns[5], continues=turns[-1])
+        end = store.replace(turns[-3], "other words", continues="@").id
+        with counted_rows() as counted, counted_statements() as asked:
+            assert store.stretch(end, start=40, limit=10, faces=True).faces == {}
+        rows.append(counted[0])
+        statements.append(asked.count)
+        assert store.stretch(end, start=4, limit=10, faces=True).faces.keys() == {*turns[4:6]}
+        assert store.stretch(end, start=number - 3, limit=10, faces=True).faces.keys() == {turns[-3]}
+    assert rows[0] == rows[1] <= 50
+    assert statements[0] == statements[1] <= 14
+
+
+def test_a_twin_behind_a_merge_is_seen_as_the_overlay_before_it_says(store: Store) -> None:
+    """Two stores say the same; an overlay covers it in one branch, and the other branch is walked behind it."""
+    twins = [store.add_turn("said twice").id for _ in range(2)]
+    ends = [store.add_turn(text, continues=each).id for text, each in zip("ab", twins, strict=True)]
+    hider = store.hide(twins[0], continues=ends[0], viewer="people")
+    merged = store.add_turn("merge", continues=[hider.id, ends[1]])
+    ids = [turn.id for turn, _ in store.messages(merged.id)]
+    later = ids.index(twins[1])
+    assert later > ids.index(ends[0])
+    whole = store.stretch(merged.id, faces=True).faces
+    assert store.stretch(merged.id, start=later, faces=True).faces == {twins[1]: whole[twins[1]]}
 
 
 class TestPieces:

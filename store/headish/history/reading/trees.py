@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
@@ -90,6 +91,14 @@ def draw_part(
     return _build(shown, continues, names, counts, _number(connection, space, shown, links))
 
 
+class StretchRead(NamedTuple):
+    """A stretch, the digests of its turns in hex, and the ranges of the walk whose overlays may cover one of them."""
+
+    stretch: Stretch
+    digests: frozenset[str]
+    onwards: list[Segment]
+
+
 def read_stretch(
     connection: Connection,
     space: int,
@@ -100,10 +109,10 @@ def read_stretch(
     start: int | None = None,
     links: Mapping[int, Sequence[Place]] | None = None,
     beside: bool = True,
-) -> tuple[Stretch, list[Segment]]:
-    """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones; and
-    the ranges of the walk from the first of them on. ``links`` are those of ``read_links``, where the caller has read
-    them. ``beside``: with the turns' names, and how many others continue them.
+) -> StretchRead:
+    """``limit`` turns of the walk to ``end``: from ``start`` on, with ``around`` in their middle, or the last ones.
+    ``links`` are those of ``read_links``, where the caller has read them. ``beside``: with the turns' names, and how
+    many others continue them.
 
     Order: that of the walk. Every payload, and every digest, is compared with what was stored.
     Cost: a statement or two for the links, and about ten for each ``AT_ONCE`` turns, however long the thread.
@@ -128,7 +137,12 @@ def read_stretch(
     last = found.get(end) or turn_at(connection, space, end)
     if last is None:
         raise missing(end)
-    return Stretch(tuple(drawn), first, total, last.id), _without_first(segments, first)
+    # An overlay stands behind all that it covers; but where branches were merged, a turn that says the same as one
+    # before the overlay may stand behind it.
+    is_merged = any(len(listed) > 1 for listed in links.values())
+    onwards = segments if is_merged else _without_first(segments, first)
+    digests = frozenset(each.digest.hex() for each in shown)
+    return StretchRead(Stretch(tuple(drawn), first, total, last.id), digests, onwards)
 
 
 def newest_end(connection: Connection, space: int, place: Place) -> Place:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from headish.content.unfinished import without_partial
 from headish.database.query import Connection
@@ -14,7 +16,7 @@ from headish.history.reading.decode import (
 from headish.history.reading.options import resolve_options
 from headish.rows.threads.walks import Walked, read_marked, read_marked_within
 from headish.values.blocks import Erased, erased_in
-from headish.values.messages import ContextWindow, Note
+from headish.values.messages import Attributes, ContextWindow, Note
 from headish.values.places import Place, Segment
 from headish.values.turns import OVERLAY
 
@@ -76,12 +78,22 @@ def holds_overlays(connection: Connection, space: int, place: Place) -> bool:
     return any(map(is_marked, read_marked(connection, space, place)))
 
 
-def holds_overlays_within(connection: Connection, space: int, segments: Iterable[Segment]) -> bool:
-    """The same of some ranges of a thread.
+def is_covered(connection: Connection, space: int, digests: Set[str], segments: Iterable[Segment]) -> bool:
+    """Whether an overlay in some ranges of a thread covers a turn with one of these digests (hex). One that is damaged
+    counts as if it did.
 
     Cost: one statement for each ``AT_ONCE`` ranges, which looks at every turn of them, without payloads.
     """
-    return any(map(is_marked, read_marked_within(connection, space, segments)))
+    marked = read_marked_within(connection, space, segments)
+    return any(type == OVERLAY and _covers(attributes, digests) for type, attributes in marked)
+
+
+def _covers(attributes: bytes | None, digests: Set[str]) -> bool:
+    try:
+        overlay = None if attributes is None else msgspec.json.decode(attributes, type=Attributes).overlay
+    except msgspec.MsgspecError:
+        return True
+    return overlay is None or not digests.isdisjoint(overlay.covers)
 
 
 def is_marked(row: Sequence[object]) -> bool:

@@ -17,7 +17,7 @@ from headish.history.reading.find import find_turn
 from headish.history.reading.options import fold_options, resolve_options
 from headish.history.reading.trees import build_thread, newest_end, read_stretch, read_whole_tree
 from headish.history.reading.walk import order_inherited, walk
-from headish.history.windows.resolve import holds_overlays_within, is_marked, is_overlaid
+from headish.history.windows.resolve import is_covered, is_marked, is_overlaid
 from headish.rows.threads.walks import Walked, read_links, read_marked
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.store.paging import check_limit
@@ -66,8 +66,9 @@ def stretch(
     branch that began last, and the stretch lies around the headish. Turns are as they were stored; ``faces`` also reads
     what overlays make of them.
     Cost: a statement or two for the links and about ten for each 1,024 turns, however long the thread is; two more for
-    ``onward``. ``faces`` looks at every turn of the thread from the stretch on, and walks the thread where there are
-    overlays among them. Every payload and digest is compared with what was stored.
+    ``onward``. ``faces`` looks at every turn of the thread from the stretch on (where branches were merged, at all of
+    them), and walks the thread if a turn of the stretch is hidden, or an overlay covers it. Every payload and digest is
+    compared with what was stored.
     Raises: UnknownTurn where ``around`` is not in the thread; InvalidArgument for ``start`` beside one of them, and for
     numbers out of range; CorruptTurn.
     """
@@ -83,9 +84,11 @@ def stretch(
         at = at if middle is None else find_turn(connection, space._number, middle)
         end = newest_end(connection, space._number, stored.place) if onward else stored.place
         place = None if at is None else (at.id, at.place)
-        read, onwards = read_stretch(connection, space._number, end, wanted, around=place, start=start)
-        # An overlay stands behind all that it covers: what lies before the stretch cannot change it.
-        if not faces or not holds_overlays_within(connection, space._number, onwards):
+        read, digests, onwards = read_stretch(connection, space._number, end, wanted, around=place, start=start)
+        if not faces or not (
+            any(turn.attributes.hidden for turn in read.turns)
+            or is_covered(connection, space._number, digests, onwards)
+        ):
             return read
         seen = _faces(walk(connection, space._number, [end]))
         return replace(read, faces={turn.id: seen[turn.id] for turn in read.turns if turn.id in seen})
@@ -202,7 +205,9 @@ def _stretches(space: Space, shown: _PageFacts, start: int, *, named: bool) -> I
 def _read_piece(connection: Connection, space: int, shown: _PageFacts, start: int, named: bool) -> Stretch:
     # A name may tell of a branch that does not leave with the page. What a turn continues never changes.
     try:
-        return read_stretch(connection, space, shown.end, PIECE_TURNS, start=start, links=shown.links, beside=named)[0]
+        return read_stretch(
+            connection, space, shown.end, PIECE_TURNS, start=start, links=shown.links, beside=named
+        ).stretch
     except CorruptTurn:
         if turn_at(connection, space, shown.end) is None:  # a replica lags, or the space went meanwhile
             raise UnknownTurn(shown.head) from None
