@@ -21,7 +21,7 @@ from headish import Database, Store
 from headish.content.drafts import make_draft
 from headish.database.query import Statement
 from headish.database.server.merged import merge
-from headish.history.writing.tips import append_remembered, remember
+from headish.history.writing.tips import NOTHING, append_remembered, remember
 from headish.values.ids import IdMint
 
 PLAIN = "plain_psycopg"
@@ -142,11 +142,12 @@ class Thin:
         connection.execute("SET enable_seqscan = off")  # for the whole session: no message says it again
         store.add_turn("first", bookmark="thin")
         store.add_turn("second", continues="thin")
-        self._known, self._mint, self._space = store._remembered, IdMint().mint, store._number
+        self._known, self._mint, self._space = store._remembered or NOTHING, IdMint().mint, store._number
 
     def append(self, said: Said) -> None:
         draft = make_draft(given(said), {"role": said.role, "continues": "thin"}, 1 << 30)
-        written = append_remembered(self, self._space, draft, b"thin", self._known, self._mint)  # type: ignore[arg-type]
+        left, numbers = self._known.names[b"thin"], self._known.numbers
+        written = append_remembered(self._space, draft, left, numbers, self, self._mint)  # type: ignore[arg-type]
         self._known = remember(self._known, written)  # type: ignore[arg-type]
 
     def run_whole(self, result: Any, proof: Statement, *others: Statement) -> Any:

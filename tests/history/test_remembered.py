@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headish import Database, Store
+from headish import Database, Store, Turn
+from headish.content.encoding import encode_text
+from headish.content.hashes import DigestFields, digest_turn, hash_payload
 from headish.errors import BarredContent, HeadishError, QuotaExceeded, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
 from headish.rows.bookmarks import RECENCY
@@ -26,11 +28,36 @@ def _another_name(store: Store, name: str) -> None:
     store.add_turn("set", continues=name, bookmark="third", force=True)
 
 
+def _newest(store: Store) -> str:
+    return store.get("@").id
+
+
+def _behind(store: Store, turn: str) -> Turn:
+    return store.add_turn("behind it", continues=turn)
+
+
+def _named_meanwhile(store: Store, name: str) -> None:
+    turn = store.add_turn("nameless").id
+    store.bookmarks.set(f"{name}-too", turn)
+    _behind(store, turn)
+
+
 STEPS: dict[str, Callable[[Store, str], Any]] = {
     "continue": lambda store, name: store.add_turn("next", continues=name),
     "continue by id": lambda store, name: store.add_turn("by id", continues=store.bookmarks[name]),
     "fork": lambda store, name: store.add_turn("fork", continues=f"{name}~1"),
     "nameless": lambda store, name: store.add_turn("nameless"),
+    "behind a nameless one": lambda store, name: _behind(store, store.add_turn("nameless").id),
+    "behind the newest, by id": lambda store, name: _behind(store, _newest(store)),
+    "behind the newest, twice": lambda store, name: [_behind(store, each) for each in [_newest(store)] * 2],
+    "behind one that got a name": _named_meanwhile,
+    "batch by id": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": _newest(store)}, {"content": "c", "continues": 0}]
+    ),
+    "batch by a named id": lambda store, name: store.add_turns(
+        [{"content": "b", "continues": store.bookmarks[name]}, {"content": "c", "continues": 0}]
+    ),
+    "taken away": lambda store, name: store.add_turn("taken", bookmark=name, force=True),
     "respond": lambda store, name: store.add_turn("respond", respond=True),
     "undo": lambda store, name: store.bookmarks.undo(name),
     "set": lambda store, name: store.bookmarks.set(name, "@"),
@@ -118,6 +145,51 @@ def test_names_that_are_continued_in_turn_are_all_remembered(store: Store) -> No
             store.add_turn("next", continues=name)
         assert counted.count == 4
     assert store.verify().problems == ()
+
+
+def test_a_turn_is_continued_by_its_id_without_a_look(store: Store) -> None:
+    """The name that moved with it moves along; the last of many ends is still known."""
+    ends = [store.add_turn("root").id, store.add_turn("named", bookmark="main").id]
+    for statements, end in ((2, ends[0]), (4, ends[1])):
+        with counted_statements() as counted:
+            behind = store.add_turn("behind", continues=end.upper())
+        assert counted.count == statements
+        assert behind.meta.continues == (end,)
+    assert store.bookmarks["main"] == behind.id
+    with counted_statements() as counted:
+        fork = store.add_turn("fork", continues=ends[0])
+    assert counted.count > 4, "what is continued already is read"
+    with counted_statements() as counted:
+        stored = store.add_turns([{"content": "a", "continues": fork.id}, {"content": "b", "continues": 0}])
+    turns = 2 if database_of(store).dialect == "postgresql" else 1
+    assert (counted.count, stored[0].meta.continues) == (1 + turns, (fork.id,))
+    assert store.stats().heads == 3
+    assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM turn WHERE pos = 1",
+        "UPDATE turn SET digest = zeroblob(32) WHERE pos = 1",
+        "UPDATE turn SET id = '0000000000000000000000000' WHERE pos = 1",
+    ],
+)
+def test_a_turn_that_was_changed_behind_the_stores_back_is_read_anew(file_place: FilePlace, change: str) -> None:
+    store = file_place.open()
+    last = store.add_turn("second", continues=store.add_turn("first").id)
+    run_sql(store, change)
+    if "digest" not in change:
+        with unchanged(store), pytest.raises(UnknownTurn):
+            store.add_turn("third", continues=last.id)
+        return
+    # What is read as it stands is continued as it stands; only ``verify`` knows better.
+    third = store.add_turn("third", continues=last.id)
+    assert third.digest == _digest_behind(b"\0" * 32, "third")
+
+
+def _digest_behind(parent: bytes, text: str) -> str:
+    return digest_turn(DigestFields("user", hash_payload(encode_text(text))), [parent]).hex()
 
 
 BATCHES: dict[str, list[dict[str, Any]]] = {

@@ -136,10 +136,11 @@ def seal_turn(
     JSON fields are stored bytes, None where absent; ``head`` is the bookmark that moved with the turn.
     """
     own, name, handed_down, ours, theirs = id.encode(), head or b"", inherited or b"", system or b"", app or b""
+    before = b"".join([b"%d:%b," % (len(each), each) for each in map(str.encode, parents)])
     # The netstrings in one formatting: a quarter of what an append spends on hashes is putting them together.
     record = b"%b%d:%b,64:%b,%d:%b,1:%d,%d:%b,%d:%b,%d:%b,%b" % (
         _SEAL_BEGINNING, len(own), own, hexlify(digest), len(name), name, bool(cache), len(handed_down), handed_down,
-        len(ours), ours, len(theirs), theirs, _netstrings(map(str.encode, parents)),
+        len(ours), ours, len(theirs), theirs, before,
     )  # fmt: skip
     return blake3(record).digest()
 
@@ -149,8 +150,12 @@ def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds:
 
     ``logged`` is written as it is: a digest or an address in hex, a name in UTF-8, nothing where something was removed.
     """
-    fields = [word, before.hex().encode(), b"%d" % number, logged, b"%d" % milliseconds]
-    return blake3(_netstrings(fields)).digest()
+    # As in ``seal_turn``: each append derives one.
+    last, count, time = hexlify(before), b"%d" % number, b"%d" % milliseconds
+    record = b"%d:%b,%d:%b,%d:%b,%d:%b,%d:%b," % (
+        len(word), word, len(last), last, len(count), count, len(logged), logged, len(time), time,
+    )  # fmt: skip
+    return blake3(record).digest()
 
 
 def seal_object(kind: str, key: bytes, revision: int, milliseconds: int, data: bytes) -> bytes:

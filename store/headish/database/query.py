@@ -100,6 +100,9 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     values: Sequence[Any]
 
 
+_QUERY, _VALUES = attrgetter("query"), attrgetter("values")
+
+
 class Connection:
     """A driver's cursor inside one transaction. Only a ``Backend`` opens and closes it."""
 
@@ -151,8 +154,8 @@ class Connection:
         self._cursor.execute(self._words[proof.query].sql, proof.values)
         if self._cursor.rowcount != 1:
             return False
-        for query, same in groupby(others, attrgetter("query")):
-            self.run_rows(query, [each.values for each in same])
+        for query, same in groupby(others, _QUERY):
+            self.run_rows(query, [*map(_VALUES, same)])
         return True
 
     def run_whole(self, result: T, proof: Statement, *others: Statement) -> T | None:

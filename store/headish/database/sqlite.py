@@ -190,30 +190,27 @@ class SQLiteBackend:
 
     def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         with FORKS.transaction():
-            return self._transact_here(begin, run, committed)
-
-    def _transact_here(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
-        driver = self._take_connection()
-        # The driver's own context manager rolls back in C: no signal handler can raise between an exception and it,
-        # as one could at the first byte code of a ``finally`` of ours. A connection that is in a transaction would
-        # lock everybody out.
-        cursor = driver.cursor()
-        try:
-            with driver:
-                cursor.execute(begin)
-                result = run(cursor)
-                # One call in C: nothing can raise between the COMMIT and the note that it succeeded.
-                self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
-        except Exception:
-            cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
+            driver = self._take_connection()
+            # The driver's own context manager rolls back in C: no signal handler can raise between an exception and
+            # it, as one could at the first byte code of a ``finally`` of ours. A connection that is in a transaction
+            # would lock everybody out.
+            cursor = driver.cursor()
+            try:
+                with driver:
+                    cursor.execute(begin)
+                    result = run(cursor)
+                    # One call in C: nothing can raise between the COMMIT and the note that it succeeded.
+                    self._wait(lambda: committed.extend(map(cursor.execute, ("COMMIT",))))
+            except Exception:
+                cursor.close()  # else its statement goes on, and no COMMIT of this connection succeeds while it does
+                self._give_back(driver)
+                raise
+            except BaseException:
+                # An interrupt: whoever keeps its traceback keeps the cursor. Memory has no other connection.
+                cursor.close() if self._in_memory else self._pool.discard(driver)
+                raise
             self._give_back(driver)
-            raise
-        except BaseException:
-            # An interrupt: whoever keeps its traceback keeps the cursor. Memory has no other connection.
-            cursor.close() if self._in_memory else self._pool.discard(driver)
-            raise
-        self._give_back(driver)
-        return result
+            return result
 
     def _take_connection(self) -> _Driver:
         if self._memory is not None:

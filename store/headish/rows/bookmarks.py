@@ -223,17 +223,14 @@ def move_bookmark(
     return Named(last.place, number, running)
 
 
-def move_on(space: int, name: bytes, step: NameMove, before: Named) -> tuple[Named, Statement, Statement]:
+def move_on(space: int, name: bytes, step: NameMove, before: Named) -> tuple[Named, tuple[Statement, Statement]]:
     """Move a name by one step from where it is known to be: where it is then, and the statements that do it."""
-    now, number = _now(), before.move + 1
+    now, number, (chain, pos) = _now(), before.move + 1, step.place
     running = run_on(MOVE_LOG, before.running, number, hexlify(step.digest), now)
-    (chain, pos), recent = step.place, now if step.recent is None else step.recent
+    recent = now if step.recent is None else step.recent
     moved = Statement(MOVE, (chain, pos, number, recent, int(step.own), running, space, name, before.move))
-    return (
-        Named(step.place, number, running),
-        moved,
-        Statement(ADD_LOG, _log_row(space, name, number, step, now, running)),
-    )
+    logged = Statement(ADD_LOG, _log_row(space, name, number, step, now, running))
+    return Named(step.place, number, running), (moved, logged)
 
 
 def set_bookmark(connection: Connection, space: int, name: bytes, turn: StoredTurn, recent: int | None = None) -> int:

@@ -135,20 +135,29 @@ def begin_latest(connection: Connection, space: int) -> None:
 
 # Where hashes are barred, the careful way looks for what is said. Whoever copies another file over an open one, or
 # repairs rows by hand, may leave the numbers as they were; the running hash of the name is of one history alone.
-TAKE_NEXT = Query(
-    "take the next commit number, if nothing was written since and the name is where it was left",
-    """
+_TAKE = """
     UPDATE counter SET seq = :following, latest = :following, given_bytes = counter.given_bytes + :more_bytes
     WHERE counter.space = :space AND counter.seq = :known AND counter.change = :changes AND counter.state IS NULL
       AND counter.bars = 0
-      AND EXISTS (
-        SELECT 1 FROM bookmark
-        WHERE bookmark.space = :space AND bookmark.name = :name AND bookmark.chain = :chain AND bookmark.pos = :pos
-          AND bookmark.move = :move AND bookmark.running = :running
-      )
+      AND EXISTS (SELECT 1 FROM {end})
       AND (counter.limit_turns IS NULL OR counter.limit_turns >= :following)
       AND (counter.limit_bytes IS NULL OR counter.given_bytes + :more_bytes <= counter.limit_bytes)
-    """,
+    """
+TAKE_NEXT = Query(
+    "take the next commit number, if nothing was written since and the name is where it was left",
+    _TAKE.format(
+        end="""bookmark
+        WHERE bookmark.space = :space AND bookmark.name = :name AND bookmark.chain = :chain AND bookmark.pos = :pos
+          AND bookmark.move = :move AND bookmark.running = :running"""
+    ),
+)
+TAKE_BEHIND = Query(
+    "take the next commit number, if nothing was written since and the turn is what it was",
+    _TAKE.format(
+        end="""turn
+        WHERE turn.space = :space AND turn.chain = :chain AND turn.pos = :pos AND turn.id = :id
+          AND turn.digest = :digest"""
+    ),
 )
 
 
@@ -161,9 +170,22 @@ def take_next(
     ``named`` is a name, its chain and position, the number of its last move and the running hash of its log. It changes
     no row if anything was written since, if the name is not there, or if the space may not hold one more.
     """
+    return _take(TAKE_NEXT, space, known, given_bytes, named, count)
+
+
+def take_behind(
+    space: int, known: SpaceNumbers, given_bytes: int, end: tuple[int, int, str, bytes], count: int = 1
+) -> Statement:
+    """``take_next`` behind a turn without a name: its chain and position, its id and digest."""
+    return _take(TAKE_BEHIND, space, known, given_bytes, end, count)
+
+
+def _take(
+    query: Query, space: int, known: SpaceNumbers, given_bytes: int, end: tuple[int | str | bytes, ...], count: int
+) -> Statement:
     following = known.seq + count
-    at = (space, known.seq, known.change, space, *named)
-    return Statement(TAKE_NEXT, (following, following, given_bytes, *at, following, given_bytes))
+    at = (space, known.seq, known.change, space, *end)
+    return Statement(query, (following, following, given_bytes, *at, following, given_bytes))
 
 
 TAKE_CHANGE = Query(

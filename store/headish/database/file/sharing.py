@@ -71,6 +71,10 @@ class _Commit:
         self.is_due = False
 
 
+_BEGUN = _Commit()
+"""What a job has that its own caller is about to run: nobody else runs it any more."""
+
+
 class _Job(Generic[T]):
     """What a caller wants done. It has begun once it has a ``commit``, and is answered once that has an outcome."""
 
@@ -158,10 +162,12 @@ class SharedCommits:
             self._open.jobs.remove(job)
 
     def _lead(self, group: _Group, own: _Job[Any]) -> None:
-        own.commit = _Commit()  # begun: whatever happens to its caller now, nobody else runs it
+        own.commit = _BEGUN  # whatever happens to its caller now
         with self._lock:
-            while not own.is_answered:
+            while True:
                 self._writing.wait_to_write(lambda: self._try(group, own), own.since)
+                if own.is_answered:
+                    break
             self._writing.end_writing(others_wait=bool(self._open.jobs))
 
     def _try(self, group: _Group, own: _Job[Any]) -> None:
@@ -184,7 +190,7 @@ class SharedCommits:
             raise
 
     def _waiting(self, group: _Group, cursor: sqlite3.Cursor) -> Iterator[_Job[Any]]:
-        """The jobs that nobody has begun, also those that join meanwhile; then the group is closed."""
+        """The jobs that nobody has begun, also those that join meanwhile; then the group is closed, if it was one."""
         most = 0
         for job in group.jobs:
             if job.commit is None and not job.is_withdrawn:
@@ -193,7 +199,10 @@ class SharedCommits:
                 if pages > most:
                     break
                 yield job
-        if self._open is group:
+        if len(group.jobs) == 1:
+            # The leader was alone. A job that joins at this very moment goes, too, and is led by its own caller.
+            group.jobs.clear()
+        elif self._open is group:
             self._open = _Group()
 
     def _run_shared(self, cursor: sqlite3.Cursor, job: _Job[Any], commit: _Commit) -> None:

@@ -8,7 +8,8 @@ another. Of two that extend one chain the second sees what the first added, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from headish.content.drafts import Draft
 from headish.content.hashes import digest_turn, seal_turn
@@ -32,14 +33,14 @@ from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE
 
 
-class Appended(NamedTuple):
+class Appended(Struct, frozen=True, gc=False):
     """A stored turn and the ids that it continues."""
 
     turn: StoredTurn
     continues: tuple[TurnId, ...]
 
 
-class Written(NamedTuple):
+class Written(Struct, frozen=True, gc=False):
     """What an append stored, and what a store may remember of it once it is committed.
 
     ``moved``: the name that moved with the last turn, and where it was left. ``continued``: the stored turns that got
@@ -180,7 +181,7 @@ def _move_bookmarks(
 ) -> dict[bytes, Named]:
     moves = {
         plan.name: NameMove(turn.place, turn.digest, own=True, seq=turn.seq, recent=draft.facts.said_at)
-        for draft, (turn, _), plan in zip(drafts, built, plans, strict=True)
+        for draft, turn, plan in zip(drafts, [each.turn for each in built], plans, strict=True)
         if plan.name is not None
     }
     moved: dict[bytes, Named] = {}

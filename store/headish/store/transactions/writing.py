@@ -244,11 +244,12 @@ class WriteTransaction(ReadTransaction):
 
     def _extend_remembered(self, name: str, drafts: Sequence[Draft]) -> Written | None:
         """The plainest way, which locks the space itself; None, and nothing is changed, where that is not open."""
-        known, encoded = self._space._remembered or NOTHING, check_name(name)
+        known = self._space._remembered or NOTHING
+        left = known.left(check_name(name))
         # If the space is locked already, something was read under the lock, and the short way would save nothing.
-        if self._is_locked or encoded not in known.names or not all(map(_is_small, drafts)):
+        if self._is_locked or left is None or not all(map(_is_small, drafts)):
             return None
-        written = append_all_remembered(self._open, self._number, drafts, encoded, known, self._mint)
+        written = append_all_remembered(self._number, drafts, left, known.numbers, self._open, self._mint)
         self._is_locked = written is not None
         return written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from headish.content.drafts import (
     DocumentOptions,
@@ -20,7 +20,8 @@ from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
 from headish.history.reading.decode import complete_turn
 from headish.history.writing.append import Appended, Written, append_batch
-from headish.history.writing.tips import NOTHING, Remembered, append_remembered, is_plain, remember
+from headish.history.writing.tips import NOTHING, End, Left, append_remembered, is_plain, remember
+from headish.rows.counters import SpaceNumbers
 from headish.rows.turns import StoredTurn
 from headish.store.space import Space
 from headish.values.checks.doors import LIST, check, is_path
@@ -98,33 +99,32 @@ def add_document(
 
 
 def _add(space: Space, draft: Draft) -> Turn:
-    name = is_plain(draft)
-    if name is None and draft.facts.is_looked_up:
+    end = is_plain(draft)
+    if end is None and draft.facts.is_looked_up:
         return _add_once(space, draft)
-    return store_draft(space, draft, name, partial(_append_one, space, draft))
+    return store_draft(space, draft, end, partial(_append_one, space, draft))
 
 
-def store_draft(space: Space, draft: Draft, name: bytes | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
-    """Store one draft, which continues the turn that ``name`` was left at if this store remembers the name; else, and
-    where the space has changed since, the ``careful`` way."""
-    return space._as_turn(store_remembered(space, name, draft, append_remembered, careful).built[0])
+def store_draft(space: Space, draft: Draft, end: End | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
+    """Store one draft, which continues the ``end`` as it was left if this store remembers it; else, and where the space
+    has changed since, the ``careful`` way."""
+    return space._as_turn(store_remembered(space, end, draft, append_remembered, careful).built[0])
 
 
 def store_remembered(
     space: Space,
-    name: bytes | None,
+    end: End | None,
     drafts: D,
-    quick: Callable[[Connection, int, D, bytes, Remembered, Mint], Written | None],
+    quick: Callable[[int, D, Left, SpaceNumbers, Connection, Mint], Written | None],
     careful: Callable[[Connection, Mint], Written],
 ) -> Written:
-    """Store drafts the ``quick`` way if this store remembers the ``name``; else, and where the space has changed since,
+    """Store drafts the ``quick`` way if this store remembers the ``end``; else, and where the space has changed since,
     the ``careful`` way. What was stored is remembered."""
     known = space._remembered or NOTHING
-
-    def append_quickly(connection: Connection, mint: Mint) -> Written | None:
-        return quick(connection, space._number, drafts, cast(bytes, name), known, mint)
-
-    written = space._store(careful, append_quickly if name in known.names else None)
+    left = known.left(end)
+    written = space._store(
+        careful, None if left is None else partial(quick, space._number, drafts, left, known.numbers)
+    )
     # Only what is committed is remembered, and what other threads wrote meanwhile is noticed by its numbers.
     space._remembered = remember(space._remembered or NOTHING, written)
     return written

@@ -130,10 +130,10 @@ def _append(
     # Most drafts have no key and name no other turn: they are not looked up.
     if any(draft.facts.is_looked_up for draft in drafts):
         return space._store(lambda connection, mint: append_once(connection, space._number, drafts, mint, **given))
-    name = is_line(drafts, stream.first_index) if carries_names else None
+    end = is_line(drafts, stream.first_index) if carries_names else None
     return store_remembered(
         space,
-        name,
+        end,
         drafts,
         append_all_remembered,
         lambda connection, mint: append_batch(connection, space._number, drafts, mint, **given),
