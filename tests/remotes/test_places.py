@@ -27,6 +27,7 @@ from headish.remotes.keys import (
 )
 from headish.remotes.kinds import check_url
 from headish.remotes.objects import ObjectPlace
+from support.buckets import started_bucket
 
 
 def test_the_id_of_a_remote_names_no_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,27 +71,9 @@ def test_a_folder_holds_objects(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A bucket of a server on loopback that behaves as S3 does."""
-    import urllib.request
-
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    request = urllib.request.Request(f"http://{host}:{port}/histories", method="PUT")
-    urllib.request.urlopen(request).close()
-    yield "s3://histories/mine"
-    server.stop()
+def bucket() -> Iterator[str]:
+    with started_bucket() as url:
+        yield url
 
 
 @pytest.mark.slow

@@ -29,13 +29,18 @@ STRIKES = 3
 PATIENCE_SECONDS = 120
 SIZE = 20
 """So many conversations are in a source, of small ones ten times as many: an import of them takes about a second."""
-WAYS = ("SIGKILL", "SIGINT", "two at once")
+WAYS = ("SIGKILL", "SIGINT", "two at once", "line by line")
+GROWING = ("claude-code", "codex")
+"""Formats whose files a program writes a line at a time; those of others are there whole."""
+CUTS = 12
 
 
 def kill_imports(soak: Soak) -> Round:
-    """kill -9 or Ctrl-C of imports of one format after another, or two of them at once; then one runs to its end."""
+    """kill -9 or Ctrl-C of imports of one format after another, two of them at once, or one after each few lines that
+    a running program writes; then one runs to its end."""
     number = soak.number()
-    format, way = list(SOURCES)[number % len(SOURCES)], soak.chance.choice(WAYS)
+    format = list(SOURCES)[number % len(SOURCES)]
+    way = soak.chance.choice([each for each in WAYS if each != "line by line" or format in GROWING])
     return strike_imports(soak, soak.either("imports"), format, way)
 
 
@@ -49,7 +54,7 @@ def strike_imports(soak: Soak, where: Where, format: str, way: str) -> Round:
     _succeed(_import(once, source))
     faults = _trouble(soak, struck, source, way, time.monotonic() - began)
     _succeed(_import(struck, source))
-    stored = _compare(format, once, struck)
+    stored = _compare(format, once, struck, way)
     if _added(_import(struck, source)):
         raise Failed(f"{struck}: a second import of {format} stores something")
     return Round(faults, stored, 0, f"{format} {way} on {kind_of(where)}")
@@ -60,6 +65,8 @@ def _trouble(soak: Soak, where: Where, source: Path, way: str, seconds: float) -
         for process in [_import(where, source) for _ in range(2)]:
             _succeed(process)
         return 1
+    if way == "line by line":
+        return _grow(soak, where, source)
     for _ in range(STRIKES):
         process = _import(where, source)
         time.sleep(soak.chance.uniform(0.3 * seconds, seconds))
@@ -70,14 +77,32 @@ def _trouble(soak: Soak, where: Where, source: Path, way: str, seconds: float) -
     return STRIKES
 
 
+def _grow(soak: Soak, where: Where, source: Path) -> int:
+    """Import a folder whose files grow, each by some lines and perhaps a half one. How often it was imported."""
+    files = {file.name: file.read_bytes() for file in source.iterdir()}
+    growing = source.with_name(f"{source.name}-growing")
+    growing.mkdir()
+    for cut in range(1, CUTS + 1):
+        for name, data in files.items():
+            length = len(data) * cut // CUTS
+            lines = data[:length].rfind(b"\n") + 1
+            (growing / name).write_bytes(data[: soak.chance.choice([length, lines])])
+        _succeed(_import(where, growing))
+    return CUTS
+
+
 _ENDS = (0, 130, -signal.SIGKILL, -signal.SIGINT)
 """Of an import that was struck; the last where the interpreter was about to end."""
 
 
-def _compare(format: str, once: Where, struck: Where) -> int:
-    """How many turns there are. Raises: Failed where the two spaces differ."""
+def _compare(format: str, once: Where, struck: Where, way: str = "") -> int:
+    """How many turns there are. A session that grew keeps the name that its first lines gave it.
+
+    Raises: Failed where the two spaces differ.
+    """
     with _open(once) as one, _open(struck) as other:
-        wanted, found = contents(one), contents(other)
+        is_named = way != "line by line"
+        wanted, found = contents(one, is_named=is_named), contents(other, is_named=is_named)
         problems = other.verify().problems
     for part in wanted:
         if wanted[part] != found[part]:
@@ -92,8 +117,8 @@ def _few(found: Counter[Any]) -> list[Any]:
     return list(islice(found.elements(), 3))
 
 
-def contents(store: Store) -> dict[str, Counter[Any]]:
-    """What a space holds, whichever ids and times of storing its turns have."""
+def contents(store: Store, *, is_named: bool = True) -> dict[str, Counter[Any]]:
+    """What a space holds, whichever ids and times of storing its turns have, and names if they are not compared."""
     digests = {turn.id: turn.digest for turn in store.turns()}
     turns: Counter[Any] = Counter()
     for turn in store.turns():
@@ -101,11 +126,12 @@ def contents(store: Store) -> dict[str, Counter[Any]]:
         own = {key: facts[key] for key in facts if key not in _OF_THE_STORE}
         before = [digests[each] for each in facts.get("continues", ())]
         turns[json.dumps([turn.digest, before, own], sort_keys=True)] += 1
-    names: Counter[Any] = Counter((name, digests[store.bookmarks[name]]) for name in store.bookmarks)
+    names: Counter[Any] = Counter((is_named and name, digests[store.bookmarks[name]]) for name in store.bookmarks)
     records: Counter[Any] = Counter()
     for entry in store.conversations.list(limit=1000, archived=None).entries:
         about = entry.conversation.to_dict()
-        own = {key: about[key] for key in about if key not in _OF_THE_STORE and key != "app"}
+        left = (*_OF_THE_STORE, "app", *(() if is_named else ("name",)))
+        own = {key: about[key] for key in about if key not in left}
         records[json.dumps([digests[about["turn"]], own], sort_keys=True)] += 1
     objects: Counter[Any] = Counter((each.key, bytes(each.data)) for each in store.objects.list("headish.imported"))
     return {"turns": turns, "names": names, "records": records, "objects": objects}

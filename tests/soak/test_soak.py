@@ -37,7 +37,10 @@ def test_a_round_loses_nothing(soak: Soak, kind: str) -> None:
 
 
 # `make soak` strikes imports of every format in every way.
-@pytest.mark.parametrize(("format", "way"), list(zip(importing.SOURCES, cycle(importing.WAYS), strict=False))[:2])
+@pytest.mark.parametrize(
+    ("format", "way"),
+    [*list(zip(importing.SOURCES, cycle(importing.WAYS), strict=False))[:2], ("codex", "line by line")],
+)
 def test_an_import_that_was_struck_ends_as_one_that_was_not(soak: Soak, format: str, way: str) -> None:
     done = importing.strike_imports(soak, soak.file(), format, way)
     assert done.faults

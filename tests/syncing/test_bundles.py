@@ -281,6 +281,8 @@ class TestRefused:
             "no object": (broken(app=b"[]"), "its app is not a JSON object"),
             "no JSON": (broken(system=b"{"), "system"),
             "key": (broken(system=b'{"key":1}'), "its key is no text"),
+            "said at no time": (broken(system=b'{"said_at":"noon"}'), "its said_at is no time"),
+            "a time of no cache": (broken(system=b'{"cache_ttl":"for ever"}'), "the time of its cache flag is none"),
             "long": (
                 broken(system=b'{"x":"%b"}' % (b"y" * 1024 * 1024)),
                 "its system has more bytes than any may have",

@@ -183,6 +183,15 @@ def test_a_thread_folds_calls_results_reasoning_and_the_system_prompt(house: Hou
     assert "555-0100" not in house.get("/c/number")
 
 
+def test_a_system_prompt_that_was_replaced_is_called_by_its_new_words(house: House) -> None:
+    prompt = house.store.add_turn("Be brief.", role="system", bookmark="prompted").id
+    house.store.add_turn("Hi", continues="prompted")
+    house.store.replace(prompt, "Be verbose.", continues="prompted")
+    page = house.get("/c/prompted")
+    assert "System prompt: Be verbose.</summary>" in page
+    assert "Other words replace the next turn." in page
+
+
 def test_versions_are_switched_and_the_other_branch_is_shown_to_its_end(house: House) -> None:
     t = house.talk
     page = house.get("/c/garden")

@@ -112,7 +112,7 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
         is_cut=is_cut,
         is_erased=any(isinstance(block, Erased) for block in turn.content),
         branches=len(turn.children) + turn.more,
-        text=turn.text[:200] if turn.role in PROMPTS else "",
+        text=next((part.body[:200] for part in entry.parts if part.kind == "text"), "") if turn.role in PROMPTS else "",
     )
 
 

@@ -1,0 +1,96 @@
+"""A quota holds what comes over each kind of remote; and a bucket is all that two machines need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headish import Database, Store
+from headish.errors import QuotaExceeded, RemoteRefused, RemoteRolledBack
+from headish.remotes.objects import ObjectPlace
+from support.buckets import started_bucket
+from support.lines import line_to
+from support.machines import Machine, Pair, invite, state
+
+
+def limit(store: Store, turns: int | str) -> None:
+    with Database.open(store._database.target) as database:
+        database.spaces.limit(store.space, turns=turns)
+
+
+def say(store: Store, count: int) -> None:
+    store.add_turns({"content": f"{number}"} for number in range(count))
+
+
+class TestAQuota:
+    def test_holds_what_a_log_brings_and_the_next_pull_goes_on(self, pair: Pair) -> None:
+        desk, laptop = pair
+        say(desk.store, 3)
+        desk.sync()
+        laptop.sync()
+        say(desk.store, 5)
+        desk.sync()
+        limit(laptop.store, 7)
+        for _ in range(2):
+            with pytest.raises(QuotaExceeded, match="limited to 7 turns"):
+                laptop.sync()
+            assert laptop.store.stats().turns == 3
+        limit(laptop.store, "none")
+        assert laptop.sync().pulled.stored == 5
+        assert state(laptop.store) == state(desk.store)
+
+    def test_holds_what_a_caller_sends_and_what_a_store_answers(self, machine: Callable[..., Machine]) -> None:
+        desk, box = machine("desk"), machine("box").store
+        desk.add("cmd:headish serve-stdio")
+        say(desk.store, 5)
+        limit(box, 4)
+        with line_to(box), pytest.raises(RemoteRefused, match="QuotaExceeded"):
+            desk.sync()
+        assert box.stats().turns == 0
+        limit(box, "none")
+        say(box, 4)
+        limit(desk.store, 7)
+        with line_to(box), pytest.raises(QuotaExceeded):
+            desk.sync()
+        assert (desk.store.stats().turns, box.stats().turns) == (5, 4)
+        limit(desk.store, "none")
+        with line_to(box):
+            desk.sync()
+        assert state(desk.store) == state(box)
+
+
+@pytest.mark.slow
+def test_two_machines_and_a_bucket(machine: Callable[..., Machine], tmp_path: Path) -> None:
+    desk, laptop = machine("desk"), machine("laptop")
+    with started_bucket() as url:
+        place = ObjectPlace(url)
+        desk.add(url)
+        invite(desk, laptop, url)
+        desk.store.add_turn("a particular sentence", bookmark="main")
+        slip = desk.store.add_turn("a slip of the tongue", continues="main")
+        desk.sync()
+        old = objects(place)
+        assert laptop.sync().pulled.stored == 2
+        laptop.store.add_turn("answered", continues="main", role="assistant")
+        desk.store.erase(slip.id, reason="r")
+        for each in (laptop, desk, laptop, desk):
+            each.sync()
+        assert state(desk.store) == state(laptop.store)
+        assert laptop.store.get(slip.id).erased is not None
+        assert desk.store.remotes.not_reached() == {}
+        assert not any(word in data for data in objects(place).values() for word in (b"particular", b"main", b"slip"))
+        again = laptop.sync()
+        assert (again.pushed.objects, again.pulled.stored) == (0, 0)
+        for path in objects(place).keys() - old.keys():
+            place.delete(path)
+        for path, data in old.items():
+            place.put(path, data)
+        with pytest.raises(RemoteRolledBack):
+            laptop.sync()
+
+
+def objects(place: ObjectPlace) -> dict[str, Any]:
+    return {path: place.get(path) for path in place.list("v1")}
