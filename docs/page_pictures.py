@@ -27,6 +27,12 @@ WIDTHS, HEIGHT = (390, 900, 1440), 900
 SHOWN_HEIGHT = 440
 """How high each picture of a sheet is, in pixels."""
 PRICES = 'currency = "USD"\n[[price]]\nmodel = "claude-x"\ninput = 3\ncached_input = 0.3\noutput = 15\n'
+CALENDAR = "In spring, every second year:\n\n" + "\n\n".join(
+    f"### Year {year}\n\n- Take a pot of {20 + 2 * year} cm, two parts of loam and one of *grit*.\n"
+    "- Cut back what the frost took; water once a week until **May**."
+    for year in range(2, 400, 2)
+)
+"""A turn that is too long to be shown whole among others."""
 PAGE = """# Every view of the page
 
 `headish serve` at {widths} pixels, light and dark: each view in one picture.
@@ -44,7 +50,7 @@ def photographed() -> Iterator[tuple[Any, str, Talk]]:
             talk = fill(store)
             record_calls(store)
             store.add_turn("When do I repot an olive tree?", bookmark="olive")
-            store.add_turn("In spring, every second year.", role="assistant", continues="olive")
+            store.add_turn(CALENDAR, role="assistant", continues="olive")
             store.conversations.set("olive", tags=["garden"], archived=True)
             store.pointers.set("small", "anthropic/claude-x", base_url="http://127.0.0.1:9", key_env="PATH")
             store.pointers.set_default("small")
@@ -97,7 +103,7 @@ def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
         "calls-folded": ("A thread with reasoning, calls and a table", "/c/trip"),
         "cost": ("A thread that passed the gateway, with tokens and costs", "/c/claude-code/097ac8"),
         "erased": ("What was erased", "/c/number"),
-        "whole": ("A whole turn", f"/t/{talk.call}/whole"),
+        "whole": ("A whole turn", "/t/olive/whole"),
         "change": ("The actions on a turn", f"/t/{talk.first}/change?name=garden"),
         "erase": ("The preview of an erasure", f"/erase/{talk.first}"),
         "compare": ("Two branches are chosen", "/diff"),
