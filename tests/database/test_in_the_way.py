@@ -132,6 +132,7 @@ class TestWritingInVain:
         store.add_turn("x" * 100_000, continues="main")
         assert store.verify().problems == ()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("limit", [4096, 60_000, 200_000])
     def test_a_file_whose_making_failed_says_so_and_is_made_by_the_next(self, tmp_path: Path, limit: int) -> None:
         """The disk is played by the largest file that the process may write: past it a write is an I/O error."""
