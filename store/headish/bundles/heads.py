@@ -18,7 +18,6 @@ from headish.signing.sshsig import signed_message
 from headish.values.limits import LAST_MILLISECOND
 from headish.values.names import new_refusal
 
-
 LAST_GENERATION = LAST_MILLISECOND + 1
 """A head of a later one is read by nobody."""
 
