@@ -89,7 +89,10 @@ class Tunnel:
         upstream = StreamWriter(self._upstream, asyncio.get_running_loop())
         async for chunk in incoming.content.iter_any():
             self._passed_at = asyncio.get_running_loop().time()
-            if self._must_record and not await self._recording.confirm(chunk, now()):
+            # Before it passes, since an answer may come before the upstream has taken the whole chunk.
+            if not self._must_record:
+                self._recording.sent(chunk, now())
+            elif not await self._recording.confirm(chunk, now()):
                 self._outcome = "unrecorded", "it could not be recorded, so the gateway closed the WebSocket"
                 return
             try:
@@ -97,8 +100,6 @@ class Tunnel:
             except (aiohttp.ClientError, OSError) as error:
                 self._outcome = "broken", type(error).__name__
                 return
-            if not self._must_record:
-                self._recording.sent(chunk, now())
         self._outcome = _GONE
 
     async def _down(self) -> None:
