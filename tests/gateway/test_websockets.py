@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import ClientConnectionResetError
 from aiohttp.http import StreamWriter
+from aiohttp.web import StreamResponse
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from headish.gateway.files import write_whole
 from headish.gateway.passing import tunnel
 from headish.gateway.passing.access import ACCESS_FILE, Access
+from headish.gateway.passing.proxy import Passed
 from headish.gateway.recording import spooling
 from headish.gateway.spool import SpooledCall
 from headish.values.access.tokens import Token, make_token, token_hash
@@ -486,6 +489,30 @@ def test_an_answer_that_comes_before_its_request_is_taken_whole_is_its_own(
     [call] = requests_of(gateway, 1)
     assert told(call) == came
     assert gateway.health()["unrecorded"] == 0
+
+
+def test_what_a_provider_said_before_it_went_away_still_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    has_failed = threading.Event()
+
+    class Gone(StreamWriter):
+        async def write(self, *_given: Any, **_more: Any) -> None:
+            has_failed.set()
+            raise ClientConnectionResetError
+
+    async def late(self: Passed, data: Any) -> None:
+        while not has_failed.is_set():
+            await asyncio.sleep(0.01)
+        await StreamResponse.write(self, data)
+
+    monkeypatch.setattr(tunnel, "StreamWriter", Gone)
+    monkeypatch.setattr(Passed, "write", late)
+    ends = RawEnds()
+    with running(tmp_path, ends.address) as gateway:
+        client, upstream = ends.open(gateway, behind=b"\x81\x02hi")
+        upstream.close()
+        client.sendall(b"\x89\x80abcd")
+        assert _read(client, 5) == b"\x81\x02hi"
+        client.close()
 
 
 def test_with_require_record_nothing_follows_what_cannot_be_read(tmp_path: Path) -> None:

@@ -123,6 +123,21 @@ class TestAnUntrustedPlace:
         laptop.sync()
         assert desk.sync().pulled.stored == 1
 
+    def test_devices_that_nobody_has_are_not_kept_as_taken_out(self, machine: Any, tmp_path: Path) -> None:
+        """Whoever can write to a place without encryption lets every head grow until none can be written."""
+        desk, laptop = machine("desk"), machine("laptop")
+        for each in (desk, laptop):
+            each.add(url_of(tmp_path / "box"), plain=True)
+        desk.store.add_turn("1", bookmark="main")
+        desk.sync()
+        [place] = (tmp_path / "box").rglob("head")
+        head = read_head(place.read_bytes(), "head", None)
+        made_up = tuple(f"{number:016x}" for number in range(1000))
+        place.write_bytes(write_head(replace(head, serial=99, revoked=made_up), None))
+        laptop.sync()
+        [own] = {*(tmp_path / "box").rglob("head")} - {place}
+        assert read_head(own.read_bytes(), "head", None).revoked == ()
+
     @pytest.mark.parametrize("generation", [LAST_GENERATION, 10**15, 10**40])
     def test_a_bundle_that_none_can_follow_ends_no_log(self, pair: Pair, tmp_path: Path, generation: int) -> None:
         """Whoever can write to a place puts a bundle behind all that a log can have."""
