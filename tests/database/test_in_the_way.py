@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -129,6 +131,33 @@ class TestWritingInVain:
         run_sql(store, "PRAGMA max_page_count = 1000000")
         store.add_turn("x" * 100_000, continues="main")
         assert store.verify().problems == ()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("limit", [4096, 60_000, 200_000])
+    def test_a_file_whose_making_failed_says_so_and_is_made_by_the_next(self, tmp_path: Path, limit: int) -> None:
+        """The disk is played by the largest file that the process may write: past it a write is an I/O error."""
+        code = """
+import resource, signal, sys
+from headish import Store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    Store.open(sys.argv[1])
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+        made = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "a.db"), str(limit)],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert made.stderr == ""
+        assert made.stdout.startswith("DatabaseUnavailable")
+        assert "while its tables were made" in made.stdout
+        with pytest.raises(HeadishError), Store.open(tmp_path / "a.db", read_only=True) as store:
+            store.stats()
+        with Store.open(tmp_path / "a.db") as store:
+            store.add_turn("Hello")
+            assert store.verify().problems == ()
 
     def test_a_read_only_server_is_named(self, new_postgresql: str) -> None:
         with Store.open(new_postgresql) as store:

@@ -180,6 +180,16 @@ def test_a_key_goes_from_every_part_of_it() -> None:
     assert call.response.count(b"\n\n") == 2, "JSON of several lines is one event"
 
 
+def test_a_provider_that_closes_without_a_code_is_told_so() -> None:
+    recorded = Recorded()
+    recorded.take(recorded.socket.sent(framed([json.dumps(create("hello"))], mask=True), 1))
+    recorded.take(recorded.socket.came(b"\x88\x00", 2))
+    recorded.take(recorded.socket.end("broken", 3, None))
+    [call] = recorded.calls.values()
+    assert call.end is not None
+    assert call.end.error == "the provider closed the WebSocket: 1005"
+
+
 def test_requests_without_answers_have_a_limit() -> None:
     recorded = Recorded()
     recorded.take(recorded.socket.sent(framed([json.dumps(create("hello"))] * 70), 1))

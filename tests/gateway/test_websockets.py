@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -14,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import ClientConnectionResetError
+from aiohttp.http import StreamWriter
+from aiohttp.web import StreamResponse
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from headish.gateway.files import write_whole
 from headish.gateway.passing import tunnel
 from headish.gateway.passing.access import ACCESS_FILE, Access
+from headish.gateway.passing.proxy import Passed
 from headish.gateway.recording import spooling
 from headish.gateway.spool import SpooledCall
 from headish.values.access.tokens import Token, make_token, token_hash
@@ -364,6 +369,27 @@ def test_what_a_provider_says_instead_of_opening_one_passes(tmp_path: Path) -> N
         assert upstream.asked[1].header("upgrade") is None
 
 
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_server_that_changes_to_what_nobody_asked_for_is_not_passed_on(tmp_path: Path, asks: bool) -> None:
+    changed = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n"
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def change() -> None:
+        connection, _ = listener.accept()
+        _head_of(connection)
+        connection.sendall(changed % (b"h2c" if asks else b"websocket"))
+        connection.recv(1)
+
+    threading.Thread(target=change).start()
+    with running(tmp_path, f"http://127.0.0.1:{listener.getsockname()[1]}") as gateway:
+        sent = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "=="}
+        status, _, body = gateway.ask(PATH, headers=sent if asks else {})
+        assert (status, json.loads(body)["error"]["code"]) == (502, "upstream_unreachable")
+        [call] = gateway.calls(1)
+        assert call.end is not None
+        assert call.end.outcome == "unreachable"
+
+
 def test_who_may_not_ask_may_open_none(upstream: SocketUpstream, gateway: Running) -> None:
     sent = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "=="}
     for status, path, headers in (
@@ -414,7 +440,8 @@ def test_with_require_record_nothing_passes_that_is_not_in_the_spool(upstream: S
             answered(client, create("hello"))
             before = len(upstream.asked)
             with pytest.raises(ConnectionClosed):
-                answered(client, *[create("x" * 500)] * 20, count=20)
+                # One after the other, since what comes in one piece is written in one.
+                [answered(client, create("x" * 500)) for _ in range(20)]
         recorded = [call for call in requests_of(gateway, 1) if call.end and call.end.outcome == "ok"]
         assert [json.loads(call.request) for call in recorded] == upstream.asked[: len(recorded)]
         assert before == 1
@@ -427,6 +454,65 @@ def test_with_require_record_nothing_passes_that_is_not_in_the_spool(upstream: S
             with pytest.raises(ConnectionClosed):
                 client.recv(timeout=PATIENCE_SECONDS)
         assert {"type": "session.update"} not in upstream.asked
+
+
+def test_with_require_record_nothing_passes_behind_what_else_was_missed(
+    upstream: SocketUpstream, tmp_path: Path
+) -> None:
+    upstream.script = lambda _: ["what?", completed("r")] if len(upstream.asked) == 1 else ["It passed."]
+    with running(tmp_path, upstream.url, require_record=True) as gateway, open_socket(gateway) as client:
+        client.send(json.dumps(create("hello")))
+        assert client.recv(timeout=PATIENCE_SECONDS) == "what?"
+        assert receive(client)["type"] == "response.completed"
+        wait_for(lambda: gateway.health()["unrecorded"])
+        client.send(json.dumps({"type": "session.update"}))
+        with pytest.raises(ConnectionClosed):
+            client.recv(timeout=PATIENCE_SECONDS)
+    assert upstream.asked == [create("hello")]
+
+
+def test_an_answer_that_comes_before_its_request_is_taken_whole_is_its_own(
+    upstream: SocketUpstream, gateway: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_answer = threading.Event()
+
+    class Slow(StreamWriter):
+        async def write(self, *given: Any, **more: Any) -> None:
+            await super().write(*given, **more)
+            while not has_answer.is_set():
+                await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(tunnel, "StreamWriter", Slow)
+    with open_socket(gateway) as client:
+        came = answered(client, create("hello"))
+        has_answer.set()
+    [call] = requests_of(gateway, 1)
+    assert told(call) == came
+    assert gateway.health()["unrecorded"] == 0
+
+
+def test_what_a_provider_said_before_it_went_away_still_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    has_failed = threading.Event()
+
+    class Gone(StreamWriter):
+        async def write(self, *_given: Any, **_more: Any) -> None:
+            has_failed.set()
+            raise ClientConnectionResetError
+
+    async def late(self: Passed, data: Any) -> None:
+        while not has_failed.is_set():
+            await asyncio.sleep(0.01)
+        await StreamResponse.write(self, data)
+
+    monkeypatch.setattr(tunnel, "StreamWriter", Gone)
+    monkeypatch.setattr(Passed, "write", late)
+    ends = RawEnds()
+    with running(tmp_path, ends.address) as gateway:
+        client, upstream = ends.open(gateway, behind=b"\x81\x02hi")
+        upstream.close()
+        client.sendall(b"\x89\x80abcd")
+        assert _read(client, 5) == b"\x81\x02hi"
+        client.close()
 
 
 def test_with_require_record_nothing_follows_what_cannot_be_read(tmp_path: Path) -> None:

@@ -80,6 +80,16 @@ class TestClaudeCode:
         assert said(store, "list-the-files")[0] == "List the files"
         assert len(store.heads()) == 1
 
+    def test_a_boundary_continues_the_line_that_it_names_and_not_the_last_one(self, store: Store) -> None:
+        first = next(each["uuid"] for each in WORK if each["type"] == "user")
+        aside = line("user", "f1", first, "Something else")
+        store.import_file(session(*WORK, aside, boundary(last="a5"), summary(), line("user", "u3", "s1", "Go on")))
+        assert texts_of(store, "list-the-files") == ["So far: files.", "Go on"]
+        before = said(store, "list-the-files")[:-2]
+        assert (before[0], before[-1]) == ("List the files", "Two files.")
+        assert "Something else" not in before
+        assert len(store.find("claude-code:s1").meta.attributes.overlay.covers) == 5
+
     def test_what_an_earlier_version_stored_as_a_turn_stays_one(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:

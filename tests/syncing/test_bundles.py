@@ -292,6 +292,11 @@ class TestRefused:
             "blocks": (broken(payload=b"{}", hash=b"\0" * 32), "blocks"),
             "attributes": (broken(attributes=b'{"king":1}'), "its attributes do not decode"),
             "content type": (broken(content_type="a\nb"), "its content type is no printable ASCII"),
+            "a type with NUL": (broken(type="a\0b"), "its type holds a NUL"),
+            "named as a document": (
+                broken(system=b'{"document_name":"a"}'),
+                "it has the name of a document and is none",
+            ),
             "twice": ([good[0], good[0]], "has a turn twice"),
             "erased by nobody": (broken(erased=other, payload=None), "no receipt says so"),
             "a short seal": (broken(seal=b"x"), "hashes of another length"),

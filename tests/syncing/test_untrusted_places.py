@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from headish.bundles.heads import LAST_GENERATION, read_head, write_head
 from headish.errors import NotADevice, RemoteRolledBack
+from headish.values.limits import LAST_MILLISECOND
 from support.growing import texts
 from support.machines import Pair, invite, objects, put_back, state, url_of
 
@@ -87,6 +90,70 @@ class TestAnUntrustedPlace:
         desk.sync(accept_rollback=True)
         laptop.sync(accept_rollback=True)
         assert state(laptop.store) == state(desk.store)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"serial": LAST_MILLISECOND},
+            {"generation": LAST_GENERATION},
+            {"generation": LAST_MILLISECOND, "number": LAST_MILLISECOND},
+            {"cursor": "none"},
+        ],
+        ids=["serial", "generation", "bundle", "cursor"],
+    )
+    def test_a_head_that_none_can_follow_ends_no_log(
+        self, machine: Any, tmp_path: Path, changes: dict[str, Any]
+    ) -> None:
+        """Whoever can write to a place without encryption gives a log the last number that there is."""
+        desk, laptop = machine("desk"), machine("laptop")
+        for each in (desk, laptop):
+            each.add(url_of(tmp_path / "box"), plain=True)
+        desk.store.add_turn("1", bookmark="main")
+        desk.sync()
+        [place] = (tmp_path / "box").rglob("head")
+        place.write_bytes(write_head(replace(read_head(place.read_bytes(), "head", None), **changes), None))
+        for text in ("2", "3"):
+            desk.store.add_turn(text, continues="main")
+            desk.sync()
+        desk.store.erase("main", reason="r")  # a generation of its own
+        desk.sync()
+        laptop.sync()
+        assert state(laptop.store)[0] == state(desk.store)[0]
+        laptop.store.add_turn("4", bookmark="other")
+        laptop.sync()
+        assert desk.sync().pulled.stored == 1
+
+    def test_devices_that_nobody_has_are_not_kept_as_taken_out(self, machine: Any, tmp_path: Path) -> None:
+        """Whoever can write to a place without encryption lets every head grow until none can be written."""
+        desk, laptop = machine("desk"), machine("laptop")
+        for each in (desk, laptop):
+            each.add(url_of(tmp_path / "box"), plain=True)
+        desk.store.add_turn("1", bookmark="main")
+        desk.sync()
+        [place] = (tmp_path / "box").rglob("head")
+        head = read_head(place.read_bytes(), "head", None)
+        made_up = tuple(f"{number:016x}" for number in range(1000))
+        place.write_bytes(write_head(replace(head, serial=99, revoked=made_up), None))
+        laptop.sync()
+        [own] = {*(tmp_path / "box").rglob("head")} - {place}
+        assert read_head(own.read_bytes(), "head", None).revoked == ()
+
+    @pytest.mark.parametrize("generation", [LAST_GENERATION, 10**15, 10**40])
+    def test_a_bundle_that_none_can_follow_ends_no_log(self, pair: Pair, tmp_path: Path, generation: int) -> None:
+        """Whoever can write to a place puts a bundle behind all that a log can have."""
+        (desk, laptop), box = pair, tmp_path / "box"
+        desk.store.add_turn("1", bookmark="main")
+        desk.sync()
+        [bundle] = [path for path in objects(box) if path.endswith(".hb")]
+        forged = box / bundle.replace("g0001", f"g{generation}")
+        forged.parent.mkdir()
+        forged.write_bytes(b"x")
+        for text in ("2", "3"):
+            desk.store.erase("main", reason="r")  # it is written anew
+            desk.store.add_turn(text, continues="main")
+            desk.sync()
+            laptop.sync()
+            assert state(laptop.store)[0] == state(desk.store)[0]
 
     def test_what_no_device_wrote_is_never_stored(self, machine: Any, tmp_path: Path) -> None:
         """Whoever has all rights on the place, and the recipients' public keys, adds, alters and swaps objects."""

@@ -3,19 +3,60 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import pkgutil
+import re
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
-from headish import Store
+import headish
+from headish import Database, Store
+from headish.database.isolation.measures import Measure
+from headish.database.isolation.members import Member
+from headish.database.isolation.securing import Secured
+from headish.database.spreading import Placed
+from headish.errors import DatabaseLocked
+from headish.store.asking.unfinished import Fetched
 from headish.values import results
 from headish.values.results.conversations import Filter
 
 ASKED = {Filter}
 """What is asked with, and no result."""
+BLOCKS = {"ToolUse"}
+"""What a message holds: the message gives it as plain data."""
+RECORDS = {"SpokenTurn", "TranscriptMessage"}
+"""What a transaction hands to adapters, with which they go on."""
+
+
+class Verb(NamedTuple):
+    """A verb or a property of a public object, and the names in the annotation of what it gives."""
+
+    name: str
+    gives: frozenset[str]
+
+
+def verbs_of(kind: type) -> Iterator[Verb]:
+    for name in dir(kind):
+        found = inspect.getattr_static(kind, name)
+        function = getattr(found, "fget", None) or getattr(getattr(kind, name), "__wrapped__", getattr(kind, name))
+        gives = getattr(function, "__annotations__", {}).get("return")
+        if name[0] != "_" and gives is not None:
+            yield Verb(f"{kind.__name__}.{name}", frozenset(re.findall(r"\w+", str(gives))))
+
+
+def classes_of_the_library() -> dict[str, type]:
+    """By name; no name stands twice (``test_habits``)."""
+    found: dict[str, type] = {}
+    for module in pkgutil.walk_packages(headish.__path__, "headish."):
+        if not module.name.startswith(("headish.integrations", "headish.serve", "headish.gateway")):
+            imported = importlib.import_module(module.name)
+            found |= {name: each for name, each in vars(imported).items() if isinstance(each, type)}
+    return {name: each for name, each in found.items() if each.__module__.startswith("headish.")}
 
 
 def test_every_result_class_has_it() -> None:
@@ -59,3 +100,39 @@ def test_it_has_the_keys_of_a_receipts_json(tmp_path: Path) -> None:
         receipt = store.erase("main", reason="asked").receipt
         assert receipt is not None
         assert receipt.to_dict().keys() == json.loads(msgspec.json.encode(receipt)).keys()
+
+
+def test_whatever_a_verb_gives_has_it() -> None:
+    classes = classes_of_the_library()
+    rooms = ("headish.store.asking", "headish.store.keeping", "headish.store.transactions")
+    objects = {each for each in classes.values() if each.__module__.startswith(rooms)}
+    seen, without = 0, set()
+    for kind in {Store, Database} | objects:
+        for verb in verbs_of(kind):
+            given = [classes[name] for name in verb.gives & classes.keys()]
+            structs = [each for each in given if issubclass(each, msgspec.Struct)]
+            seen += len(structs)
+            without |= {f"{verb.name}: {each.__name__}" for each in structs if not hasattr(each, "to_dict")}
+    assert seen > 50
+    assert {each for each in without if each.rpartition(" ")[2] not in BLOCKS | RECORDS} == set()
+
+
+def test_results_of_edits_imports_and_databases_are_plain(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"role": "user", "content": [{"type": "text", "text": "Hi"}]}\n')
+    with Store.open(tmp_path / "a.db") as store:
+        store.add_turn("Hello", bookmark="main")
+        edited, siblings = store.edit("main", "Hullo"), store.siblings("main")
+        imported = store.import_file(tmp_path / "a.jsonl", "records")
+        turn = store.get("main")
+    measure = Measure("role", "headish_owner", "there is none")
+    secured = Secured(False, ("turn",), (), (measure,))
+    values: list[Any] = [
+        edited, siblings, imported, measure, secured, Placed("turn", "spread"), Member("ann", None, "reader"),
+        Fetched((turn,), (), ((turn, DatabaseLocked("a.db", "it is locked")),)),
+    ]  # fmt: skip
+    for each in values:
+        assert list(json.loads(json.dumps(each.to_dict()))) == list(each.__struct_fields__), each
+    assert edited.to_dict()["turn"] == turn.to_dict()
+    assert siblings.to_dict()["turns"][1] == turn.to_dict()
+    assert secured.to_dict()["missing"][0]["on"] == "headish_owner"
+    assert values[-1].to_dict()["failed"] == [[turn.to_dict(), "a.db: it is locked"]]

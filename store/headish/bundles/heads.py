@@ -18,6 +18,9 @@ from headish.signing.sshsig import signed_message
 from headish.values.limits import LAST_MILLISECOND
 from headish.values.names import new_refusal
 
+LAST_GENERATION = LAST_MILLISECOND + 1
+"""A head of a later one is read by nobody."""
+
 
 class HeadKind(IntEnum):
     """What the frame holds."""
@@ -47,6 +50,11 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     revoked: tuple[str, ...] = ()
     serial: int = 0
     signature: bytes | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the next head, or the next generation, would have a number that no head has."""
+        return self.generation >= LAST_GENERATION or self.serial >= LAST_MILLISECOND
 
     @property
     def message(self) -> bytes:

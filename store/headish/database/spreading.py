@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NoReturn
 
-from msgspec import Struct
-
 from headish.database.backend import Backend
 from headish.database.file.fulltext import TEXT
 from headish.database.revisions import REVISION, TABLES
 from headish.database.upgrade import current_revision
 from headish.errors import DatabaseError, DatabaseTooOld, UnknownDatabase
+from headish.values.results.plain import PlainResult
 
 COORDINATOR, EVERYWHERE, SPREAD = "coordinator", "everywhere", "spread"
 ANCHOR = "turn"
@@ -51,7 +50,7 @@ _LEFT_BEHIND = {name: f"SELECT pg_relation_size('{name}') > 0" for name in _TABL
 _FREE = {name: f"SELECT truncate_local_data_after_distributing_table('{name}')" for name in _TABLES}
 
 
-class Placed(Struct, frozen=True):
+class Placed(PlainResult, frozen=True):
     """Where a table's rows are: ``coordinator``, ``everywhere``, or ``spread`` by space. ``statement`` is what put it
     there just now, or would, None if it was there already."""
 

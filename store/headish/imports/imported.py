@@ -13,6 +13,7 @@ from headish.content.facts import read_short
 from headish.errors import InvalidArgument
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
+from headish.values.results.plain import PlainResult
 
 EDITION = 1
 """Of the readers: where one learns to read more, every file is read again."""
@@ -89,7 +90,7 @@ class ThreadNaming(NamedTuple):
     continues: Headish | None = None
 
 
-class UnreadFiles(Struct, frozen=True):
+class UnreadFiles(PlainResult, frozen=True):
     """Files of folders that an import passed over: how many, the first of them, and those that an import of their own
     would take, each with its format. ``empty`` files, such as those of sessions in which nobody said anything, are
     counted apart."""
@@ -110,7 +111,7 @@ UNREAD_SHOWN = 10
 """So many files that were passed over are named, beside those that another import takes."""
 
 
-class Imported(Struct, frozen=True):
+class Imported(PlainResult, frozen=True):
     """What an import did. ``messages`` is how many were read, ``added`` how many of them were new.
 
     ``tips`` are the last turns of the threads that were imported from transcripts, in order. ``untimed`` counts the

@@ -20,6 +20,8 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
+# Up to the last place where a text may be cut: nothing of ``_UNSEEN`` stands on both sides of it.
+_SETTLED = re.compile("(?s:.*)(?:(?=[\x00-\x7f])|(?<![\u200c\u200d])(?=[^\u200c\u200d\U000e0020-\U000e007f]))")
 _LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#-]*")
 """What a fence says where it names a language alone, or nothing."""
@@ -43,6 +45,12 @@ def show_unseen(text: str) -> str:
     These are controls, what sets the direction, invisible spaces and joiners, tags and halves of surrogate pairs.
     """
     return _UNSEEN.sub(lambda found: found.group() if len(found.group()) > 1 else f"‹U+{ord(found.group()):04X}›", text)
+
+
+def count_settled(text: str) -> int:
+    """How many characters of a text ``show_unseen`` shows as it does now, whatever follows the text."""
+    found = _SETTLED.match(text)
+    return 0 if found is None else found.end()
 
 
 @lru_cache(maxsize=1)

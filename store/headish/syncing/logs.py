@@ -27,7 +27,7 @@ from headish.remotes.objects import ObjectPlace
 from headish.syncing.remotes import DEVICE, OpenRemote, key_of
 
 FOLDER = "headish 2026-11 folder of a space at a remote"
-_BUNDLE = re.compile(r"g(\d{4,})/(\d{6,})\.hb")
+_BUNDLE = re.compile(r"g([0-9]{4,16})/([0-9]{6,16})\.hb")
 
 
 def folder_of(space: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     for device in devices:
         if device not in reading.revoked:
             _read_head(reading, device)
-    _leave_out_revoked(reading)
+    _leave_out_revoked(reading, devices)
     for device in sorted(reading.seen.keys() - set(devices)):
         _went_back(reading, device, f"the log of {reading.seen[device].label} is gone")
     if reading.anew:
@@ -103,9 +103,12 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
     return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
 
 
-def _leave_out_revoked(reading: _LogReading) -> None:
-    """Leave out a device that another one has taken out; what it said is in the log of that other one."""
-    told = {each for head in reading.heads.values() for each in head.revoked} - reading.revoked
+def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
+    """Leave out a device that another one has taken out; what it said is in the log of that other one. One that has no
+    log and never had one here is not kept: somebody could list any number of them, and this store's head repeats
+    them."""
+    told = {each for head in reading.heads.values() for each in head.revoked}
+    told &= {*devices, *reading.seen} - reading.revoked
     reading.revoked |= told
     target, remote = reading.given.target, reading.given.remote.name
     for label in [reading.seen[device].label.encode() for device in sorted(told & reading.seen.keys())]:

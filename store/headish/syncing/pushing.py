@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from headish.bundles.heads import LogHead
+from headish.bundles.heads import LAST_GENERATION, LogHead
 from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
-from headish.errors import InvalidBundle, RemoteRolledBack, SecretsFound
+from headish.errors import InvalidArgument, InvalidBundle, RemoteRolledBack, SecretsFound
 from headish.history.feeds.cursors import Position, find_end, is_held, parse_cursor, position_at
 from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
@@ -90,7 +90,6 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
-    fingerprint = given.logs.fingerprint
     is_rekeyed = _is_rekeyed(given)
     head = None if is_rekeyed else given.logs.head(given.remote.settings.device)
     given = given._replace(stored=given.remote)
@@ -101,12 +100,7 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     # What a push that was cut off has put there may hold what was erased since, or have another key.
     lying = given.logs.bundles(remote.settings.device) if begins or not state.own.number else {}
     if begins or lying:
-        generation = max(state.own.generation, *(each for each, _ in lying), 0) + 1
-        begun = SeenLog(state.own.label, generation, serial=state.own.serial)
-        remote = remote._replace(
-            state=replace(state, own=begun, pushed=None, signed=0, key=fingerprint, untidy=True, anew=False)
-        )
-    given = given._replace(remote=remote)
+        given = _begin_generation(given, max(state.own.generation, *(each for each, _ in lying), 0) + 1)
     pushed = Pushed(stored_name(remote.name))
     while isinstance(written := _write_next(given), _Written):
         if written.keys and not given.allow_secrets:
@@ -171,7 +165,7 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
             name = stored_name(remote.name)
             raise RemoteRolledBack(name, (f"the log of {remote.settings.label} (this store) is gone",))
         return _begin_again(given)
-    if not _is_ours(given, head):
+    if head.is_last or not _is_ours(given, head):
         return _begin_again(given)
     at = (head.generation, head.number)
     if at < (own.generation, own.number) and not accept_rollback:
@@ -190,7 +184,11 @@ def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push
 def _is_ours(given: Push, head: LogHead) -> bool:
     """Whether this very history wrote a head, as the cursor's witness shows."""
     target = given.target
-    return target.backend.read(lambda connection: is_held(connection, target.space, parse_cursor(head.cursor)))
+    try:
+        cursor = parse_cursor(head.cursor)
+    except InvalidArgument:  # anybody may have written it
+        return False
+    return target.backend.read(lambda connection: is_held(connection, target.space, cursor))
 
 
 def _is_signed(settings: RemoteSettings, head: LogHead) -> bool:
@@ -203,6 +201,17 @@ def _is_signed(settings: RemoteSettings, head: LogHead) -> bool:
     except InvalidBundle:
         return False
     return (signer.name is not None) if settings.require_signed else bool(signer.told)
+
+
+def _begin_generation(given: Push, generation: int) -> Push:
+    """Write the log from its beginning, as this generation. Where somebody has put one there that none can follow, a
+    log of its own begins."""
+    if generation > LAST_GENERATION:
+        given, generation = _begin_again(given), 1
+    state, key = given.remote.state, given.logs.fingerprint
+    begun = SeenLog(state.own.label, generation, serial=state.own.serial)
+    state = replace(state, own=begun, pushed=None, signed=0, key=key, untidy=True, anew=False)
+    return given._replace(remote=given.remote._replace(state=state))
 
 
 def _begin_again(given: Push) -> Push:
@@ -302,6 +311,8 @@ def _put(given: Push, written: _Written) -> Push:
 def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
     """Replace the head if anything that it says is new. Returns whether it did."""
     own, cursor = given.remote.state.own, str(said.end.cursor)
+    if before is not None and before.device != given.remote.settings.device:
+        before = None  # that of a log which is somebody else's now
     generation = max(own.generation, 1)
     head = _head_at(given, generation, own.number, bytes.fromhex(own.hash), cursor)
     revoked = given.remote.state.revoked

@@ -1,9 +1,7 @@
 """Turn ids: SCRU128 in 25 base-36 digits, written in lower case (rule I2, minted ids; rule R11, names for turns).
 
-An id is a number of 128 bits: 48 of the time in Unix milliseconds, 24 of a counter that begins by chance once a second,
-24 of one that begins by chance each millisecond, and 32 of chance. Source: the SCRU128 specification, version 3
-(github.com/scru128/spec). It is minted inside the write transaction and never below the writer's last one, even if the
-clock went back: the counters then go on from the last time.
+An id is minted inside the write transaction and never below the writer's last one, even if the clock
+went back: the generator then continues from its last time instead of starting lower.
 """
 
 from __future__ import annotations
@@ -16,9 +14,12 @@ from array import array
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NewType
+from typing import TYPE_CHECKING, NewType
 
 from headish.errors import CorruptTurn, InvalidArgument, shown
+
+if TYPE_CHECKING:
+    from scru128 import Scru128Generator
 
 TurnId = NewType("TurnId", str)
 """25 lower-case base-36 digits; ordered as text like the numbers they stand for."""
@@ -26,10 +27,8 @@ TurnId = NewType("TurnId", str)
 ID_DIGITS = 25
 _ID = re.compile(r"[0-9a-z]{25}", re.ASCII)
 _LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
+_ANY_ROLLBACK = 2**48 - 1
 BELOW_TIME = 80  # bits of an id: counters and chance
-_COUNTED = 1 << 24  # values of a counter
-_CHANCE = 32  # bits
-_RENEWED = 1_000  # milliseconds from one beginning of the higher counter to the next
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS = [high + low for high in _DIGITS for low in _DIGITS]
 _AT_ONCE = 128
@@ -109,65 +108,38 @@ class IdMint:
     def _renew(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()  # a thread that is not in the child may have held the parent's
-        self._next = Generator(_Chance()).next
+        self._generator: Scru128Generator | None = None
 
     def mint(self) -> TurnId:
         """The next id."""
         if os.getpid() != self._process:
             self._renew()
         with self._lock:
-            number = self._next(time.time_ns() // 1_000_000)
-        return write_id(number)
+            milliseconds = time.time_ns() // 1_000_000
+            minted = self._open_generator().generate_or_abort_core(milliseconds, _ANY_ROLLBACK)
+        # With this allowance the generator never aborts, however far the clock went back.
+        assert minted is not None
+        return write_id(int(minted))
 
+    def _open_generator(self) -> Scru128Generator:
+        if self._generator is None:
+            from scru128 import Scru128Generator  # late: most commands only read, and it imports what makes secrets
 
-class Generator:
-    """The numbers of ids, each above the one before. One thread at a time.
-
-    ``chance`` gives a number of 32 bits that nobody can guess. ``scru128`` does the same in four times the time, and
-    imports what makes secrets (ADR 0109); a test compares every number.
-    """
-
-    __slots__ = ("_began", "_chance", "_higher", "_lower", "_milliseconds")
-
-    def __init__(self, chance: Callable[[], int]) -> None:
-        self._chance = chance
-        self._milliseconds = self._higher = self._lower = 0
-        self._began = -_RENEWED
-
-    def next(self, milliseconds: int) -> int:
-        """The number of an id of this time, or of the last one where that was later."""
-        if milliseconds > self._milliseconds:
-            self._milliseconds, self._lower = milliseconds, self._chance() % _COUNTED
-        else:
-            self._count()
-        if self._milliseconds - self._began >= _RENEWED:
-            self._began, self._higher = self._milliseconds, self._chance() % _COUNTED
-        at = (self._milliseconds << BELOW_TIME) | (self._higher << (BELOW_TIME - 24))
-        return at | (self._lower << _CHANCE) | self._chance()
-
-    def _count(self) -> None:
-        self._lower += 1
-        if self._lower == _COUNTED:
-            self._lower, self._higher = 0, self._higher + 1
-            if self._higher == _COUNTED:
-                # The time goes on where the counters are full.
-                self._higher, self._milliseconds = 0, self._milliseconds + 1
-                self._lower = self._chance() % _COUNTED
+            self._generator = Scru128Generator(rng=_Chance())
+        return self._generator
 
 
 class _Chance:
-    """Numbers of 32 bits by chance from the system, many at a time: to ask the system for each takes a third of the
-    time of an id. One thread at a time."""
-
-    __slots__ = ("_numbers",)
+    """Numbers by chance from the system, of at most 32 bits, many at a time: an id takes one or two of them, and to ask
+    the system for each takes a third of the time of an id. One thread at a time."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
 
-    def __call__(self) -> int:
+    def getrandbits(self, bits: int) -> int:
         if not self._numbers:
             self._numbers += array("I", os.urandom(_AT_ONCE * array("I").itemsize))
-        return self._numbers.pop()
+        return self._numbers.pop() % (1 << bits)
 
 
 class KeptIds:

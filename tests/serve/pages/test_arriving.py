@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from headish import Store
 from headish.aio import AsyncStore
 from headish.gateway.spool.arriving import PARTS_LIMIT, ArrivingCall, ArrivingPiece
 from headish.renderings.marking import show_unseen
-from headish.serve.pages.arriving import TITLE_CHARACTERS, Arriving
+from headish.serve.pages.arriving import TAIL_CHARACTERS, TITLE_CHARACTERS, Arriving
 from headish.serve.pages.hub import not_stored
 from headish.serve.recorder.recording import CallRecorder
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, passed, user
@@ -65,6 +66,16 @@ def test_wherever_a_text_is_cut_a_page_shows_what_it_shows_of_the_whole(text: st
     for told in answer.tell_all():
         late.hear(told)
     assert early.text() == late.text() == show_unseen(text)
+
+
+@pytest.mark.parametrize("piece", ["天気です", "\u200d", "\u202e", "\U000e0041", "\U0001f469\u200d"])
+def test_text_without_a_letter_of_ascii_is_not_told_again_with_each_piece(piece: str) -> None:
+    answer, pieces, told = Arriving("default", "1" * 25), 2000, 0
+    for _ in range(pieces):
+        answer.add(ArrivingPiece(text=piece))
+        told += sum(len(each["text"]) for each in answer.tell())
+    shown = len(next(answer.tell_all())["text"])
+    assert told <= shown + pieces * len(show_unseen(piece)) * (TAIL_CHARACTERS + 1)
 
 
 def test_parts_have_titles_and_stand_in_their_order() -> None:

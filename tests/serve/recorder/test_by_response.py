@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -171,3 +172,17 @@ def test_what_a_request_costs_does_not_grow_with_its_thread(store: Store, header
         socket.ask(create(f"{number} more"), f"On {number} more.")
     assert calls(lambda: socket.ask(create("many"), "On many."), "read_payload") == few
     assert calls(lambda: socket.ask(create("many"), "On many."), "load_lane") == 0
+
+
+def test_a_response_of_another_space_is_unknown(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "two.db", space="hers") as hers, Store.open(tmp_path / "two.db", space="his") as his:
+        recorder = CallRecorder({"hers": hers, "his": his}.__getitem__)
+        answer = events([created("resp_1"), *said("A secret."), completed("resp_1")])
+        for space, body in (
+            ("hers", first("Tell me.")),
+            ("his", create("And then?", previous_response_id="resp_1")),
+        ):
+            assert recorder.record(passed("responses", body, answer, headers=CODEX, space=space)) is not None
+        assert [his.text(turn.id) for turn in his.turns()] == ["And then?", "A secret."]
+        assert sum(hers.text(turn.id) == "A secret." for turn in hers.turns()) == 1
+        assert (hers.verify().problems, his.verify().problems) == ((), ())

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-
 from headish.database.isolation import collected, locating
 from headish.database.isolation.catalog import PUBLIC, Catalog, SampledColumn
 from headish.database.isolation.grants import (
@@ -32,12 +30,13 @@ from headish.database.isolation.objects import (
     Policy,
     policies_of,
 )
+from headish.values.results.plain import PlainResult
 
 DIGESTS = ("turn_digest_whole", "turn", "(space, digest)")
 """The index of whole digests, which statements of a secured database ask: its name, its table, its columns."""
 
 
-class Measure(Struct, frozen=True):
+class Measure(PlainResult, frozen=True):
     """One thing that keeps spaces apart, and is missing. ``kind`` is role, schema, owner, table, index, statistics,
     function, policy, planted, grant or login; ``on`` is what it is about. ``statement`` mends it; None: no
     statement of ours can."""

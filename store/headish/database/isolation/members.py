@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from headish.database.backend import Backend
 from headish.database.isolation.catalog import Catalog, is_secured, read_catalog, run
 from headish.database.isolation.grants import ERASER, OWNER, READER, WRITER
@@ -14,6 +12,7 @@ from headish.database.isolation.measures import literal, member_added, quoted
 from headish.database.query import SchemaConnection
 from headish.errors import DatabaseReadOnly, InvalidArgument, NotIsolated, RoleMissing, UnknownSpace, shown
 from headish.values.names import stored_name
+from headish.values.results.plain import PlainResult
 
 GRANTED = {"reader": READER, "writer": WRITER, "eraser": ERASER}
 _FIND = "SELECT id FROM space WHERE name = %s"
@@ -24,7 +23,7 @@ WHERE m.space = 0 OR s.id IS NOT NULL ORDER BY m.login, s.name NULLS FIRST
 _OTHERS = "SELECT count(*) FROM member WHERE login = %s"
 
 
-class Member(Struct, frozen=True):
+class Member(PlainResult, frozen=True):
     """A login, and a space that is open to it; None is every space. ``role`` is reader, writer, eraser or owner."""
 
     login: str

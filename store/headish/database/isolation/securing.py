@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from headish.database.backend import Backend
 from headish.database.isolation.catalog import Catalog, is_secured, read_catalog, run
 from headish.database.isolation.grants import OWNER
@@ -24,6 +22,7 @@ from headish.errors import (
     UnknownDatabase,
     shown,
 )
+from headish.values.results.plain import PlainResult
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('headish db secure'))"
 ATTEMPTS = 10
@@ -34,7 +33,7 @@ GIVEN_AWAY = ("schema", "owner")
 _OWN = f"GRANT {OWNER} TO CURRENT_USER"
 
 
-class Secured(Struct, frozen=True):
+class Secured(PlainResult, frozen=True):
     """What keeps the spaces of a database apart: ``done`` just now, and still ``missing``. ``tables`` have a policy;
     a database that was never ``secured`` lacks all of it."""
 

@@ -66,7 +66,7 @@ UPGRADE: Pairs = [("Connection", "Upgrade"), ("Upgrade", "websocket")]
 
 
 def asks_for_websocket(headers: Iterable[tuple[str, str]]) -> bool:
-    """Whether a request wants its connection to become a WebSocket."""
+    """Whether a request wants its connection to become a WebSocket, or an answer agrees to that."""
     listed = [(name.lower(), value.lower()) for name, value in headers]
     named = {word.strip() for name, value in listed if name == "connection" for word in value.split(",")}
     return "upgrade" in named and ("upgrade", "websocket") in listed

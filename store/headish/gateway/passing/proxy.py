@@ -22,6 +22,7 @@ from yarl import URL
 from headish.gateway.passing.headers import (
     UPGRADE,
     Pairs,
+    asks_for_websocket,
     is_packed,
     keep_headers,
     pairs_of,
@@ -176,12 +177,15 @@ class _Exchange:
         if body is None:
             self._recording.sent()
         async with self._proxy.open(request, self._passage, body) as answer:
+            is_switched = answer.status == HTTPStatus.SWITCHING_PROTOCOLS
+            if is_switched and not (self._passage.is_socket and asks_for_websocket(pairs_of(answer.raw_headers))):
+                raise aiohttp.ClientError("the server changed to a protocol that nobody asked for")
             self._response = response = dress(answer)
             head = ResponseHead(
                 status=answer.status, at=now(), headers=keep_headers(answer.headers.items(), self._keys)
             )
             self._recording.head(head)
-            if self._passage.is_socket and answer.status == HTTPStatus.SWITCHING_PROTOCOLS:
+            if is_switched:
                 await self._tunnel(response, answer, head)
                 return
             self._recording.expect(

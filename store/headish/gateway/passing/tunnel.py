@@ -89,16 +89,15 @@ class Tunnel:
         upstream = StreamWriter(self._upstream, asyncio.get_running_loop())
         async for chunk in incoming.content.iter_any():
             self._passed_at = asyncio.get_running_loop().time()
-            if self._must_record and not await self._recording.confirm(chunk, now()):
-                self._outcome = "unrecorded", "it could not be recorded, so the gateway closed the WebSocket"
-                return
-            try:
-                await upstream.write(chunk)
-            except (aiohttp.ClientError, OSError) as error:
-                self._outcome = "broken", type(error).__name__
-                return
+            # Before it passes, since an answer may come before the upstream has taken the whole chunk.
             if not self._must_record:
                 self._recording.sent(chunk, now())
+            elif not await self._recording.confirm(chunk, now()):
+                self._outcome = "unrecorded", "it could not be recorded, so the gateway closed the WebSocket"
+                return
+            # Where it is gone, `_down` ends once the client has what it said before.
+            with suppress(aiohttp.ClientError, OSError):
+                await upstream.write(chunk)
         self._outcome = _GONE
 
     async def _down(self) -> None:

@@ -39,6 +39,7 @@ OPEN_LIMIT = 64
 """The most requests of one WebSocket that may wait for the end of their answers."""
 ENDING = frozenset(("response.completed", "response.failed", "response.incomplete", "response.cancelled", "error"))
 """The events that end an answer."""
+_NO_CODE = (1005).to_bytes(2)
 _REQUEST, _ANSWER, _ERROR = "response.create", "response.", "error"
 _SAYS_NOTHING = frozenset(("response.processed",))
 """What a client sends that belongs to no conversation: Codex acknowledges an answer so."""
@@ -144,6 +145,8 @@ class SocketCalls:
         self._client, self._upstream = (MessageReader(held, is_packed=begin.is_packed) for _ in range(2))
         self._lanes: dict[str | None, deque[_OpenCall]] = {}
         self._has_missed = False
+        self.has_passed_over = False
+        """Whether the client sent what is not recorded."""
         self._closing: tuple[Outcome, str | None] | None = None
         self.is_over = False
         """Whether nothing is read any more."""
@@ -196,6 +199,7 @@ class SocketCalls:
         event = _read_event(message)
         if event.kind != _REQUEST or self.open >= OPEN_LIMIT:
             if event.kind not in _SAYS_NOTHING:
+                self.has_passed_over = True
                 self._miss_once("a client sent what is no request of the Responses API, or too many at once")
             return
         call = _OpenCall(self._mint(), self._begin.secrets, message.size)
@@ -251,8 +255,8 @@ _decode_event = msgspec.json.Decoder(_Event).decode
 
 
 def _code_of(closing: bytes) -> str:
-    """The code and the reason of a closing frame (RFC 6455 §5.5.1)."""
-    return f"{int.from_bytes(closing[:2])} {closing[2:].decode(errors='replace')}".strip()
+    """The code and the reason of a closing frame (RFC 6455 §5.5.1); 1005 where it has none (§7.1.5)."""
+    return f"{int.from_bytes(closing[:2] or _NO_CODE)} {closing[2:].decode(errors='replace')}".strip()
 
 
 def _as_event(data: bytes) -> bytes:
@@ -287,7 +291,7 @@ class SocketRecording:
         return self._passed == self._read and not self._calls.open
 
     def sent(self, data: bytes, at: int) -> None:
-        """The client sent a chunk, which passed."""
+        """The client sent a chunk."""
         self._put(self._calls.sent, data, at)
 
     def came(self, data: bytes, at: int) -> None:
@@ -295,10 +299,11 @@ class SocketRecording:
         self._put(self._calls.came, data, at)
 
     async def confirm(self, data: bytes, at: int) -> bool:
-        """Write a chunk of the client's down before it passes. Returns whether all of it is in the spool."""
+        """Write a chunk of the client's down before it passes. Returns whether all that the client sent so far is in
+        the spool."""
         self._passed += 1
         written = await self._spooler.confirm_all(lambda: self._counted(self._calls.sent(data, at)))
-        return written and not self._calls.is_over
+        return written and not (self._calls.is_over or self._calls.has_passed_over)
 
     def stop(self, reason: str, at: int) -> None:
         """Record no more of it, and count that."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.content.drafts import Draft
@@ -32,12 +31,13 @@ from headish.values.ids import Mint, TurnId
 from headish.values.limits import BATCH_BYTES, BATCH_TURNS
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
+from headish.values.results.plain import PlainResult
 from headish.values.turns import Turn
 
 _DIGEST = re.compile(rb'(?<=")[0-9a-f]{64}(?=")')
 
 
-class Edited(Struct, frozen=True):
+class Edited(PlainResult, frozen=True):
     """What an edit did: the new ``turn``, the ``bookmark`` that moved, if one did, the id at the end of the edited
     branch, and how many turns were ``kept`` behind the new one."""
 

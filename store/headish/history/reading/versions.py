@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from headish.database.query import Connection, Query
 from headish.history.reading.decode import read_mapping
@@ -30,6 +29,7 @@ from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.places import Place
+from headish.values.results.plain import PlainResult
 from headish.values.turns import Turn
 
 OVERLAY = "overlay"
@@ -48,7 +48,7 @@ class Version(NamedTuple):
         return f"{self.number}/{self.of}"
 
 
-class Siblings(Struct, frozen=True):
+class Siblings(PlainResult, frozen=True):
     """The versions of a turn, in commit order, itself included; ``current`` is its own index among them."""
 
     turns: tuple[Turn, ...]

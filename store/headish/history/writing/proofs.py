@@ -12,7 +12,7 @@ from headish.rows.turns import StoredTurn
 from headish.values.caches import CACHE_TTL, TTLS
 from headish.values.ids import TurnId, is_turn_id
 from headish.values.messages import ROLES
-from headish.values.turns import BLOCKS_TYPE, said_of
+from headish.values.turns import BLOCKS_TYPE, DOCUMENT, said_of
 
 _ROLES = {*ROLES, ""}
 
@@ -51,6 +51,8 @@ def record_problems(stored: StoredTurn, *, decoded: str = "") -> Iterator[str]:
         yield f"its role is {stored.role!r}"
     if stored.type == "" or stored.content_type == "":  # a hash cannot tell these from none
         yield "its type or content type is empty"
+    if stored.type is not None and "\0" in stored.type:  # no server keeps one
+        yield "its type holds a NUL"
     if stored.key == b"" or stored.supersedes == "":  # likewise
         yield "its key, or what it supersedes, is empty"
     for column, encoded in mappings_of(stored):
@@ -78,6 +80,9 @@ def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterat
     """The same, for whoever has decoded ``system``."""
     if system.get(CACHE_TTL) not in (None, *TTLS):
         yield "the time of its cache flag is none"
+    # Whoever reads a turn derives its digest without a name then.
+    if system.get("document_name") and stored.type != DOCUMENT:
+        yield "it has the name of a document and is none"
     if "said_at" in system and said_of(system) is None:
         yield "its said_at is no time"
     copies: dict[str, str | None] = {"supersedes": stored.supersedes}

@@ -8,7 +8,6 @@ and begins its files anew after a restart.
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from headish.gateway.spool.arriving import (
     write_watched,
 )
 from headish.providers.shared.shapes import whole_characters
-from headish.renderings.marking import show_unseen
+from headish.renderings.marking import count_settled, show_unseen
 from headish.serve.pages.drawing import plain
 from headish.values.ids import TurnId
 
@@ -36,7 +35,9 @@ PAUSE_SECONDS = 0.05
 """The shortest time between two reports of what arrived of an answer."""
 Told = dict[str, Any]
 TITLE_CHARACTERS = 100
-_LAST_ASCII = re.compile(r"[\x00-\x7f][^\x00-\x7f]*\Z")
+TAIL_CHARACTERS = 100
+"""How many characters at the end of a part wait, because the next one may change how they are shown. They are told
+again with each piece. Of a longer row of joiners or tags, which no script has, all is settled."""
 
 
 class ShownPart:
@@ -60,8 +61,9 @@ class ShownPart:
         """Take a further piece."""
         text, self._half = whole_characters(self._half + piece.text)
         tail = self._tail + text
-        last = _LAST_ASCII.search(tail)
-        at = 0 if last is None else last.start()
+        at = count_settled(tail)
+        if len(tail) - at > TAIL_CHARACTERS:
+            at = len(tail)
         settled = self.text[: self._settled] + show_unseen(tail[:at])
         self._settled, self._tail = len(settled), tail[at:]
         self.text = settled + show_unseen(self._tail)

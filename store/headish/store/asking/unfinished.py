@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.database.query import Connection
@@ -28,6 +27,7 @@ from headish.store.reading.lists import heads
 from headish.store.space import Space
 from headish.values.ids import Mint
 from headish.values.names import check_name
+from headish.values.results.plain import PlainResult
 from headish.values.turns import Turn
 
 RUNNING = frozenset(("queued", "in_progress"))
@@ -35,7 +35,7 @@ RUNNING = frozenset(("queued", "in_progress"))
 POLL_SECONDS = 2.0
 
 
-class Fetched(Struct, frozen=True):
+class Fetched(PlainResult, frozen=True):
     """What became of the incomplete answers: the turns that were made, those whose answers are still being made, and
     those that could not be fetched, each with the reason."""
 
