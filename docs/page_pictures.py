@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,12 @@ WIDTHS, HEIGHT = (390, 900, 1440), 900
 SHOWN_HEIGHT = 440
 """How high each picture of a sheet is, in pixels."""
 PRICES = 'currency = "USD"\n[[price]]\nmodel = "claude-x"\ninput = 3\ncached_input = 0.3\noutput = 15\n'
+CALENDAR = "In spring, every second year:\n\n" + "\n\n".join(
+    f"### Year {year}\n\n- Take a pot of {20 + 2 * year} cm, two parts of loam and one of *grit*.\n"
+    "- Cut back what the frost took; water once a week until **May**."
+    for year in range(2, 400, 2)
+)
+"""A turn that is too long to be shown whole among others."""
 PAGE = """# Every view of the page
 
 `headish serve` at {widths} pixels, light and dark: each view in one picture.
@@ -42,6 +49,9 @@ def photographed() -> Iterator[tuple[Any, str, Talk]]:
         with Store.open(place / "talk.db") as store:
             talk = fill(store)
             record_calls(store)
+            store.add_turn("When do I repot an olive tree?", bookmark="olive")
+            store.add_turn(CALENDAR, role="assistant", continues="olive")
+            store.conversations.set("olive", tags=["garden"], archived=True)
             store.pointers.set("small", "anthropic/claude-x", base_url="http://127.0.0.1:9", key_env="PATH")
             store.pointers.set_default("small")
         (place / "prices.toml").write_text(PRICES, "utf-8")
@@ -61,7 +71,7 @@ def write_pictures(driver: Any, url: str) -> None:
     }
     for name, (path, width, dark) in views.items():
         look(driver, width=width, dark=dark)
-        driver.get(url + path)
+        visit(driver, url + path)
         driver.save_screenshot(str(PICTURES / f"serve-{name}.png"))
         sys.stdout.write(f"docs/pictures/serve-{name}.png\n")
 
@@ -87,13 +97,16 @@ def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
     """Each view by the name of its picture: its title, and its address."""
     return {
         "list": ("The list of conversations", "/"),
+        "archived": ("Archived conversations", "/?archived=1"),
         "search": ("A search", "/?q=train"),
         "thread": ("A thread, its versions and its branches", "/c/plan"),
         "calls-folded": ("A thread with reasoning, calls and a table", "/c/trip"),
         "cost": ("A thread that passed the gateway, with tokens and costs", "/c/claude-code/097ac8"),
         "erased": ("What was erased", "/c/number"),
+        "whole": ("A whole turn", "/t/olive/whole"),
         "change": ("The actions on a turn", f"/t/{talk.first}/change?name=garden"),
         "erase": ("The preview of an erasure", f"/erase/{talk.first}"),
+        "compare": ("Two branches are chosen", "/diff"),
         "side": ("Two branches side by side", "/diff/garden..no"),
         "unified": ("Two branches in one column", "/diff/garden..no?view=unified"),
         "explain": ("What the model is sent", f"/t/{talk.call}/explain"),
@@ -101,6 +114,7 @@ def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
         "new": ("A new conversation", "/new"),
         "keys": ("The keys", "/keys"),
         "nothing": ("A search that finds nothing", "/?q=zeppelin"),
+        "login": ("A login that is over", "/login?code=over"),
         "unknown": ("What is not there", "/t/nobody"),
     }
 
@@ -108,8 +122,20 @@ def views_of(talk: Talk) -> dict[str, tuple[str, str]]:
 def take(driver: Any, url: str, width: int, dark: bool) -> str:
     """One picture, as base64."""
     look(driver, width=width, height=HEIGHT, dark=dark)
-    driver.get(url)
+    visit(driver, url)
     return str(driver.get_screenshot_as_base64())
+
+
+def visit(driver: Any, url: str) -> None:
+    """Open a page, and wait until it stands in the place of the one before.
+
+    After a page that keeps ``/live`` open, chromedriver's ``get`` comes back now and then while the old page is still
+    there. A picture taken then fails with "timeout", behind which is "Not attached to an active page".
+    """
+    driver.execute_script("window.isBefore = true")
+    driver.get(url)
+    while not driver.execute_script("return !window.isBefore && document.readyState === 'complete'"):
+        time.sleep(0.02)
 
 
 def lay_out(driver: Any, shown: list[str]) -> bytes:
@@ -123,7 +149,7 @@ def lay_out(driver: Any, shown: list[str]) -> bytes:
         style = "margin:0;padding:12px;background:#8a8a8a;display:flex;flex-wrap:wrap;gap:12px"
         sheet.write_text(f'<style>img{{height:{SHOWN_HEIGHT}px}}</style><body style="{style}">{pictures}', "utf-8")
         look(driver, width=width, height=height)
-        driver.get(sheet.as_uri())
+        visit(driver, sheet.as_uri())
         taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "jpeg", "quality": 72})
     return b64decode(taken["data"])
 

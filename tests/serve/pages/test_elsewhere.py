@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from headish import Store
+from support.chrome import needs_chromedriver
+from support.looking import Looking
 from support.machines import Machine, state
-from support.serving import serving
+from support.serving import Served, serving
 
 
 class Desk(NamedTuple):
@@ -20,6 +22,7 @@ class Desk(NamedTuple):
     box: Store
     sync: Callable[[], Any]
     client: Any
+    served: Served
 
     def page(self, name: str = "main") -> str:
         answer = self.client.get(f"/c/{name}")
@@ -40,7 +43,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         machine.add(str(tmp_path / "box.db"))
         with serving(tmp_path / "desk.db", tmp_path / "state") as served, served.client() as client:
             client.headers |= {"accept": "text/html", "origin": served.url}
-            yield Desk(store, box, machine.sync, client)
+            yield Desk(store, box, machine.sync, client, served)
 
 
 @pytest.fixture
@@ -101,6 +104,24 @@ def test_a_name_moves_to_where_a_device_has_it(apart: Desk) -> None:
     again = apart.do("take", name="main", turn=here, head=here)
     assert again.status_code == 412, "the name is not where that page showed it"
     assert apart.store.bookmarks["main"] == there.turn
+
+
+@pytest.mark.slow
+@needs_chromedriver
+@pytest.mark.xdist_group("browser")
+def test_a_person_moves_the_name_there(apart: Desk, looking: Looking) -> None:
+    at_desk = looking._replace(served=apart.served, store=apart.store)
+    at_desk.open(f"/login?code={apart.served.logins.make_code()}")
+    at_desk.open("/c/main")
+    assert "said at the desk" in at_desk.text("#thread")
+    assert "box/main and this conversation went apart." in at_desk.text(".apart")
+    at_desk.find(".apart form[action='/do/take'] button").click()
+    at_desk.until(lambda: "said at the box" in at_desk.text("#thread"))
+    assert "said at the desk" not in at_desk.text("#thread")
+    assert at_desk.text(".apart") == ""
+    assert "box/main is here too" in at_desk.text(".facts")
+    assert at_desk.reports() == []
+    assert apart.outcomes() == [("box/main", "same")]
 
 
 def test_a_turn_continues_both(apart: Desk) -> None:

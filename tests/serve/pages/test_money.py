@@ -165,6 +165,19 @@ def test_the_replies_of_a_thread_are_read_once_for_tokens_and_cost(
     assert (priced["usage"].replies, priced["usage"].silent) == (plain["usage"].replies, 0) == (2, 0)
 
 
+def test_a_thread_that_is_too_long_to_be_counted_says_so(store: Store, tmp_path: Path) -> None:
+    store.add_turns([{"content": "turn 0", "bookmark": "long"}])
+    store.add_turns([{"content": f"turn {n}", "continues": "long"} for n in range(1, 2_000)], moves=True)
+    table = tmp_path / "prices.toml"
+    table.write_text(TABLE, "utf-8")
+    assert "not counted" not in page_of(tmp_path, "/c/long")
+    store.add_turn("one more", continues="long")
+    assert "<span>Tokens: not counted above 2,000 turns</span>" in page_of(tmp_path, "/c/long")
+    assert "<span>Tokens and cost: not counted above" in page_of(tmp_path, "/c/long", prices=str(table))
+    asyncio.run(write_pages(str(tmp_path / "money.db"), "default", tmp_path / "out"))
+    assert "<span>Tokens: not counted above 2,000 turns</span>" in (tmp_path / "out/c/long/index.html").read_text()
+
+
 def test_a_table_that_cannot_be_read_keeps_the_server_from_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,8 @@ async def read_about(
         "name": name,
         "head": stretch.head,
         "usage": counted,
+        "uncounted": "" if counted else "Tokens" if prices is None else "Tokens and cost",
+        "counted_turns": COUNTED_TURNS,
         "cost": say_cost(counted) if isinstance(counted, Cost) else "",
         "tokens": say_tokens(counted.usage.to_dict()) if counted else "",
     }
