@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the tests reaches the network: LiteLLM would fetch a table of prices when it is imported.
 export LITELLM_LOCAL_MODEL_COST_MAP = True
 
-.PHONY: help demo test test-http test-mcp test-typescript test-peers quick pythons tests-quick soak mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
+.PHONY: help demo test test-http test-mcp test-typescript test-peers quick pythons tests-quick soak strikes mutants fuzz bench bench-peers docs examples man site aio fix dist audit lock clean mypy basedpyright $(STEPS)
 
 help:
 	@echo "make demo   a tour: import, branch, merge, resolve, export"
@@ -36,6 +36,7 @@ help:
 	@echo "make test-mcp   the conformance suite of MCP against /mcp"
 	@echo "make test-typescript  a client of the HTTP API with types made of its OpenAPI document"
 	@echo "make soak   kills, failing and full disks, restarts, interrupts, erasures, backups …, for MINUTES=10"
+	@echo "make strikes  each verb that writes is killed, ended at each statement, interrupted, for TIMES=100"
 	@echo "make mutants  changes MUTANTS=20 places of each folder, one at a time, and says which share its tests notice"
 	@echo "make fuzz   feeds each parser what a fuzzer thinks of, for SECONDS=600 each"
 	@echo "make site   the pages of docs/ as a site in build/site, every link checked"
@@ -106,6 +107,11 @@ pythons: $(VENV)/.dev
 MINUTES ?= 10
 soak: $(VENV)/.dev
 	$(BIN)/python tests/soak/run.py --minutes $(MINUTES) $(SOAK)
+
+# Each verb that writes: kill -9 TIMES, an end at each of its statements, TIMES interrupts. STRIKES='interrupts --on sqlite': some.
+TIMES ?= 100
+strikes: $(VENV)/.dev
+	$(BIN)/python tests/soak/strikes.py --times $(TIMES) $(STRIKES)
 
 # Changes to the code that the tests of its folder should notice: MUTANTS places of each, or of FLOORS alone. Takes hours.
 MUTANTS ?= 20
