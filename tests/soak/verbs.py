@@ -108,6 +108,7 @@ VERBS: dict[str, Verb] = {
     "Store.import_file": Verb(
         lambda store, tag: store.import_file(_file(tag), "2.2"),
         lambda store, tag: store.import_file(_file(tag), "2.2").added == 0,
+        lambda store, tag: list(store.search(tag, limit=1)),  # brings the index up to date, or the next import has to
     ),
     "Store.reply": Verb(lambda store, tag: store.reply(tag, "openai", _answer(tag)), _is_longer, add_thread),
     "Store.edit": Verb(
