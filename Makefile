@@ -135,6 +135,7 @@ bench-serve: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/gateway.py $(BENCH)
 	$(BIN)/python tests/benchmarks/pages.py $(BENCH)
 	$(BIN)/python tests/benchmarks/resending.py $(BENCH)
+	$(BIN)/python tests/benchmarks/lagging.py $(BENCH)
 
 # What others use has its packages in an environment of its own: nothing of headish needs them.
 bench-peers: .venv-peers/.installed
