@@ -144,7 +144,10 @@ def interrupt(where: Where, verb: Verb, interrupts: int, chance: random.Random) 
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00002, usual))
                 verb.call(store, tag)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            except Interrupted:
+            except (Interrupted, RuntimeError) as error:
+                # Python's own locks say that they are not held where an interrupt fell into them.
+                if not isinstance(error, Interrupted) and not isinstance(error.__context__, Interrupted):
+                    raise
                 sent += 1
                 usual *= 1.05
             else:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from headish import Database, Store
 from headish.errors import TurnErased, UnknownObject
+from support.providers.answers import anthropic_text
 
 
 def _nothing(store: Store, tag: str) -> None:
@@ -68,6 +69,12 @@ def _answer(tag: str) -> dict[str, Any]:
     return {"object": "chat.completion", "id": tag, "choices": [said]}
 
 
+def _capture(store: Store, tag: str) -> None:
+    with store.capture(tag, "anthropic") as capture:
+        for _ in capture.read(anthropic_text("Hel", tag)):
+            pass
+
+
 def _file(tag: str) -> io.BytesIO:
     return io.BytesIO("".join(f"<|start|>user<|message|>{tag} {name}<|end|>\n" for name in "abc").encode())
 
@@ -111,6 +118,7 @@ VERBS: dict[str, Verb] = {
         lambda store, tag: list(store.search(tag, limit=1)),  # brings the index up to date, or the next import has to
     ),
     "Store.reply": Verb(lambda store, tag: store.reply(tag, "openai", _answer(tag)), _is_longer, add_thread),
+    "Store.capture": Verb(_capture, lambda store, tag: _is_longer(store, tag) and _is_head(store, tag), add_thread),
     "Store.edit": Verb(
         lambda store, tag: store.edit(tag, "edited"), lambda store, tag: store.text(tag) == "edited", add_thread
     ),
@@ -189,6 +197,6 @@ VERBS: dict[str, Verb] = {
 }  # fmt: skip
 """By their names in tests/concurrency/test_every_verb.py.
 
-Left out is what calls a provider (batches), needs a server of its own or keys (isolation, spreading, signatures), and a
-capture: one that is cut off leaves what arrived, as an incomplete turn, and answers/test_journal.py strikes it.
+Left out is what calls a provider (batches), and what needs a server of its own or keys (isolation, spreading,
+signatures).
 """
