@@ -256,6 +256,17 @@ def test_an_answer_of_parts_without_end_takes_a_bounded_file_and_memory(tmp_path
     assert "Late" not in path.read_text("utf-8")
 
 
+def test_a_model_that_looks_like_a_key_is_told_and_stored_as_a_hidden_one(store: Store) -> None:
+    body = {**anthropic_body([user("Hi")]), "model": "ghp_abcdefghijklmnopqrst0123"}
+    recorder = CallRecorder(lambda _space: store)
+    told = recorder.describe(open_call(body=body))
+    assert told is not None
+    assert told.model == "<hidden: it looked like a key>"
+    recorder.record(passed("anthropic", body, status=529, headers=CLAUDE_CODE))
+    [call] = store.calls.list()
+    assert call.facts.model == "<hidden: it looked like a key>"
+
+
 def test_a_request_tells_which_turn_its_answer_continues(store: Store, tmp_path: Path) -> None:
     for known in (True, False):
         messages = [user(f"Hi {known}")]

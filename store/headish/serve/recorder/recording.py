@@ -247,7 +247,7 @@ def _previous_of(request: SentRequest) -> str | None:
 
 def _model_of(request: SentRequest, call: SpooledCall) -> str | None:
     asked = request.rest.get("model")
-    return asked if isinstance(asked, str) else model_of(call.begin.path)
+    return str(hide_shapes(asked)) if isinstance(asked, str) else model_of(call.begin.path)
 
 
 def _question_of(request: SentRequest, session: Session) -> str:
