@@ -119,8 +119,9 @@ def _go_on(
     the statements that move it."""
     count = last.seq - numbers.seq
     if left.name is None or left.named is None:
-        return take_behind(space, numbers, given_bytes, (*left.place, left.id, left.digest), count), {}, ()
-    at = (left.name, *left.place, left.named.move, left.named.running)
+        end = (left.place.chain, left.place.pos, left.id, left.digest)
+        return take_behind(space, numbers, given_bytes, end, count), {}, ()
+    at = (left.name, left.place.chain, left.place.pos, left.named.move, left.named.running)
     proof = take_next(space, numbers, given_bytes, at, count)
     # Not ``last.place``: each step into another module is one more on the way of every append.
     step = NameMove(Place(last.chain, last.pos), last.digest, True, last.seq, recent=draft.facts.said_at)

@@ -8,8 +8,6 @@ first words and the last ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from headish.database.query import Connection, Query, Row
@@ -274,6 +272,6 @@ def _flag(wanted: bool | None) -> int:
     return -1 if wanted is None else int(wanted)
 
 
-def _two_words(row: Sequence[object] | Row) -> tuple[ListedTurn, ListedTurn]:
+def _two_words(row: Row) -> tuple[ListedTurn, ListedTurn]:
     middle = len(ListedTurn.__struct_fields__)
     return ListedTurn(*row[:middle]), ListedTurn(*row[middle:])
