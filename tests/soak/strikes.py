@@ -57,6 +57,8 @@ class Struck(NamedTuple):
 def kill(where: Where, verb: Verb, kills: int, chance: random.Random) -> Struck:
     """``kill -9`` of a process that calls the verb again and again, each at a moment of its own."""
     acknowledged = list[str]()
+    with Store.open(where.target, space=where.space) as store:
+        verb.prepare(store, f"{where.space}.first")  # what the verb needs beside a store is the parent's
     for number in range(kills):
         reading, writing = os.pipe()
         child = _fork(partial(_call_on, where, verb, f"{where.space}.{number}", writing))
