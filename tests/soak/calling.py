@@ -20,7 +20,7 @@ from support.upstream import LAST, Asked, Step, Upstream, answer, chunked, head
 
 TESTS = Path(__file__).resolve().parents[1]
 PEERS = TESTS.parent / ".venv-peers-litellm/bin/python"
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 600
 TOLD_SECONDS = 2.0
 """A program that is killed so shortly after a call came back may not have been told of it by LiteLLM."""
 ENDLESS = 10_000
