@@ -18,6 +18,17 @@ from typing import Any, Literal
 
 import click
 
+from headish.errors import (
+    Ambiguous,
+    HeadishError,
+    InvalidHeadish,
+    InvalidName,
+    InvalidRole,
+    UnknownDatabase,
+    UnknownFormat,
+)
+from headish.values.checks.controls import escape_controls
+from headish.values.times import local_times
 from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
@@ -139,8 +150,6 @@ class HeadishCommand(LazyGroup):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from headish.values.times import local_times
-
         _write_utf8()
         try:
             with _silent_when_closed(), local_times():
@@ -150,15 +159,6 @@ class HeadishCommand(LazyGroup):
         except OSError as error:
             raise Told(told_by_system(error)) from None
         except Exception as error:
-            from headish.errors import (
-                Ambiguous,
-                HeadishError,
-                InvalidHeadish,
-                InvalidName,
-                InvalidRole,
-                UnknownFormat,
-            )  # fmt: skip
-
             if isinstance(error, Ambiguous) and error.described:
                 raise Told(
                     f"several turns have the handle {error.prefix!r}; take one of these:", error.described
@@ -195,8 +195,6 @@ def _silent_when_closed() -> Iterator[None]:
 
 def _tell(error: click.ClickException) -> None:
     """Show an error on stderr. Click quotes the command line, where the name of a file may steer the terminal."""
-    from headish.values.checks.controls import escape_controls
-
     told = StringIO()
     error.show(told)
     click.echo(escape_controls(told.getvalue()), nl=False, err=True)
@@ -290,8 +288,6 @@ def main(
 
 def _show_list_or_help(ctx: click.Context) -> None:
     """A person with a history sees what is in it; a pipe, and who has none, how the command is used."""
-    from headish.errors import UnknownDatabase
-
     if sys.stdout is not None and sys.stdout.isatty():
         try:
             ctx.obj.open().close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.commands.sharing.bundles import tell_names
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
@@ -330,8 +331,6 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
 
 def _tell_run(run: SyncRun) -> str:
     """How the server syncs with a remote; a failure on a line of its own."""
-    from headish.values.times import local_time
-
     told = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
     moments = {"last": run.last, "at work since": run.begun, "next": run.next}
     told += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.errors import InvalidArgument
 from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
@@ -26,8 +27,6 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
     FILE (or standard input) is what the provider sent: a whole response, server-sent events, or JSON lines. An answer
     that was cut off is stored as far as it came.
     """
-    from headish.errors import InvalidArgument
-
     source = file_or_pipe(file)
     try:
         data = read_file(source)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from headish.errors import InvalidArgument, InvalidContent
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text, together
 
@@ -67,7 +68,6 @@ def check_call(base_url: str | None) -> None:
     """Refuse a call that can never be made, before what is said is stored. Raises: InvalidArgument."""
     from importlib.util import find_spec
 
-    from headish.errors import InvalidArgument
     from headish.values.checks.addresses import parse_address
 
     if base_url is not None:
@@ -139,7 +139,6 @@ def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 def _read_value(text: str) -> Any:
     from headish.content import strictjson
-    from headish.errors import InvalidContent
 
     try:
         return strictjson.decode(text, "--option")
@@ -162,7 +161,6 @@ def _url_block(url: str) -> dict[str, Any]:
     from urllib.parse import urlsplit
 
     from headish.content.media import EXTENSIONS
-    from headish.errors import InvalidArgument
 
     try:
         path = urlsplit(url).path
