@@ -328,20 +328,30 @@ def decode_text(data: bytes) -> str:
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
+
+    def read(key: str, text: str) -> Any:
+        value = _decode(text, key, option)
+        if option == "--set":  # --param names a provider's own
+            _hint_at_slip(key.partition(".")[0])
+        return value
+
+    return combine_pairs(pairs, "KEY=JSON", option, read)
+
+
+def combine_pairs(pairs: tuple[str, ...], form: str, option: str, read: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Pairs of an option as one record; ``read`` gives the value of a key and a text. Raises: BadParameter."""
     from headish.content.inherited import combine
 
-    options: dict[str, Any] = {}
+    combined: dict[str, Any] = {}
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not key or not separator:
-            raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint=option)
-        value: Any = _decode(text, key, option)
-        if option == "--set":  # --param names a provider's own
-            _hint_at_slip(key.partition(".")[0])
+            raise click.BadParameter(f"{pair!r} is not {form}", param_hint=option)
+        value = read(key, text)
         for part in reversed(key.split(".")):
             value = {part: value}
-        options = combine(options, value)
-    return options
+        combined = combine(combined, value)
+    return combined
 
 
 def _hint_at_slip(key: str) -> None:

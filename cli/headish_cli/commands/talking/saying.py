@@ -8,7 +8,16 @@ import click
 
 from headish.errors import InvalidArgument, InvalidContent
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text, together
+from headish_cli.options import (
+    INPUT,
+    PLACE,
+    GlobalOptions,
+    combine_pairs,
+    parse_settings,
+    read_file,
+    read_text,
+    together,
+)
 
 if TYPE_CHECKING:
     from headish import Store
@@ -123,21 +132,10 @@ def read_attachment(place: str) -> Any:
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` pairs as parameters; a value that is not JSON is taken as a string."""
-    from headish.content.inherited import combine
-
-    params: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not key or not separator:
-            raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--option")
-        value: Any = _read_value(text)
-        for part in reversed(key.split(".")):
-            value = {part: value}
-        params = combine(params, value)
-    return params
+    return combine_pairs(pairs, "KEY=VALUE", "--option", _read_value)
 
 
-def _read_value(text: str) -> Any:
+def _read_value(_key: str, text: str) -> Any:
     from headish.content import strictjson
 
     try:
