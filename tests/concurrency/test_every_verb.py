@@ -51,7 +51,7 @@ WRITING = {
     "Bundles.apply": "syncing/test_bundles.py",
     **dict.fromkeys(("Remotes.add", "Remotes.set", "Remotes.remove", "Remotes.invite", "Remotes.revoke"), KEYS),
     **dict.fromkeys(("Remotes.push", "Remotes.pull"), "syncing/test_cut_off.py"),
-    **dict.fromkeys(("Remotes.erase_pending", "Remotes.dismiss_pending"), "syncing/live/test_live.py"),
+    **dict.fromkeys(("Remotes.erase_pending", "Remotes.dismiss_pending"), "syncing/live/test_erasures.py"),
     "Remotes.answer": "syncing/live/test_hostile.py",
     "restore": "backups/test_backups.py",
 }  # fmt: skip

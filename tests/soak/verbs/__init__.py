@@ -11,7 +11,7 @@ from soak.verbs.verb import Verb
 VERBS: dict[str, Verb] = {**TURNS, **PARTS, **ASKED, **ELSEWHERE}
 _AT_EACH_MOMENT = "it writes files of a remote, too: syncing/test_cut_off.py ends it at each of its moments"
 _KEYS = "it changes keys that lie in files of a remote: syncing/test_keys_and_places.py, syncing/test_cut_off.py"
-_PENDING = "what is pending comes from another store: syncing/live/test_live.py has two people decide on it at once"
+_PENDING = "what is pending comes from another store: syncing/live/test_erasures.py has two people decide on it at once"
 LEFT_OUT = {
     **dict.fromkeys(("Remotes.push", "Remotes.pull"), _AT_EACH_MOMENT),
     **dict.fromkeys(("Remotes.invite", "Remotes.revoke"), _KEYS),
