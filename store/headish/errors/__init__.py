@@ -132,14 +132,14 @@ from headish.errors.base import *
 from headish.errors.naming import *
 from headish.errors.invalid import *
 from headish.errors.state import *
+from headish.errors.formats import *
 from headish.errors.database import *
 
 if TYPE_CHECKING:
     from headish.errors.calls import *
     from headish.errors.remotes import *
-    from headish.errors.formats import *
 
-_LATE = ("calls", "remotes", "formats")
+_LATE = ("calls", "remotes")
 """Loaded by the first use of a name that is in none of the others: a store alone raises none of their errors, and to
 make the classes takes a fiftieth of a short command."""
 
