@@ -34,9 +34,9 @@ def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordL
 
     A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
     """
-    for number, value, is_sound in _decoded_lines(given, grows=grows):
+    for number, value, sound in _decoded_lines(given, grows=grows):
         if isinstance(value, dict):
-            yield RecordLine(number, value, is_sound)
+            yield RecordLine(number, value, sound)
         else:
             given.notes.break_off(f"line {number}", "it is no JSON object")
 
