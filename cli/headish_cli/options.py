@@ -49,7 +49,8 @@ class GlobalOptions:
     ) -> None:  # fmt: skip
         self.db, self.space, self.read_only, self.author = db, space, read_only, author
         self.at_least, self.no_pager = at_least, no_pager
-        self.ptr, self.prices, self.sync, self.isolation = ptr, prices, sync, isolation
+        self.ptr, self.prices, self.sync = ptr, prices, sync
+        self.isolation: Literal["required"] | None = isolation
 
     def replaced(self, **changed: Any) -> GlobalOptions:
         """The same with other values for some."""
