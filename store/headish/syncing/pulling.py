@@ -10,7 +10,17 @@ from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.database.query import Connection
-from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack, SigningFailed
+from headish.errors import (
+    ForeignConflict,
+    HeadishError,
+    InvalidBundle,
+    MissingParents,
+    NotADevice,
+    QuotaExceeded,
+    RemoteRolledBack,
+    SigningFailed,
+    TooLarge,
+)
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
@@ -46,6 +56,7 @@ class _LogReading:
         self.went_back: list[str] = []
         self.unreadable: list[NotADevice] = []
         self.waiting: dict[str, str] = {}
+        self.refused: dict[str, HeadishError] = {}
         self.heads: dict[str, LogHead] = {}
         self.revoked = set(given.remote.state.revoked)
         self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
@@ -73,12 +84,13 @@ class _LogReading:
         self.heads = {device: head for device, head in self.heads.items() if device in self.seen}
 
 
-def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
+def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     """Read all heads, fetch the new bundles, and store them; then merge names and records of conversations. Logs may
-    arrive in any order and in parts: a turn waits for what it continues.
+    arrive in any order and in parts: a turn waits for what it continues. Returns what came, and why something of a
+    device was left: all other logs were read.
 
     Cost: where nothing is new, one request, and one for each device.
-    Raises: RemoteUnavailable; RemoteRolledBack and NotADevice, after all other logs were read.
+    Raises: RemoteUnavailable.
     """
     reading = _LogReading(given)
     devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
@@ -96,11 +108,16 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
         if device in reading.heads and device not in reading.waiting:
             _meet(reading, device, head)
     waiting = tuple(reading.waiting[each] for each in sorted(reading.waiting))
+    return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), _find_failure(reading)
+
+
+def _find_failure(reading: _LogReading) -> HeadishError | None:
+    """Why something was left, as one error."""
     if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
-        raise reading.unreadable[0]
+        return reading.unreadable[0]
     if reading.went_back:
-        raise RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
-    return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
+        return RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
+    return next(iter(reading.refused.values()), None)
 
 
 def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
@@ -114,7 +131,7 @@ def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
     for label in [reading.seen[device].label.encode() for device in sorted(told & reading.seen.keys())]:
         write_locked(target, partial(forget_device, space=target.space, remote=remote, device=label))
     for device in told:
-        for listed in (reading.seen, reading.heads, reading.waiting):
+        for listed in (reading.seen, reading.heads, reading.waiting, reading.refused):
             listed.pop(device, None)
     if told:
         reading.save()
@@ -208,6 +225,10 @@ def _advance(reading: _LogReading, device: str) -> bool:
         except (MissingParents, InvalidBundle) as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             return moved
+        except (QuotaExceeded, ForeignConflict, TooLarge) as error:
+            reading.waiting[device] = f"{seen.label}: {error}"
+            reading.refused[device] = _told_of(seen.label, error)
+            return moved
         done = reading.pulled
         reading.pulled = replace(done, stored=done.stored + applied.stored, known=done.known + applied.known)
         reading.seen[device] = now = replace(seen, number=number, hash=hash_object(data).hex())
@@ -216,6 +237,13 @@ def _advance(reading: _LogReading, device: str) -> bool:
         if reading.seen.get(device) != now:  # another work of this store has read more of it, or has taken it out
             break
     return moved
+
+
+def _told_of(label: str, error: HeadishError) -> HeadishError:
+    """A refusal, with the device whose turns do not fit."""
+    if not isinstance(error, QuotaExceeded):
+        return error
+    return QuotaExceeded(error.what, error.limit, error.used, error.more, label)
 
 
 def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> bool:
@@ -256,6 +284,7 @@ def _note_signer(reading: _LogReading, label: str, signer: BundleSigner) -> None
 def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes]]:
     head, seen = reading.heads[device], reading.seen[device]
     reading.waiting.pop(device, None)
+    reading.refused.pop(device, None)
     for number in range(seen.number + 1, head.number + 1):
         data = reading.given.logs.bundle(device, head.generation, number)
         if data is None:
