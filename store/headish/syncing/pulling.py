@@ -30,7 +30,7 @@ from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
-from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head
+from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head, keep_place
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
@@ -68,6 +68,13 @@ class _LogReading:
 
     def save(self) -> None:
         self.take(write_locked(self.given.target, self.write))
+
+    def keep_place(self) -> OpenRemote:
+        """The remote, with the id of its place. Raises: InvalidBundle, RemoteTaken."""
+        target, logs, remote = self.given[:3]
+        settings = keep_place(target, logs, remote, make=False).settings
+        self.given = self.given._replace(remote=remote._replace(settings=settings))
+        return self.given.remote
 
     def write(self, connection: Connection) -> OpenRemote:
         """Store how far every log was read. The space is locked."""
@@ -253,7 +260,8 @@ def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> 
         return True
     name = "the head of its log"
     try:
-        signer = _find_signer(reading, name, partial(judge_head, head, name))
+        remote = reading.given.remote if head.signature is None else reading.keep_place()
+        signer = _find_signer(reading, name, partial(judge_head, head, name, remote))
     except InvalidBundle as error:
         reading.waiting[device] = f"{label}: {error}"
         return False

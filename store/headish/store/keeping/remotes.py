@@ -46,8 +46,9 @@ from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
 from headish.syncing.logs import folder_of, logs_of, machine_of
 from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
+from headish.syncing.own_log import Push
 from headish.syncing.pulling import Pull, pull
-from headish.syncing.pushing import Push, push
+from headish.syncing.pushing import push
 from headish.syncing.remotes import (
     OpenRemote,
     RemoteState,
@@ -207,6 +208,8 @@ class Remotes:
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
                    "require_signed": require_signed}  # fmt: skip
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
+        if sign is not None or require_signed is not None:  # where two folders became one, one of their ids is left
+            settings = replace(settings, place=None)
         state = remote.state
         if settings.sign and not remote.settings.sign and state.own.number:
             # Who requires signatures would wait for ever behind what was put there without.
