@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.options import (
     GlobalOptions,
     budget_option,
@@ -162,8 +163,6 @@ def resolve_command(settings: GlobalOptions, headish: tuple[str, ...], raw: bool
 
 
 def _describe(turn: Turn) -> str:
-    from headish.values.times import local_time
-
     reply = turn.meta.reply
     role = "overlay: " + words(turn.meta, ()) if turn.meta.attributes.overlay else turn.meta.role or "a bare sequence"
     facts = [f"turn {turn.id}", role, local_time(turn.said_at, "milliseconds")]

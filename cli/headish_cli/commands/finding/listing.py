@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time, twins_option
 from headish_cli.printing.output import (
     MODEL_COLUMNS,
@@ -165,8 +166,6 @@ def _goes_on(store: Store, entry: Entry) -> bool:
 
 
 def _row(entry: Entry, handle: str, *, goes_on: bool) -> dict[str, str]:
-    from headish.values.times import local_time
-
     record, at_terminal = entry.conversation.record, width() is not None
     branches = f" in {entry.branches} branches" if entry.branches is not None and entry.branches > 1 else ""
     return {
