@@ -31,6 +31,7 @@ THERE = {
     "unknown": "is at a turn there that is not here: pull first",
 }
 """What people are told of a bookmark at a live remote, by what became of it."""
+_NONE = "There is no remote: 'headish remote add NAME URL' adds one."
 create_option = click.option("--create", is_flag=True, help="Make the database of a live remote where there is none.")
 rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
 
@@ -95,6 +96,8 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
     if as_json:
         print_json_lines(remotes)
         return
+    if not remotes:
+        say(_NONE)
     for each in remotes:
         how = "encrypted" if each.encrypted else "live" if is_live(each.url) else "plain"
         click.echo(f"{one_line(each.name, 255)}  {one_line(each.url, 500)}  {how}  as {one_line(each.device, 255)}")
@@ -313,7 +316,12 @@ def _tell_run(run: SyncRun) -> str:
 
 
 def _names(store: Store, name: str | None) -> list[str]:
-    return [name] if name is not None else [each.name for each in store.remotes.list()]
+    if name is not None:
+        return [name]
+    names = [each.name for each in store.remotes.list()]
+    if not names:
+        say(_NONE)
+    return names
 
 
 def tell_remote(remote: RemotePlace) -> None:
