@@ -19,15 +19,7 @@ from headish_cli.options import (
     signers_options,
 )
 from headish_cli.printing.graph import draw_graph
-from headish_cli.printing.output import (
-    Told,
-    content_of,
-    one_line,
-    print_json,
-    print_json_lines,
-    say,
-    write,
-)
+from headish_cli.printing.output import Told, content_of, one_line, print_json, print_json_lines, say, write
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.said import words

@@ -9,16 +9,7 @@ import click
 
 from headish.values.times import local_time
 from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time, twins_option
-from headish_cli.printing.output import (
-    MODEL_COLUMNS,
-    cells,
-    counted,
-    one_line,
-    print_json_lines,
-    say,
-    shorten,
-    width,
-)
+from headish_cli.printing.output import MODEL_COLUMNS, cells, counted, one_line, print_json_lines, say, shorten, width
 from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:

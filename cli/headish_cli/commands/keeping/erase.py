@@ -11,14 +11,7 @@ import click
 from headish.values.times import local_time
 from headish_cli.commands.keeping.erased import lines_of_name, show_found, takes, tell_done, tell_found
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
-from headish_cli.printing.output import (
-    Told,
-    counted,
-    one_line,
-    print_json,
-    print_json_lines,
-    say,
-)
+from headish_cli.printing.output import Told, counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.values.results.erasures import Receipt
