@@ -58,12 +58,15 @@ class RightMissing(HeadishError):
 class QuotaExceeded(HeadishError):
     """The space may not hold so much; nothing was stored. ``what`` is turns or bytes.
 
-    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored.
+    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored. Of several devices, ``device`` sent
+    what does not fit.
     """
 
-    def __init__(self, what: str, limit: int, used: int, more: int) -> None:
-        self.what, self.limit, self.used, self.more = what, limit, used, more
+    def __init__(self, what: str, limit: int, used: int, more: int, device: str | None = None) -> None:
+        self.what, self.limit, self.used, self.more, self.device = what, limit, used, more, device
         limited = f"the space is limited to {limit:,} {what.removesuffix('s') if limit == 1 else what}"
+        if device is not None:
+            limited = f"what {device} sent does not fit: {limited}"
         super().__init__(
             f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
             f"'headish spaces limit' shows and changes its limits"
