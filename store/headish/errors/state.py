@@ -48,7 +48,7 @@ class TokenTaken(HeadishError):
 
 
 class RightMissing(HeadishError):
-    """The caller of a server has other rights in the space, and not this one."""
+    """The caller of a server lacks this right in the space."""
 
     def __init__(self, right: str, space: str) -> None:
         self.right, self.space = right, space
@@ -74,10 +74,10 @@ class QuotaExceeded(HeadishError):
 
 
 class CursorLost(HeadishError):
-    """The space does not hold, any more, what lay where a reader has read up to: it was put back, or it is another one.
+    """The last change that a reader has seen is not in the space: the space was restored, or is another one.
 
-    ``cursor`` is the reader's, ``now`` the commit number and the number of the last change that the space has.
-    Read the space anew.
+    ``cursor`` is the reader's, ``now`` the commit number and the number of the space's last change. Read the space
+    from its beginning.
     """
 
     def __init__(self, cursor: str, reason: str, now: tuple[int, int]) -> None:
@@ -124,9 +124,9 @@ class SummaryFailed(HeadishError):
 
 
 class KeyTaken(HeadishError):
-    """A key is unique in its space, and another turn or conversation has it.
+    """Another turn or conversation of the space has this key.
 
-    ``holder`` is the id of that turn, or the bookmark or first turn of that conversation, which ``what`` then says.
+    ``holder`` is the id of the turn, or the bookmark or first turn of the conversation; ``what`` then names it.
     """
 
     def __init__(self, key: str, holder: str, what: str = "") -> None:
