@@ -136,25 +136,30 @@ def encode_plain(blocks: tuple[KnownBlock, ...]) -> bytes:
     return _encode(blocks)
 
 
-def encode_read(blocks: tuple[ContentBlock, ...]) -> bytes | None:
+def encode_read(blocks: tuple[ContentBlock, ...], *, is_sound: bool = False) -> bytes | None:
     """``encode_payload`` of blocks that a reader made, where the typed decoder gives them back equal: they need no
-    other look then. None where they do not come back, or are of kinds that ``read_content`` brings into one form."""
-    if not all(_is_simple(block) for block in blocks):
+    other look then. None where they do not come back, or are of kinds that ``read_content`` brings into one form.
+
+    ``is_sound``: a form's reader made them of values that were sound (``strictjson``), so they do come back.
+    """
+    if not all(map(_is_simple, blocks)):
         return None
     try:
         payload = _encode(blocks)
-        return payload if _decode_known(payload) == blocks else None
+        return payload if is_sound or _decode_known(payload) == blocks else None
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return None
 
 
 def _is_simple(block: ContentBlock) -> bool:
     """Whether a block is of the kinds that have one form, and nothing nests in it."""
-    if isinstance(block, ToolResult):
+    if type(block) is Text or type(block) is Thinking:
+        return not block.extra and not block.opaque
+    if type(block) is ToolUse:
+        return block.raw is None and _is_flat(block.input) and not block.extra and not block.opaque
+    if type(block) is ToolResult:
         return not block.extra and not block.opaque and all(type(each) is Text for each in block.content)
-    if isinstance(block, ToolUse) and (block.raw is not None or not _is_flat(block.input)):
-        return False
-    return isinstance(block, Text | Thinking | ToolUse) and not block.extra and not block.opaque
+    return False
 
 
 def _is_flat(value: Any) -> bool:
