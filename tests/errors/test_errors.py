@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 
 from headish import errors
 from support.loops import failing
@@ -69,6 +70,11 @@ def test_the_tree_at_the_top_draws_each_error_below_its_base() -> None:
         drawn[name] = above[-1][1] if above else "Exception"
         above.append((depth, name))
     assert drawn == {kind.__name__: kind.__base__.__name__ for kind in KINDS if kind.__base__}
+
+
+def test_each_error_of_the_tree_can_be_imported() -> None:
+    named = re.findall(r"── (\w+)", errors.__doc__ or "")
+    assert [name for name in named if not isinstance(getattr(errors, name, None), type)] == []
 
 
 def test_an_error_counts_cuts_and_says_the_way_out() -> None:

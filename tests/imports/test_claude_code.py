@@ -306,4 +306,5 @@ def test_lines_that_need_no_proof_become_the_turns_that_proven_ones_do(
     fast = imported("fast", is_sound)
     assert set(judged) == {True, False}
     assert fast == imported("careful", lambda text, value: False)
+    assert [done.broken for done in fast[0]] == [0, 2]
     assert len(fast[1]) > 6
