@@ -173,13 +173,14 @@ def _is_builtin(item: Any) -> bool:
 
 def _is_simple(block: ContentBlock) -> bool:
     """Whether a block is of the kinds that have one form, and nothing nests in it."""
-    kind = type(block)
-    if kind is ToolResult:
+    if isinstance(block, ToolResult):
         is_simple = _ONLY_TEXT.issuperset(map(type, block.content))
-    elif kind is ToolUse:
+    elif isinstance(block, ToolUse):
         is_simple = block.raw is None and _is_flat(block.input)
+    elif isinstance(block, Text | Thinking):
+        is_simple = True
     else:
-        is_simple = kind is Text or kind is Thinking
+        return False
     return is_simple and not block.extra and not block.opaque
 
 
