@@ -186,8 +186,7 @@ class SQLiteBackend:
 
     def end_writing(self, *, others_wait: bool) -> None:
         if self._log is not None:
-            length = None if self._queue is None else self._queue.log_bytes()
-            self._log.shorten(length, others_wait=others_wait)
+            self._log.shorten(others_wait=others_wait)
 
     def _transact(self, begin: str, run: Callable[[sqlite3.Cursor], T], committed: list[object]) -> T:
         with FORKS.transaction():

@@ -159,11 +159,6 @@ class Queue:
         if before is not None:
             before.close()
 
-    def log_bytes(self) -> int | None:
-        """The size of the log; None where this process has not opened it. A third of the cost of asking by its path."""
-        log = self._log
-        return None if log is None or log.number < 0 else os.fstat(log.number).st_size
-
     def close(self) -> None:
         """Close the log, unless a writer is first: then it does."""
         if not self._is_first:

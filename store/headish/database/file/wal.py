@@ -48,9 +48,9 @@ class Log:
         self._kept_bytes = 0
         self._kept_at = -PAUSE_SECONDS
 
-    def shorten(self, length: int | None, *, others_wait: bool) -> None:
-        """Empty the log if it is long. Call it between two transactions. ``length`` is its size in bytes, if known."""
-        length = self._length() if length is None else length
+    def shorten(self, *, others_wait: bool) -> None:
+        """Empty the log if it is long. Call it between two transactions."""
+        length = self._length()
         if length < (TOO_LONG_BYTES if others_wait else LONG_BYTES):
             return
         # Short of the bound, others may have been in the way; past it, it is a reader that stays.
