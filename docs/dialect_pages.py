@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from difflib import unified_diff
 from typing import Any
 
 from provider_pages import BLOCKS, EXAMPLES, NOTE, OPTIONS, TEXT, TOOL
@@ -13,6 +15,7 @@ from headish.providers.dialects.choosing import OPENAI_LIMIT, describe_dialect
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.dialects.values import Dialect
 from headish.providers.shared.parameters import PARAMETERS
+from headish.providers.shared.values import Request
 
 ANSWER = [
     {"type": "thinking", "text": "A height: I look it up.", "provider": "openai"},
@@ -30,16 +33,35 @@ def write_dialect(name: str) -> str:
     """The page of a dialect."""
     dialect = DIALECTS[name]
     parts = [f"# `{name}`: {dialect.title}\n\n", NOTE, f"A pointer speaks it {_chosen(name, dialect)}\n\n"]
-    parts += [f"- {sentence[0].upper()}{sentence[1:]}.\n" for sentence in describe_dialect(name)]
-    request = prepare_request(
-        "openai", {"messages": THREAD, "options": {"params": {"max_tokens": 99}}}, tools=[TOOL], model="m", dialect=name
-    )
-    body = json.dumps(request.body, indent=1, ensure_ascii=False)
-    parts += [f"\n## A thread with reasoning and a call\n\n```json\n{body}\n```\n"]
-    parts += [f"\n*{note.what}*\n" for note in request.notes]
+    parts += [f"- {_tags(sentence[0].upper() + sentence[1:])}.\n" for sentence in describe_dialect(name)]
+    parts += ["\n## A thread with reasoning and a call\n\n", _shown_body(name)]
+    parts += [f"\n*{note.what}*\n" for note in _request(name).notes]
     parts += ["\n## Sources\n\n| what it says | page | as of |\n|---|---|---|\n"]
     parts += [f"| {_cell(each.says)} | {each.page} | {each.date} |\n" for each in dialect.sources]
     return "".join(parts)
+
+
+def _request(dialect: str) -> Request:
+    window = {"messages": THREAD, "options": {"params": {"max_tokens": 99}}}
+    return prepare_request("openai", window, tools=[TOOL], model="m", dialect=dialect)
+
+
+def _shown_body(dialect: str) -> str:
+    """The body of a request; of all but OpenAI's own dialect, only what differs from that."""
+    usual, body = (json.dumps(_request(name).body, indent=1, ensure_ascii=False) for name in ("openai", dialect))
+    if dialect == "openai":
+        return f"```json\n{body}\n```\n"
+    as_usual = "[as `openai` sends it](openai.md#a-thread-with-reasoning-and-a-call)"
+    if body == usual:
+        return f"The body is {as_usual}.\n"
+    lines = list(unified_diff(usual.splitlines(), body.splitlines(), lineterm="", n=1))[2:]
+    changes = "\n".join("…" if line.startswith("@@") else line for line in lines)
+    return f"The body is {as_usual}, except:\n\n```diff\n{changes}\n```\n"
+
+
+def _tags(sentence: str) -> str:
+    """A tag as code: a page would take it for HTML and show nothing."""
+    return re.sub(r"(<\w+>)", r"`\1`", sentence)
 
 
 def write_dialects() -> str:
@@ -113,4 +135,4 @@ def _host(host: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return _tags(text.replace("|", "\\|"))

@@ -47,14 +47,19 @@ from headish.store.asking.streams import Streams
 from headish.store.asking.tools import Tools
 from headish.store.keeping.access_tokens import AccessTokens
 from headish.store.keeping.bookmarks import Bookmarks
+from headish.store.keeping.bundles import Bundles
+from headish.store.keeping.calls import Calls
 from headish.store.keeping.conversations import Conversations
 from headish.store.keeping.erase import Erasures
 from headish.store.keeping.objects import Objects
+from headish.store.keeping.remotes import Remotes
 from headish.store.keeping.spaces import Spaces
 from headish.values import limits
+from headish.values.access.tokens import Token
 from headish.values.blocks import KINDS, Erased
 from headish.values.messages import Attributes, Overlay, ThreadRecord
 from headish.values.results.batches import Batch, BatchEntry, BatchStatus, CollectedBatch
+from headish.values.results.calls import CallFacts, PassedCall, PrefixBreak
 from headish.values.results.changes import (
     DefinitionChange,
     ErasureChange,
@@ -69,8 +74,24 @@ from headish.values.results.erasures import Barred, Collected, ErasedTurn, Erasu
 from headish.values.results.exports import Backup, Exported, Folder, Restored
 from headish.values.results.objects import Object
 from headish.values.results.plain import PlainResult
-from headish.values.results.reports import Audited, Authored, Problem, Report, Stats
+from headish.values.results.reports import Audited, Authored, JudgedSignature, Problem, Report, Signed, Stats
 from headish.values.results.searches import Hit
+from headish.values.results.sharing import (
+    Applied,
+    ArrivedName,
+    BundleChecked,
+    Bundled,
+    BundleRewritten,
+    Cloned,
+    NameElsewhere,
+    Pulled,
+    Pushed,
+    RemoteDevice,
+    RemotePlace,
+    RemoteStatus,
+    Synced,
+    SyncRun,
+)
 from headish.values.results.threads import Stretch
 from headish.values.turns import Bookmark, Meta, Move, Recorded, TreeTurn
 from headish_cli.main import main as command
@@ -89,7 +110,9 @@ VALUES = (
     Siblings, Diff, Change, Piece, Stat, Overlay, Tokens, TurnTokens, TurnChange, MoveChange, RecordChange,
     DefinitionChange, ErasureChange, Live, Pulse, Audited, Authored, Erasure, Found, Kept, Repeat, Receipt, ErasedTurn,
     Barred, Collected, Hit, Batch, BatchEntry, BatchStatus, CollectedBatch, Backup, Restored, *KINDS.values(), Erased,
-    Exported, Folder, Stretch,
+    Exported, Folder, Stretch, RemotePlace, RemoteDevice, RemoteStatus, SyncRun, Pushed, Pulled, Synced, Cloned,
+    NameElsewhere, ArrivedName, Bundled, BundleChecked, BundleRewritten, Applied, PassedCall, CallFacts, PrefixBreak,
+    Signed, JudgedSignature, Token,
 )  # fmt: skip
 """The types of what the library gives, in the order of the reference."""
 _PROVIDER_VALUES = (Request, Origin, Note, Finding, Delta, Reply, Usage)
@@ -123,11 +146,15 @@ one per line for a list.
 
 
 def _less_common(text: str) -> str:
-    """The help of a command without the options that ``_EVERY_COMMAND`` tells of."""
+    """The help of a command without the options that ``_EVERY_COMMAND`` tells of.
+
+    Its list of commands is left out, too: each follows on the page, with its own help.
+    """
     text = re.sub(r"^  -h, --help +Show this message and exit\.\n", "", text, flags=re.MULTILINE)
     text = re.sub(
         r"^(  --json) +Print JSON: one object, or one per line for a list\.$", r"\1", text, flags=re.MULTILINE
     )
+    text = re.sub(r"\nCommands:\n.*", "", text, flags=re.DOTALL)
     return re.sub(r"\nOptions:\n(?=\n|\Z)", "", text)
 
 
@@ -229,7 +256,19 @@ def write_library() -> str:
     """Databases, stores and their parts, and the functions beside them."""
     parts = ["# The library\n", NOTE, "`from headish import Database, Store, emit, Turn, Message, ContextWindow`\n"]
     parts += ["\n## Store\n\n", _text(headish.Store), "\n", *_members(headish.Store)]
-    for part in (Bookmarks, Conversations, Pointers, Tools, Objects, Batches, Streams, Erasures):
+    for part in (
+        Bookmarks,
+        Conversations,
+        Pointers,
+        Tools,
+        Objects,
+        Batches,
+        Streams,
+        Erasures,
+        Remotes,
+        Bundles,
+        Calls,
+    ):
         parts += [f"\n## store.{part.__name__.lower()}\n\n", _text(part), "\n"]
         parts += _members(part, f"store.{part.__name__.lower()}")
     for kind in (headish.ReadTransaction, headish.WriteTransaction):
@@ -240,6 +279,8 @@ def write_library() -> str:
     parts += _members(AccessTokens, "database.access_tokens")
     parts += ["\n## Emitting\n", _function("emit", headish.emit)]
     parts += ["\n## Restoring\n", _function("restore", headish.restore)]
+    parts += ["\n## Bundles without a store\n"]
+    parts += [_function(name, getattr(headish, name)) for name in ("verify_bundle", "rewrite_bundle")]
     from headish import providers, tools, transcripts
     from headish.providers.pointers import NamedPointer, Pointer
     from headish.store.answers.capture import Capture
@@ -271,12 +312,11 @@ def write_library() -> str:
     ]
     parts += [_function("headish.tools.open_calls", tools.open_calls)]
     parts += _asyncio()
-    parts += ["\n## Values\n\n`to_dict()` of most results: ", _text(PlainResult.to_dict), "\n"]
+    parts += ["\n## Values\n\n`to_dict()`, unless a value shows its own: ", _text(PlainResult.to_dict), "\n"]
     for value in VALUES:
         parts.append(f"\n### {value.__name__}\n\n{_text(value)}\n\n{_fields(value)}\n")
-        if hasattr(value, "to_dict"):
-            is_usual = value.to_dict is PlainResult.to_dict
-            parts.append(f"\n`to_dict()`: {'as above' if is_usual else _text(value.to_dict)}\n")
+        if hasattr(value, "to_dict") and value.to_dict is not PlainResult.to_dict:
+            parts.append(f"\n`to_dict()`: {_text(value.to_dict).removeprefix('As plain data: ')}\n")
     return "".join(parts)
 
 
@@ -318,6 +358,7 @@ def _function(name: str, function: Any) -> str:
 def _folded(signature: str) -> str:
     """A long signature over several lines, an argument each."""
     signature = re.sub(r"""(: |-> )(?:'([^']*)'|"([^"]*)")""", r"\1\2\3", signature)  # annotations, not defaults
+    signature = signature.replace("builtins.", "")  # which the code needs beside methods of these names
     if len(signature) < 90:
         return signature
     depth, lines, start = 0, [], 1

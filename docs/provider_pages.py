@@ -17,6 +17,8 @@ from headish.providers.registry import find_provider
 from headish.providers.shared.parameters import NATIVE, PARAMETERS
 
 NOTE = "<!-- Written by docs/generate.py; change the code and run `make docs`. -->\n\n"
+LIKE = {"cerebras": "openai"}
+"""Whose requests are those of another, but for some rows: a page has those alone."""
 TITLES = {
     "anthropic": "Anthropic Messages", "openai": "OpenAI Chat Completions", "openai_responses": "OpenAI Responses",
     "gemini": "Gemini generateContent", "cohere": "Cohere v2 chat", "cerebras": "Cerebras chat completions",
@@ -118,12 +120,20 @@ def write_provider(provider: str) -> str:
     about = re.sub(r"``(.+?)``", r"`\1`", inspect.getdoc(package) or "")
     parts = [f"# `{provider}`: {TITLES[provider]}\n\n", NOTE, about, "\n\n"]
     parts += [f"Requests are written by `{module.__name__ if module else ''}`, answers read by the module beside it.\n"]
+    usual = LIKE.get(provider)
     parts += ["\n## Blocks\n\nWhat each becomes in the body; *left out* and *noted* are told in `Request.notes`, ",
-              "*refused* raises `Unsupported`.\n\n| in the thread | in the request |\n|---|---|\n"]  # fmt: skip
-    parts += [f"| {_cell(name)} | {_outcome(provider, messages)} |\n" for name, messages in BLOCKS.items()]
-    parts += ["\n## Options\n\n| option | in the request |\n|---|---|\n"]
-    parts += [f"| {name} | {_option(provider, *given)} |\n" for name, given in OPTIONS.items()]
-    parts += [f"| `params.{name}` | {_parameter(provider, name)} |\n" for name in PARAMETERS]
+              "*refused* raises `Unsupported`.\n"]  # fmt: skip
+    if usual is not None:
+        parts += [
+            f"Blocks and options that are missing here go out, or are refused, [as for `{usual}`]({usual}.md#blocks).\n"
+        ]
+    blocks, options = _block_rows(provider), _option_rows(provider)
+    if usual is not None:
+        blocks = [row for row in blocks if row not in _block_rows(usual)]
+        options = [row for row in options if row not in _option_rows(usual)]
+    parts += ["\n| in the thread | in the request |\n|---|---|\n", *blocks]
+    parts += ["\n## Options\n"]
+    parts += ["\n| option | in the request |\n|---|---|\n", *options] if options else []
     native = ", ".join(f"`{name}`" for name in NATIVE[provider])
     parts += [f"\nIts own parameters, beside those or under `params.{provider}`: {native}. ",
               f"Anything else goes under `params.{provider}`, and is sent as it is.\n"]  # fmt: skip
@@ -132,6 +142,15 @@ def write_provider(provider: str) -> str:
     parts += [f"| `{word}` | `{reason}` |\n" for word, reason in found.reader.stops.items()]
     parts += [f"| anything else | `{found.reader.odd_stop}` |\n"]
     return "".join(parts)
+
+
+def _block_rows(provider: str) -> list[str]:
+    return [f"| {_cell(name)} | {_outcome(provider, messages)} |\n" for name, messages in BLOCKS.items()]
+
+
+def _option_rows(provider: str) -> list[str]:
+    options = [f"| {name} | {_option(provider, *given)} |\n" for name, given in OPTIONS.items()]
+    return [*options, *(f"| `params.{name}` | {_parameter(provider, name)} |\n" for name in PARAMETERS)]
 
 
 def write_overview() -> str:

@@ -26,7 +26,7 @@ TOUR: tuple[tuple[str, str], ...] = (
     ("Each conversation has a name.", "bookmark list"),
     ("One of them, with its branches.", "tree greenhouse"),
     ("Name the end of a branch, by its handle.", "bookmark set plan <greenhouse/anchors>"),
-    ("Continue that branch. The name moves along, and what --set says holds for all that follows.",
+    ("Continue that branch. The name moves along, and --set applies to every turn that follows.",
      "add 'Two sentences, please: what do I do first?' -c plan --set params.max_tokens=300"),
     ("", "add 'Mark out the plot, and look where the shadow falls at noon. Then set the screws.'"
          " -c plan --role assistant"),

@@ -18,6 +18,17 @@ from typing import Any, Literal
 
 import click
 
+from headish.errors import (
+    Ambiguous,
+    HeadishError,
+    InvalidHeadish,
+    InvalidName,
+    InvalidRole,
+    UnknownDatabase,
+    UnknownFormat,
+)
+from headish.values.checks.controls import escape_controls
+from headish.values.times import local_times
 from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
@@ -25,85 +36,56 @@ from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
 from headish_cli.printing.hints import hint, told_by_system
 from headish_cli.printing.output import Misspelled, Told, read_cursor, sentence
 
-COMMANDS = {
-    "add": "commands.writing",
-    "archive": "commands.conversing",
-    "ask": "commands.talking.asking",
-    "audit": "commands.keeping.auditing",
-    "backup": "commands.keeping.backups",
-    "batch": "commands.talking.batches",
-    "bookmark": "commands.bookmarks",
-    "call": "commands.serving.passed",
-    "chat": "commands.talking.chat",
-    "bundle": "commands.sharing.bundles",
-    "clone": "commands.sharing.cloning",
-    "children": "commands.finding.neighbours",
-    "compact": "commands.changing.budgets",
-    "completion": "commands.finding.completion",
-    "config": "commands.talking.config",
-    "convert": "commands.converting",
-    "cost": "commands.talking.costs",
-    "db": "commands.maintenance",
+MODULES = {
+    "commands.bookmarks": "bookmark undo",
+    "commands.changing.budgets": "compact tokens",
+    "commands.changing.comparing": "diff",
+    "commands.changing.editing": "edit siblings",
+    "commands.changing.overlays": "hide keep original replace summarize unhide",
+    "commands.conversing": "archive pin tag title",
+    "commands.converting": "convert lint-transcript",
+    "commands.drawing": "tree",
+    "commands.emitting": "export",
+    "commands.finding.completion": "completion",
+    "commands.finding.listing": "list",
+    "commands.finding.neighbours": "children heads",
+    "commands.finding.recording": "record",
+    "commands.finding.search": "search",
+    "commands.finding.showing": "show",
+    "commands.helping": "help",
+    "commands.importing": "import",
+    "commands.keeping.auditing": "audit",
+    "commands.keeping.backups": "backup restore",
+    "commands.keeping.erase": "erase erasures gc",
+    "commands.keeping.following": "follow position",
+    "commands.keeping.signing": "sign",
+    "commands.maintenance": "db stats verify",
+    "commands.reading": "find get log resolve",
+    "commands.requesting": "lint request",
+    "commands.serving.mcp": "mcp",
+    "commands.serving.passed": "call",
+    "commands.serving.running": "run",
+    "commands.serving.serve": "serve",
+    "commands.serving.tokens": "token",
+    "commands.sharing.answering": "serve-stdio",
+    "commands.sharing.bundles": "bundle",
+    "commands.sharing.cloning": "clone",
+    "commands.sharing.remotes": "pull push remote status sync",
+    "commands.spaces": "spaces",
+    "commands.talking.asking": "ask retry",
+    "commands.talking.batches": "batch",
+    "commands.talking.chat": "chat",
+    "commands.talking.config": "config",
+    "commands.talking.costs": "cost",
+    "commands.talking.pointers": "ptr",
+    "commands.talking.replying": "recover reply usage",
+    "commands.talking.toolsets": "tools",
+    "commands.writing": "add doc",
     "demo": "demo",
-    "diff": "commands.changing.comparing",
-    "doc": "commands.writing",
-    "edit": "commands.changing.editing",
-    "erase": "commands.keeping.erase",
-    "erasures": "commands.keeping.erase",
-    "export": "commands.emitting",
-    "find": "commands.reading",
-    "follow": "commands.keeping.following",
-    "gc": "commands.keeping.erase",
-    "get": "commands.reading",
-    "heads": "commands.finding.neighbours",
-    "help": "commands.helping",
-    "hide": "commands.changing.overlays",
-    "import": "commands.importing",
-    "keep": "commands.changing.overlays",
-    "lint": "commands.requesting",
-    "lint-transcript": "commands.converting",
-    "list": "commands.finding.listing",
-    "log": "commands.reading",
-    "mcp": "commands.serving.mcp",
-    "original": "commands.changing.overlays",
-    "position": "commands.keeping.following",
-    "pin": "commands.conversing",
-    "pull": "commands.sharing.remotes",
-    "push": "commands.sharing.remotes",
-    "ptr": "commands.talking.pointers",
-    "record": "commands.finding.recording",
-    "recover": "commands.talking.replying",
-    "replace": "commands.changing.overlays",
-    "remote": "commands.sharing.remotes",
-    "reply": "commands.talking.replying",
-    "request": "commands.requesting",
-    "resolve": "commands.reading",
-    "restore": "commands.keeping.backups",
-    "retry": "commands.talking.asking",
-    "run": "commands.serving.running",
-    "search": "commands.finding.search",
-    "serve": "commands.serving.serve",
-    "serve-stdio": "commands.sharing.answering",
-    "show": "commands.finding.showing",
-    "siblings": "commands.changing.editing",
-    "sign": "commands.keeping.signing",
-    "spaces": "commands.spaces",
-    "stats": "commands.maintenance",
-    "status": "commands.sharing.remotes",
-    "summarize": "commands.changing.overlays",
-    "sync": "commands.sharing.remotes",
-    "tag": "commands.conversing",
-    "title": "commands.conversing",
-    "token": "commands.serving.tokens",
-    "tokens": "commands.changing.budgets",
-    "tools": "commands.talking.toolsets",
-    "tree": "commands.drawing",
-    "undo": "commands.bookmarks",
-    "unhide": "commands.changing.overlays",
-    "usage": "commands.talking.replying",
-    "verify": "commands.maintenance",
 }
-"""Each command and the module that holds it, as ``<name>_command``."""
+"""The modules with commands and, with blanks between, the commands that each holds as ``<name>_command``."""
+COMMANDS = {name: module for module, names in MODULES.items() for name in names.split()}
+"""Each command and its module."""
 
 
 class HeadishCommand(LazyGroup):
@@ -139,8 +121,6 @@ class HeadishCommand(LazyGroup):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from headish.values.times import local_times
-
         _write_utf8()
         try:
             with _silent_when_closed(), local_times():
@@ -150,15 +130,6 @@ class HeadishCommand(LazyGroup):
         except OSError as error:
             raise Told(told_by_system(error)) from None
         except Exception as error:
-            from headish.errors import (
-                Ambiguous,
-                HeadishError,
-                InvalidHeadish,
-                InvalidName,
-                InvalidRole,
-                UnknownFormat,
-            )  # fmt: skip
-
             if isinstance(error, Ambiguous) and error.described:
                 raise Told(
                     f"several turns have the handle {error.prefix!r}; take one of these:", error.described
@@ -195,8 +166,6 @@ def _silent_when_closed() -> Iterator[None]:
 
 def _tell(error: click.ClickException) -> None:
     """Show an error on stderr. Click quotes the command line, where the name of a file may steer the terminal."""
-    from headish.values.checks.controls import escape_controls
-
     told = StringIO()
     error.show(told)
     click.echo(escape_controls(told.getvalue()), nl=False, err=True)
@@ -290,8 +259,6 @@ def main(
 
 def _show_list_or_help(ctx: click.Context) -> None:
     """A person with a history sees what is in it; a pipe, and who has none, how the command is used."""
-    from headish.errors import UnknownDatabase
-
     if sys.stdout is not None and sys.stdout.isatty():
         try:
             ctx.obj.open().close()

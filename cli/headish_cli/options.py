@@ -14,8 +14,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import click
 
+from headish.errors import InvalidContent, TooLarge, UnknownDatabase, UnknownSpace
 from headish.values.caches import TTLS
 from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
+from headish.values.times import parse_time
 
 if TYPE_CHECKING:
     from headish import Database, Store
@@ -69,7 +71,6 @@ class GlobalOptions(NamedTuple):
     def _open(self, create: bool) -> Store:
         """The store; that a space is made which nobody made before is told, since its name may be a slip."""
         from headish import Store
-        from headish.errors import UnknownDatabase, UnknownSpace
 
         opened = partial(Store.open, self.target, space=self.space, read_only=self.read_only, author=self.author,
                          isolation=self.isolation)  # fmt: skip
@@ -295,8 +296,6 @@ def file_or_pipe(file: str | None) -> str:
 def _within(data: bytes, what: str, limit_bytes: int) -> bytes:
     if len(data) <= limit_bytes:
         return data
-    from headish.errors import TooLarge
-
     raise TooLarge(what, len(data), limit_bytes, is_cut=True)
 
 
@@ -324,27 +323,35 @@ def decode_text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        from headish.errors import InvalidContent
-
         raise InvalidContent("standard input", f"it is not UTF-8 ({error.reason} at byte {error.start})") from None
 
 
 def parse_settings(pairs: tuple[str, ...], option: str = "--set") -> dict[str, Any]:
     """``KEY=JSON`` pairs as options; ``params.temperature=0.2`` sets a key inside a record."""
+
+    def read(key: str, text: str) -> Any:
+        value = _decode(text, key, option)
+        if option == "--set":  # --param names a provider's own
+            _hint_at_slip(key.partition(".")[0])
+        return value
+
+    return combine_pairs(pairs, "KEY=JSON", option, read)
+
+
+def combine_pairs(pairs: tuple[str, ...], form: str, option: str, read: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Pairs of an option as one record; ``read`` gives the value of a key and a text. Raises: BadParameter."""
     from headish.content.inherited import combine
 
-    options: dict[str, Any] = {}
+    combined: dict[str, Any] = {}
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not key or not separator:
-            raise click.BadParameter(f"{pair!r} is not KEY=JSON", param_hint=option)
-        value: Any = _decode(text, key, option)
-        if option == "--set":  # --param names a provider's own
-            _hint_at_slip(key.partition(".")[0])
+            raise click.BadParameter(f"{pair!r} is not {form}", param_hint=option)
+        value = read(key, text)
         for part in reversed(key.split(".")):
             value = {part: value}
-        options = combine(options, value)
-    return options
+        combined = combine(combined, value)
+    return combined
 
 
 def _hint_at_slip(key: str) -> None:
@@ -362,8 +369,6 @@ def read_time(text: str | None, option: str) -> datetime | None:
     """A time as ``NAME@{time}`` takes it; of this machine's zone where it has no offset."""
     if text is None:
         return None
-    from headish.values.times import parse_time
-
     try:
         return parse_time(text, ends=option == "--until")
     except ValueError as error:
@@ -372,7 +377,6 @@ def read_time(text: str | None, option: str) -> datetime | None:
 
 def _decode(text: str, key: str, option: str) -> Any:
     from headish.content import strictjson
-    from headish.errors import InvalidContent
 
     what = f"{option} {key}"
     if text.isidentifier() and text not in ("true", "false", "null", "NaN", "Infinity"):

@@ -34,6 +34,15 @@ def test_a_bundle_goes_and_comes_back(headish: Command, tmp_path: Path) -> None:
     assert "3 turns" in headish("bundle", "create", str(tmp_path / "3"), "--allow-secrets").err
 
 
+def test_without_a_remote_a_sync_says_how_to_add_one(headish: Command) -> None:
+    headish("add", "hello", "-b", "main")
+    for verb in (("sync",), ("push",), ("pull",), ("status",), ("remote", "list")):
+        done = headish(*verb)
+        assert (done.out, done.err) == ("", "There is no remote: 'headish remote add NAME URL' adds one.\n")
+        assert done.code == 0
+    assert headish("remote", "list", "--json").out == ""
+
+
 @pytest.mark.slow
 def test_two_machines_sync_and_go_apart(two: tuple[Command, Command, str]) -> None:
     desk, laptop, url = two

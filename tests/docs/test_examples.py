@@ -34,6 +34,7 @@ HOW_TO = (
     "import-from-frameworks-and-services.md", "back-up-and-move.md",
     "cache-long-prompts.md", "sync-two-machines.md", "sync-through-a-bucket.md", "hand-over-a-conversation.md",
     "take-out-a-lost-machine.md", "who-wrote-this.md", "sync-over-ssh.md", "sync-two-databases.md",
+    "many-spaces.md", "read-only.md", "from-one-file-to-many-machines.md",
 )  # fmt: skip
 PAGES = [
     ROOT / "README.md",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import LargeBinary, String
+from sqlalchemy import Column, LargeBinary, String
 
 from headish import Database, Store
 from headish.bundles.records import SentSignature
@@ -23,11 +23,14 @@ from headish.history.erasing.places import (
     GOES_WITH_META,
     OF_PEOPLE,
     OF_PROGRAMS,
+    PROOF,
+    RECEIPTS,
     WHOLE,
     Repeating,
 )
 from headish.history.signatures import store_signatures
 from headish.values.limits import INLINE_BYTES
+from integrations.test_deleted_for_good import ADAPTERS
 from support.insides import dump, run_sql
 from support.places import FilePlace, Place
 from support.signers import signature_bytes
@@ -51,6 +54,18 @@ def columns_that_hold(store: Store, words: str) -> set[str]:
 def files_that_hold(path: Path, words: str) -> list[str]:
     """The files of a database, and whatever lies beside it, in which the words stand."""
     return [each.name for each in path.parent.iterdir() if each.is_file() and words.encode() in each.read_bytes()]
+
+
+KEPT_OF_A_SPACE = ("space", "space_log", "counter", "erasure")
+"""The tables whose rows stay when a space is erased: its number, its log, and its receipts."""
+GOING_WITH_A_SPACE = {each for each in COLUMNS if each.partition(".")[0] not in KEPT_OF_A_SPACE}
+BYTES = SECRET.encode()
+
+
+def _filled(column: Column[Any]) -> str | bytes | int:
+    if isinstance(column.type, LargeBinary):
+        return BYTES
+    return SECRET if isinstance(column.type, String) else 1
 
 
 def say_everywhere(store: Store, words: str, large: str, bookmark: str = f"name-{SECRET}") -> list[str]:
@@ -78,6 +93,17 @@ def test_every_column_that_takes_bytes_or_text_is_in_the_list() -> None:
         if isinstance(column.type, LargeBinary | String)
     }
     assert set(COLUMNS) == taking
+
+
+def test_the_page_says_how_many_columns_and_adapters_are_looked_at() -> None:
+    page = (Path(__file__).parents[2] / "docs/explanation/reliability.md").read_text("utf-8")
+    more = sum(what not in (PROOF, RECEIPTS) for what in COLUMNS.values())
+    for told in (
+        f"{len(COLUMNS)} columns, {more} of which hold more than hashes, ids and receipts",
+        f"into {len(GOING_WITH_A_SPACE)} columns",
+        f"of {len(ADAPTERS)} adapters",
+    ):
+        assert told in " ".join(page.split())
 
 
 class TestWholeConversations:
@@ -150,6 +176,23 @@ class TestColumns:
         Database(store._database).spaces.erase(store.space, reason="asked for")
         assert columns_that_hold(store, SECRET) == set()
         assert {name for name, rows in dump(store).items() if rows} == {"space", "space_log", "counter", "erasure"}
+
+    def test_no_column_of_any_table_holds_it_once_its_space_is_erased(self, place: Place) -> None:
+        """Whatever writes into a column, the row goes with its space."""
+        store = place.open()
+        looked_at = set[str]()
+        for table in metadata.sorted_tables:
+            if table.name not in KEPT_OF_A_SPACE:
+                values = {column.name: _filled(column) for column in table.c} | {"space": store._number}
+                names = ", ".join(values)
+                places_of = ", ".join(f":{name}" for name in values)
+                insert = Query(f"fill {table.name}", f"INSERT INTO {table.name} ({names}) VALUES ({places_of})")
+                store._write(lambda connection, insert=insert, values=values: connection.run(insert, **values))
+                looked_at |= {f"{table.name}.{name}" for name, value in values.items() if value in (SECRET, BYTES)}
+        assert columns_that_hold(store, SECRET) == looked_at
+        assert looked_at == GOING_WITH_A_SPACE
+        Database(store._database).spaces.erase(store.space, reason="asked for")
+        assert columns_that_hold(store, SECRET) == set()
 
     def test_a_definition_stays_with_its_history(self, place: Place) -> None:
         """Removing it takes it out of use; what an older thread was asked with can still be read."""

@@ -187,11 +187,17 @@ def test_a_call_that_says_nothing_for_long_keeps_no_others_on_the_disk(
     assert list((tmp_path / "spool").glob("*.spool")) == []
 
 
-def half_forgotten(folder: Path) -> SpoolReader:
-    """A reader of a segment that is to be written anew."""
-    writer, spool = SpoolWriter(folder), SpoolReader(folder)
+def two_calls(folder: Path) -> tuple[SpoolWriter, SpoolReader]:
+    """A small call and a large one, their writer, and a reader of them."""
+    writer = SpoolWriter(folder)
     for space in ("ill", "well"):
         writer.write(call_of(space, 100_000 if space == "well" else 10)[1])
+    return writer, SpoolReader(folder)
+
+
+def half_forgotten(folder: Path) -> SpoolReader:
+    """A reader of a segment that is to be written anew."""
+    writer, spool = two_calls(folder)
     writer.seal()
     _, stored = spool.read()
     spool.forget(stored.id)
@@ -220,9 +226,7 @@ def test_what_a_killed_reader_was_writing_goes(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_grows_or_cannot_be_read_to_its_end_is_left_alone(tmp_path: Path) -> None:
-    writer, spool = SpoolWriter(tmp_path), SpoolReader(tmp_path)
-    for space in ("ill", "well"):
-        writer.write(call_of(space, 100_000 if space == "well" else 10)[1])
+    writer, spool = two_calls(tmp_path)
     _, stored = spool.read()
     spool.forget(stored.id)
     before = sum_of(tmp_path)
@@ -239,9 +243,7 @@ def test_a_segment_that_grows_or_cannot_be_read_to_its_end_is_left_alone(tmp_pat
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
 def test_a_full_disk_leaves_a_segment_as_it_is(failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer, spool = SpoolWriter(tmp_path), SpoolReader(tmp_path)
-    for space in ("ill", "well"):
-        writer.write(call_of(space, 100_000 if space == "well" else 10)[1])
+    writer, spool = two_calls(tmp_path)
     writer.close()
     waiting, stored = spool.read()
     spool.forget(stored.id)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +70,30 @@ def test_a_folder_holds_objects(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RemoteUnavailable):
         ObjectPlace((tmp_path / "file" / "x").as_uri())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on POSIX systems; run this on one")
+def test_a_fork_of_a_process_that_reached_a_remote_is_told_that_it_cannot(tmp_path: Path) -> None:
+    """The threads that would answer are those of the parent: a request of the child's would wait for ever."""
+    place = ObjectPlace(tmp_path.as_uri())
+    place.put("x", b"1")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            place.get("x")
+        except RemoteUnavailable as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    answered, _, _ = select.select([reading], [], [], 60)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(reading, "rb") as told:
+        assert answered
+        assert b"this process was forked" in told.read()
+    assert place.get("x") == b"1"
 
 
 @pytest.fixture

@@ -13,3 +13,8 @@ def keys(tmp_path: Path) -> Keys:
     made = Keys(tmp_path / "keys")
     made.make("anna")
     return made
+
+
+@pytest.fixture
+def signers(keys: Keys) -> Path:
+    return keys.signers("anna@x {anna}")

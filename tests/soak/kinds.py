@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soak import gateways, importing, keeping, ownership, rounds
+from soak import calling, gateways, importing, keeping, ownership, rounds
 from soak.rounds import Round, Soak
 
 KINDS: dict[str, Callable[[Soak], Round]] = {
@@ -24,4 +24,5 @@ KINDS: dict[str, Callable[[Soak], Round]] = {
     "imports": importing.kill_imports,
     "gateways": gateways.kill_servers,
     "full spools": gateways.fill_spools,
+    "callers": calling.end_callers,
 }

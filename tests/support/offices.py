@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +13,9 @@ import httpx2 as httpx
 import pytest
 
 from headish import Database, Store
+from headish.bundles.live import LIVE, Hello, LiveKind, Nothing
 from headish.calls.posting import MEDIA_TYPE
+from headish.content.frames import FrameWriter
 from support.machines import Machine, state
 from support.serving import Served, serving
 
@@ -71,3 +74,12 @@ def both_ways(desk: Machine, office: Store) -> None:
     assert office.verify().problems == desk.store.verify().problems == ()
     last = desk.sync()
     assert (last.pulled.stored, last.pushed.turns) == (0, 0)
+
+
+def question(*asked: tuple[LiveKind, Any]) -> bytes:
+    """The body of a request that asks something."""
+    body = BytesIO()
+    writer = FrameWriter(body, LIVE)
+    for kind, message in ((LiveKind.HELLO, Hello("default", "x")), *asked, (LiveKind.BYE, Nothing())):
+        writer.write(kind, message)
+    return body.getvalue()

@@ -91,6 +91,16 @@ class TestAnUntrustedPlace:
         laptop.sync(accept_rollback=True)
         assert state(laptop.store) == state(desk.store)
 
+    @pytest.fixture
+    def plain(self, machine: Any, tmp_path: Path) -> Pair:
+        """The desk, which said something, and the laptop, at a place without encryption."""
+        desk, laptop = machine("desk"), machine("laptop")
+        for each in (desk, laptop):
+            each.add(url_of(tmp_path / "box"), plain=True)
+        desk.store.add_turn("1", bookmark="main")
+        desk.sync()
+        return desk, laptop
+
     @pytest.mark.parametrize(
         "changes",
         [
@@ -102,14 +112,10 @@ class TestAnUntrustedPlace:
         ids=["serial", "generation", "bundle", "cursor"],
     )
     def test_a_head_that_none_can_follow_ends_no_log(
-        self, machine: Any, tmp_path: Path, changes: dict[str, Any]
+        self, plain: Pair, tmp_path: Path, changes: dict[str, Any]
     ) -> None:
         """Whoever can write to a place without encryption gives a log the last number that there is."""
-        desk, laptop = machine("desk"), machine("laptop")
-        for each in (desk, laptop):
-            each.add(url_of(tmp_path / "box"), plain=True)
-        desk.store.add_turn("1", bookmark="main")
-        desk.sync()
+        desk, laptop = plain
         [place] = (tmp_path / "box").rglob("head")
         place.write_bytes(write_head(replace(read_head(place.read_bytes(), "head", None), **changes), None))
         for text in ("2", "3"):
@@ -123,13 +129,9 @@ class TestAnUntrustedPlace:
         laptop.sync()
         assert desk.sync().pulled.stored == 1
 
-    def test_devices_that_nobody_has_are_not_kept_as_taken_out(self, machine: Any, tmp_path: Path) -> None:
+    def test_devices_that_nobody_has_are_not_kept_as_taken_out(self, plain: Pair, tmp_path: Path) -> None:
         """Whoever can write to a place without encryption lets every head grow until none can be written."""
-        desk, laptop = machine("desk"), machine("laptop")
-        for each in (desk, laptop):
-            each.add(url_of(tmp_path / "box"), plain=True)
-        desk.store.add_turn("1", bookmark="main")
-        desk.sync()
+        _, laptop = plain
         [place] = (tmp_path / "box").rglob("head")
         head = read_head(place.read_bytes(), "head", None)
         made_up = tuple(f"{number:016x}" for number in range(1000))

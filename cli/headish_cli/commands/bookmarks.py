@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.options import (
     GlobalOptions,
     expect_option,
@@ -135,8 +136,6 @@ def history_command(settings: GlobalOptions, name: str, as_json: bool) -> None:
     if as_json:
         print_json_lines({"move": each.number, "turn": each.turn, "time": each.time.isoformat()} for each in moves)
         return
-    from headish.values.times import local_time
-
     for ago, move in enumerate(moves):
         when = local_time(move.time, "seconds")
         click.echo(f"{one_line(name, None)}@{{{ago}}}  {when}  {handles[move.turn] if move.turn else '(removed)'}")

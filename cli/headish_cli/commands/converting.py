@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import InvalidImport, UnknownFormat
 from headish_cli.options import INPUT, json_option, read_file
 from headish_cli.printing.output import print_json, write
 
@@ -48,7 +49,6 @@ def convert_command(
     Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
     interchange20, and json, the neutral model.
     """
-    from headish.errors import UnknownFormat
     from headish.transcripts import convert, convert_to_api, emit, to_json
     from headish.transcripts.drops import give_up
     from headish.transcripts.formats import ALIASES, FORMATS
@@ -94,8 +94,6 @@ def read_bytes(file: str) -> bytes:
     try:
         return read_file(file)
     except OSError as error:
-        from headish.errors import InvalidImport
-
         raise InvalidImport(file, None, f"it cannot be read ({error.strerror})") from None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import UnknownFormat
 from headish_cli.commands.keeping.exporting import Notes, export_many, reporting
 from headish_cli.completing import PAGES
 from headish_cli.options import PLACE, GlobalOptions, pass_settings
@@ -127,8 +128,6 @@ def export_command(
 
 
 def _print_one(store: Store, headish: str, target: str, notes: Notes, shown: dict[str, Any]) -> None:
-    from headish.errors import UnknownFormat
-
     if target in PAGES:
         for piece in store.render_pieces(headish, target, **shown):
             write(piece)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import InputError, UnknownFormat
 from headish_cli.commands.keeping.watching import refuse_beside_watch, watch_files
 from headish_cli.options import (
     INPUT,
@@ -85,7 +86,6 @@ def import_command(
     summary names what was not. A file that is refused is reported and does not stop the rest, and a record
     that cannot be read does not stop its file.
     """
-    from headish.errors import InputError, UnknownFormat
     from headish.imports.imported import Imported
     from headish.imports.keeping.storing import Preview
 

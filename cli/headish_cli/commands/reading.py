@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.options import (
     GlobalOptions,
     budget_option,
@@ -18,15 +19,7 @@ from headish_cli.options import (
     signers_options,
 )
 from headish_cli.printing.graph import draw_graph
-from headish_cli.printing.output import (
-    Told,
-    content_of,
-    one_line,
-    print_json,
-    print_json_lines,
-    say,
-    write,
-)
+from headish_cli.printing.output import Told, content_of, one_line, print_json, print_json_lines, say, write
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.said import words
@@ -162,8 +155,6 @@ def resolve_command(settings: GlobalOptions, headish: tuple[str, ...], raw: bool
 
 
 def _describe(turn: Turn) -> str:
-    from headish.values.times import local_time
-
     reply = turn.meta.reply
     role = "overlay: " + words(turn.meta, ()) if turn.meta.attributes.overlay else turn.meta.role or "a bare sequence"
     facts = [f"turn {turn.id}", role, local_time(turn.said_at, "milliseconds")]

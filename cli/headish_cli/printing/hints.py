@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.errors import HeadishError, UnknownDatabase, UnknownSpace, UnknownTurn
+
 if TYPE_CHECKING:
-    from headish.errors import HeadishError
     from headish_cli.options import GlobalOptions
 
 
 def hint(error: HeadishError, settings: object) -> str:
     """What stands behind an error's sentence; often nothing."""
-    from headish.errors import UnknownDatabase, UnknownSpace, UnknownTurn
     from headish_cli.options import GlobalOptions
 
     is_missing = isinstance(error, UnknownDatabase) and not isinstance(error, UnknownSpace)

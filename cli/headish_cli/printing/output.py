@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import HeadishError, InvalidArgument, TurnErased, Unrepresentable
+from headish.values.checks.controls import escape_controls, escape_json_controls
 from headish_cli.options import INTERRUPTED
 
 if TYPE_CHECKING:
     from headish import Store
-    from headish.errors import HeadishError
     from headish.values.blocks import ContentBlock
     from headish.values.ids import TurnId
     from headish.values.turns import Meta, TreeTurn
@@ -42,8 +43,6 @@ class Told(click.ClickException):
         self.details = details
 
     def show(self, file: Any = None) -> None:
-        from headish.values.checks.controls import escape_controls
-
         line = " ".join(escape_controls(self.message).split())
         click.echo(f"headish: {line}", file=file, err=file is None)
         for each in self.details:
@@ -52,8 +51,6 @@ class Told(click.ClickException):
 
 def sentence(error: HeadishError) -> str:
     """What an error says, in the spelling of the command: ``--drop WORD`` where Python writes ``drop="WORD"``."""
-    from headish.errors import Unrepresentable
-
     if isinstance(error, Unrepresentable):
         return error.advise(" ".join(f"--drop {word}" for word in error.drops))
     return str(error)
@@ -72,7 +69,6 @@ def read_cursor(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    from headish.errors import InvalidArgument
     from headish.history.feeds.cursors import parse_cursor
 
     try:
@@ -93,8 +89,6 @@ def write(data: str | bytes) -> None:
         # Bytes, because a text stream would change line ends on some systems, and click would cut ANSI sequences out.
         click.echo(data.encode() if isinstance(data, str) else data, nl=False)
         return
-    from headish.values.checks.controls import escape_controls
-
     text = data if isinstance(data, str) else data.decode(errors="backslashreplace")
     click.echo(escape_controls(text), nl=False)
 
@@ -102,8 +96,6 @@ def write(data: str | bytes) -> None:
 def print_json(value: Any, *, pretty: bool = False) -> None:
     """One JSON value on a line of its own, or indented. Characters that steer a terminal are JSON escapes in it."""
     import msgspec
-
-    from headish.values.checks.controls import escape_json_controls
 
     encoded = msgspec.json.encode(value)
     text = (msgspec.json.format(encoded, indent=2) if pretty else encoded).decode()
@@ -118,8 +110,6 @@ def print_json_lines(values: Iterable[Any]) -> None:
 
 def say(words: str) -> None:
     """A sentence for the person, on stderr."""
-    from headish.values.checks.controls import escape_controls
-
     click.echo(escape_controls(words), err=True)
 
 
@@ -212,8 +202,6 @@ def preview(blocks: Sequence[ContentBlock]) -> str:
 
 def content_of(store: Store, turn_id: TurnId) -> tuple[ContentBlock, ...]:
     """What a turn says; of an erased one the mark of its erasure."""
-    from headish.errors import TurnErased
-
     try:
         return store.blocks(turn_id)
     except TurnErased:
@@ -233,8 +221,6 @@ def handle_columns(handles: Iterable[str]) -> int:
 
 def one_line(text: str, columns: int | None) -> str:
     """Text on one line, cut to so many columns (None: whole), with nothing in it that steers a terminal."""
-    from headish.values.checks.controls import escape_controls
-
     if columns is None:
         return escape_controls(text.translate(_AS_BLANKS))
     # A long text is not measured whole: even with a mark on every letter, this is more than fits.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.printing.output import (
     content_of,
     handle_columns,
@@ -77,8 +78,6 @@ def seen_as(turns: Sequence[Turn]) -> dict[str, State]:
 
 
 def _row(store: Store, turn: Turn, rail: str, handle: str, behind: str, state: State | None) -> str:
-    from headish.values.times import local_time
-
     time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
     before = [rail, f"{click.style(handle, fg='yellow')} ", time, f"{who(turn.meta)} "]
     how = click.style(f" ({state.words})", dim=True) if state is not None and state.words else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.checks.controls import escape_controls
 from headish_cli.printing.output import one_line, say, write
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ class AnswerPrinter:
             self._in_line = not delta.content.endswith("\n") if delta.content else self._in_line
             write(delta.content)
         elif self._thinks and delta.type == "thinking":
-            from headish.values.checks.controls import escape_controls
-
             self._begin(here, "\n")
             click.echo(click.style(escape_controls(delta.content), dim=True), nl=False, err=True)
         elif delta.name is not None:

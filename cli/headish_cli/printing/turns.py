@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.checks.controls import escape_controls
+from headish.values.times import local_time
 from headish_cli.printing.output import content_of, counted, one_line
 from headish_cli.printing.said import who, words
 
@@ -28,8 +30,6 @@ def print_turn(store: Store, turn: Turn) -> None:
 
 def print_content(content: Sequence[ContentBlock], indent: str = "    ") -> None:
     """Print all that a turn says, each line indented, blocks apart from one another."""
-    from headish.values.checks.controls import escape_controls
-
     for number, block in enumerate(content):
         if number:
             click.echo("")
@@ -39,8 +39,6 @@ def print_content(content: Sequence[ContentBlock], indent: str = "    ") -> None
 
 def turn_facts(store: Store, turn: Turn) -> Iterator[tuple[str, str]]:
     """``(name, value)`` of what is to be told of a turn; the first has no name."""
-    from headish.values.times import local_time
-
     meta, reply = turn.meta, turn.meta.reply
     handles = store.abbreviate([turn.id, *meta.continues])
     names = [one_line(name, 60) for name in store.bookmarks.at([turn.id]).get(turn.id, [])]

@@ -5,7 +5,7 @@ An agent's run does not end because of them: U+FFFD takes their place, and a not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +14,8 @@ from headish.values import shapes
 from headish.values.shapes import heal_text as heal_text  # adapters find both here
 
 NOTE = "lone surrogates were replaced by U+FFFD"
+ESCAPE = "\ufffe"
+"""Before a text that stands as the hexadecimal digits of its bytes."""
 
 
 class Healed(NamedTuple):
@@ -55,3 +57,25 @@ def _is_broken(value: Any) -> bool:
         elif isinstance(each, list | tuple):
             left += each
     return False
+
+
+def escape(value: Any) -> Any:
+    """Plain data as JSON and MessagePack can hold it: ids are any text, and one with half a character stands as its
+    bytes. ``unescape`` gives the value back, with lists for tuples."""
+    if isinstance(value, str):
+        is_whole = value.isascii() or not (heal_text(value)[1] or value.startswith(ESCAPE))
+        return value if is_whole else ESCAPE + value.encode(errors="surrogatepass").hex()
+    return _mapped(value, escape)
+
+
+def unescape(value: Any) -> Any:
+    """The value that ``escape`` was given. Raises: ValueError."""
+    if isinstance(value, str) and value.startswith(ESCAPE):
+        return bytes.fromhex(value[1:]).decode(errors="surrogatepass")
+    return _mapped(value, unescape)
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {change(key): change(each) for key, each in value.items()}
+    return [change(each) for each in value] if isinstance(value, list | tuple) else value

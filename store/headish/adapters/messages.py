@@ -16,14 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headish.content.drafts import (
-    Draft,
-    make_checked_draft,
-    make_draft,
-    make_plain_draft,
-    make_read_draft,
-    with_reply,
-)
+from headish.content.drafts import Draft, make_checked_draft, make_draft, make_plain_draft, make_read_draft, with_reply
 from headish.content.encoding import decode_payload, decode_payloads, encode_payload, read_block, read_call
 from headish.content.forms.parts import FORM, Losses, arguments_of
 from headish.content.forms.reading import Read, read_turn

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from headish import ReadTransaction, Store, WriteTransaction
 from headish.adapters.healing import heal_text
-from headish.adapters.messages import Draft, SpokenTurn, TranscriptMessage, TurnId
+from headish.adapters.messages import Draft, SpokenTurn, TranscriptMessage, TurnId, is_plain, message_of
 from headish.adapters.naming import key_of, safe_name, text_of
 from headish.errors import BookmarkTaken
 
@@ -104,6 +104,30 @@ def see(store: Store, session: NamedSession) -> list[TranscriptMessage]:
         return [] if name is None else read.window(name)
 
     return store.read(work)
+
+
+def read_messages(
+    store: Store, session: NamedSession, limit: int | None = None
+) -> list[tuple[TranscriptMessage, bytes | None]]:
+    """What a model sees of a session, each message with the ``app`` of its turn; what was erased is left out.
+
+    ``limit`` are the last turns that are looked at. Where overlays or documents are among them, it is the whole thread.
+    Cost: as ``read``, and as ``see`` there.
+    """
+    turns = read(store, session, limit)
+    if is_plain(turns) and all(each.type is None for each in turns):
+        return [(message_of(each), each.app) for each in turns if each.payload is not None]
+    apps = {each.id: each.app for each in (turns if limit is None else read(store, session))}
+    return [(kept, apps.get(kept.message.turn or TurnId(""))) for kept in see(store, session)]
+
+
+def free_name(read: ReadTransaction, text: str) -> str:
+    """``safe_name`` of a text; where another bookmark has that name, of the text with a number behind it."""
+    number, name = 1, safe_name(text)
+    while read.has_bookmark(name):
+        number += 1
+        name = safe_name(f"{text}-{number}")
+    return name
 
 
 def name_of(store: Store, session: NamedSession) -> str | None:

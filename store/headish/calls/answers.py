@@ -157,8 +157,7 @@ class Call:
             if isinstance(error, httpx2.ReadTimeout):
                 seconds = exchange.timeouts.silence_seconds
                 raise SilenceTimedOut(self.provider, seconds, "no further byte of the answer came") from None
-            reason = exchange.redactor.show(str(error)) or type(error).__name__
-            raise Interrupted(self.provider, f"the answer broke off: {reason}") from None
+            raise Interrupted(self.provider, f"the answer broke off: {exchange.redactor.reason(error)}") from None
         finally:
             deadline.heard()
         if deadline.ended_by is not None and not _LENGTHS.intersection(self._response.headers):

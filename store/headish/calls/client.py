@@ -83,7 +83,7 @@ def open_call(
     secrets = find_secrets(route.endpoint, given)
     if secrets:
         refuse_readable(address)
-    written = write_headers(route.endpoint, None, stream=stream) | credentials.headers | given
+    written = write_headers(route.endpoint, stream=stream) | credentials.headers | given
     dressed, sent = route.dress(body, written)
     content = _write_body(dressed)
     stop = stop or Stop()
@@ -100,7 +100,7 @@ def open_call(
             signer=credentials.signer,
         )
         kept = resources.enter_context(_open_client(exchange, address, transport))
-        request = _build_request(kept.client, "POST", route.url, sent, content, exchange)
+        request = _build_request(kept.client, route.url, sent, content, exchange)
         response = _send(exchange, kept, request, attempts, told)
         resources.callback(response.close)
         return Call(exchange, response, resources.pop_all(), stop)
@@ -173,8 +173,7 @@ def _as_call_error(exchange: Exchange, error: httpx2.RequestError) -> CallError:
     if isinstance(error, httpx2.TimeoutException):
         # Not retried: the provider has the request, and may be working on it and charging for it.
         return FirstByteTimedOut(provider, timeouts.first_byte_seconds, "no byte of an answer came")
-    reason = exchange.redactor.show(str(error)) or type(error).__name__
-    return Unreachable(provider, exchange.origin, reason)
+    return Unreachable(provider, exchange.origin, exchange.redactor.reason(error))
 
 
 def choose_delay(error: CallError, attempt: int) -> float:
@@ -208,7 +207,7 @@ def _open_client(
 
 
 def _build_request(
-    client: httpx2.Client, method: str, url: str, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
+    client: httpx2.Client, url: str, headers: Mapping[str, str], content: bytes, exchange: Exchange
 ) -> httpx2.Request:
     """A request under the deadline of its exchange. Raises: InvalidAddress."""
     import httpx2
@@ -218,7 +217,7 @@ def _build_request(
         # The deadline ends each wait but that for a connection; httpx2's own limit for a read comes after it.
         longest = max(timeouts.first_byte_seconds, timeouts.silence_seconds) + 5
         limits = httpx2.Timeout(longest, connect=timeouts.connect_seconds)
-        request = client.build_request(method, url, headers=dict(headers), content=content, timeout=limits)
+        request = client.build_request("POST", url, headers=dict(headers), content=content, timeout=limits)
     except httpx2.InvalidURL as error:
         raise InvalidAddress(exchange.origin, str(error)) from None
     request.extensions["trace"] = exchange.deadline.trace

@@ -10,9 +10,9 @@ from headish.values.checks.headers import check_headers as check_headers
 from headish.version import __version__
 
 
-def write_headers(endpoint: Endpoint, key: str | None, *, stream: bool) -> dict[str, str]:
+def write_headers(endpoint: Endpoint, *, stream: bool) -> dict[str, str]:
     """What a request carries beside its body; names in lower case."""
-    sent = {
+    return {
         **endpoint.headers,
         "accept": "text/event-stream, application/json" if stream else "application/json",
         # A compressed answer would need two limits, and single events hardly shrink.
@@ -20,7 +20,6 @@ def write_headers(endpoint: Endpoint, key: str | None, *, stream: bool) -> dict[
         "content-type": "application/json",
         "user-agent": f"headish/{__version__}",
     }
-    return sent if key is None else sent | {endpoint.key_header: endpoint.key_prefix + key}
 
 
 def find_secrets(endpoint: Endpoint, given: Mapping[str, str]) -> list[str]:

@@ -40,7 +40,7 @@ def find_key(provider: str, *, base_url: str | None = None, key_env: str | None 
     endpoint = find_endpoint(provider)
     address = endpoint.address if base_url is None else parse_address(base_url)
     if key_env is not None:
-        places: tuple[str, ...] = (_checked_place(key_env),)
+        places: tuple[str, ...] = (named_place(key_env),)
     elif address.origin == endpoint.address.origin:
         places = usual_places(endpoint)
     else:
@@ -59,8 +59,12 @@ def first_key(provider: str, places: tuple[str, ...]) -> tuple[ApiKey, str]:
 
 
 def named_place(key_env: str) -> str:
-    """The place that a caller names for a key. Raises: InvalidArgument, which does not repeat it."""
-    return _checked_place(key_env)
+    """The place that a caller names for a key. Raises: InvalidArgument, which does not repeat it: it may be the key."""
+    if not key_env.removeprefix(KEYRING_PREFIX) or not (
+        key_env.startswith(KEYRING_PREFIX) or _VARIABLE.fullmatch(key_env)
+    ):
+        raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")
+    return key_env
 
 
 def usual_places(endpoint: Endpoint) -> tuple[str, ...]:
@@ -72,15 +76,6 @@ def refuse_readable(address: Address) -> None:
     """Refuse to send a key where it would travel in the clear. Raises: InvalidAddress."""
     if not address.is_private:
         raise InvalidAddress(address.origin, "a key would travel unencrypted; use https, or send no key")
-
-
-def _checked_place(key_env: str) -> str:
-    # The message does not repeat what was given: it may be the key itself.
-    if not key_env.removeprefix(KEYRING_PREFIX) or not (
-        key_env.startswith(KEYRING_PREFIX) or _VARIABLE.fullmatch(key_env)
-    ):
-        raise InvalidArgument("key_env is the name of an environment variable, or keyring:NAME; this is neither")
-    return key_env
 
 
 def _look_at(place: str) -> str | None:

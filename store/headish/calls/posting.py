@@ -130,7 +130,7 @@ class SyncServer:
         except httpx2.RequestError as error:
             if may_repeat and not isinstance(error, httpx2.ConnectError):
                 return self._send(question, size_bytes, may_repeat=False)  # it had closed the connection that was kept
-            raise RemoteUnavailable(self.url, _reason(self._redactor, error)) from None
+            raise RemoteUnavailable(self.url, self._redactor.reason(error)) from None
 
     def _check(self, response: httpx2.Response) -> None:
         """Whether it is a store that answers. Raises: RemoteUnavailable, RemoteRefused."""
@@ -189,16 +189,12 @@ class PostedAnswer:
             raise RemoteUnavailable(self._url, f"it said nothing for {SILENCE_SECONDS:g} seconds") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
             self.ended = True
-            raise RemoteUnavailable(self._url, f"it broke off: {_reason(self._redactor, error)}") from None
+            raise RemoteUnavailable(self._url, f"it broke off: {self._redactor.reason(error)}") from None
 
 
 def _chunks_of(file: BinaryIO) -> Iterator[bytes]:
     while chunk := file.read(_CHUNK_BYTES):
         yield chunk
-
-
-def _reason(redactor: Redactor, error: Exception) -> str:
-    return redactor.show(str(error)) or type(error).__name__
 
 
 def _make_client(address: Address) -> httpx2.Client:

@@ -41,6 +41,10 @@ class Redactor:
         line = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
 
+    def reason(self, error: Exception) -> str:
+        """What an error says, else its kind."""
+        return self.show(str(error)) or type(error).__name__
+
     def clean(self, event: Mapping[str, Any], words: Sequence[TextPlace] = ()) -> Mapping[str, Any]:
         """The event with ``***`` for each key; itself, where it holds none. ``words`` says where the model speaks.
 

@@ -77,7 +77,7 @@ class Remote:
         self.provider, self.timeouts = provider, timeouts
         self.redactor = Redactor([*secrets, *credentials.secrets])
         self._address, self._route = route.address, route
-        self._headers = write_headers(route.endpoint, None, stream=False) | credentials.headers | given
+        self._headers = write_headers(route.endpoint, stream=False) | credentials.headers | given
 
     def get(self, path: str) -> dict[str, Any]:
         """A JSON document. Raises: CallError."""
@@ -174,15 +174,15 @@ class Remote:
             try:
                 request = client.build_request(method, url, headers=beside, content=content)
             except httpx2.InvalidURL as error:  # of a megabyte, say: servers name ids and addresses
-                raise InvalidAddress(self._address.origin, self._reason(error)) from None
+                raise InvalidAddress(self._address.origin, self.redactor.reason(error)) from None
             try:
                 response = client.send(request, stream=True)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                raise Unreachable(self.provider, self._address.origin, self._reason(error)) from None
+                raise Unreachable(self.provider, self._address.origin, self.redactor.reason(error)) from None
             except httpx2.TimeoutException:
                 raise FirstByteTimedOut(self.provider, self._silence_seconds, "no byte of an answer came") from None
             except httpx2.RequestError as error:
-                raise Interrupted(self.provider, f"the request broke off: {self._reason(error)}") from None
+                raise Interrupted(self.provider, f"the request broke off: {self.redactor.reason(error)}") from None
             try:
                 if response.status_code >= 300:
                     check_answer(self.provider, response, self.redactor)
@@ -218,15 +218,12 @@ class Remote:
         except httpx2.TimeoutException:
             raise SilenceTimedOut(self.provider, self._silence_seconds, "no further byte came") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise Interrupted(self.provider, f"the answer broke off: {self._reason(error)}") from None
+            raise Interrupted(self.provider, f"the answer broke off: {self.redactor.reason(error)}") from None
 
     @property
     def _silence_seconds(self) -> float:
         """How long a read may take. No model answers here, so one number is enough."""
         return max(self.timeouts.first_byte_seconds, self.timeouts.silence_seconds)
-
-    def _reason(self, error: Exception) -> str:
-        return self.redactor.show(str(error)) or type(error).__name__
 
 
 class _Line:

@@ -28,7 +28,6 @@ FRAME_BYTES = 4 * 1024 * 1024
 """About so many bytes stand in a frame; what is larger alone has a frame of its own."""
 BODY_LIMIT_BYTES = 2 * PAYLOAD_LIMIT_BYTES
 """The most bytes that a body unpacks to."""
-KEY_BYTES = 32
 _SUM_BYTES = 16
 _HEAD_BYTES = 5
 Decode = Callable[[bytes], Any]

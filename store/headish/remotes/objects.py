@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -12,6 +13,10 @@ from headish.remotes.kinds import check_url
 T = TypeVar("T")
 OBJECT_LIMIT_BYTES = 512 * 1024 * 1024
 """The largest object that is read: no device writes a larger one."""
+
+
+_BEGUN_BY = set[int]()
+"""The process whose first request began obstore's threads. A forked child has none of them, and would wait for ever."""
 
 
 class ObjectPlace:
@@ -75,6 +80,10 @@ class ObjectPlace:
     def _try(self, work: Callable[[], T]) -> T:
         from obstore.exceptions import AlreadyExistsError, BaseError
 
+        if _BEGUN_BY - {os.getpid()}:
+            told = "this process was forked from one that had reached a remote before, which cannot go on in a child"
+            raise RemoteUnavailable(self.url, f"{told}: fork first, or start it by 'spawn'")
+        _BEGUN_BY.add(os.getpid())
         try:
             return work()
         except AlreadyExistsError:

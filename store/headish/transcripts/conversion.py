@@ -20,14 +20,7 @@ from headish.transcripts.heads import make_header
 from headish.transcripts.openchatml.forms import FORMS, FUNCTIONS, is_builtin, qualified
 from headish.transcripts.plain import plain_name
 from headish.transcripts.shared.jsontext import is_object, says_error, says_more
-from headish.transcripts.shared.transcript import (
-    UNREAD,
-    Transcript,
-    arguments_of,
-    make_call,
-    tightened,
-    usual_stop,
-)
+from headish.transcripts.shared.transcript import UNREAD, Transcript, arguments_of, make_call, tightened, usual_stop
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 from headish.values.checks.doors import TEXT, an, door
 from headish.values.messages import Attributes, Message

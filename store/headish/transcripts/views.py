@@ -14,14 +14,7 @@ from msgspec.structs import replace
 
 from headish.errors import HiddenMessage, InvalidArgument, shown
 from headish.transcripts.shared.pairs import only_block, pair_replies
-from headish.transcripts.shared.transcript import (
-    KINDS,
-    Transcript,
-    arguments_of,
-    is_open,
-    make_message,
-    stop_of,
-)
+from headish.transcripts.shared.transcript import KINDS, Transcript, arguments_of, is_open, make_message, stop_of
 from headish.values.blocks import ContentBlock, Mark, Text, Thinking, ToolDefinitions, ToolResult, ToolUse, join_texts
 from headish.values.checks.doors import COUNT_LIMIT, Kind, an, door
 from headish.values.messages import Message

@@ -284,6 +284,36 @@ class TestTheOrder:
             assert [turn.text for turn in store.log("trip")] == list("fedcba")
             assert store.stats().turns == 6
 
+    def test_one_that_is_being_stored_is_waited_for_however_long_that_takes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(open_calls, "EARLIER_SECONDS", 0.05)
+        first, second = call("1", "a"), call("2", "a", "b", "c")
+        begun, may_end = threading.Event(), threading.Event()
+
+        def name(kwargs: Any) -> str:
+            if kwargs is first:
+                begun.set()
+                may_end.wait(60)
+            return "trip"
+
+        with HeadishLogger(tmp_path / "a.db", bookmark=name) as logger, Store.open(tmp_path / "a.db") as store:
+            for each in (first, second):
+                logger.log_pre_api_call("m", each["messages"], each)
+            storing = [
+                threading.Thread(target=logger.log_success_event, args=(each, answer(text), None, None))
+                for each, text in ((first, "b"), (second, "d"))
+            ]
+            storing[0].start()
+            assert begun.wait(60)
+            storing[1].start()
+            storing[1].join(0.5)
+            may_end.set()
+            for each in storing:
+                each.join()
+            assert [turn.text for turn in store.log("trip")] == list("dcba")
+            assert store.stats().turns == 4
+
 
 @pytest.mark.parametrize(("bookmark", "error"), [("two words", InvalidName), (5, InvalidArgument)])
 def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, bookmark: Any, error: type[Exception]) -> None:

@@ -186,6 +186,7 @@ def test_it_is_read_while_it_arrives_and_no_part_of_a_key_is(server: Served, ans
     answers.let = 99
     asking.join()
     until(lambda: any(each["event"] == "answered" for each in live.events))
+    until(lambda: any(each.get("kind") == "answered" for each in live.events))  # what is told of the call comes apart
     assert live.text() == "A lichen is a fungus with an alga. Use <hidden: it looked like a key> to ask more."
     assert [each["words"] for each in live.events if each["event"] == "answered"] == [18]
     kinds = [each.get("kind") for each in live.events if each["event"] == "change"]

@@ -59,12 +59,12 @@ from headish.syncing.live.answering import read_pages
 from headish.syncing.live.ranges import FIRST, LAST, cut_range, measure_range
 from headish.syncing.live.wire import Wire
 from headish.syncing.remotes import read_remotes
+from support.ends import Ends
 from support.lines import line_to
 from support.machines import Machine, machines, state
 
 EMPTY = f"{'0' * 32}.0.0.{'0' * 8}"
 ID = "03hazt1vox15wqwz6ee310b73"
-Ends = tuple[Machine, Store]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.checks.controls import escape_controls
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import counted, print_json, shorten, write
 from headish_cli.printing.said import who
@@ -106,8 +107,6 @@ def _write_piece(piece: Piece, is_coloured: bool) -> None:
     if not is_coloured:
         write(f"{before}{piece.text}{behind}")
         return
-    from headish.values.checks.controls import escape_controls
-
     # Blanks have no colour of their own.
     click.secho(escape_controls(piece.text), fg=colour, reverse=piece.text.isspace() or None, nl=False)
 

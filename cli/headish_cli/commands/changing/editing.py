@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from headish.errors import HeadishError
+from headish.values.times import local_time
 from headish_cli.options import (
     GlobalOptions,
     expect_option,
@@ -99,8 +101,6 @@ def siblings_command(settings: GlobalOptions, headish: str, versions: bool, as_j
 
 
 def _line(store: Store, turn: Turn, before: str, behind: str) -> str:
-    from headish.values.times import local_time
-
     time, model = "" if is_narrow() else f"{local_time(turn.said_at)} ", reply_mark(turn.meta)
     said = words(turn.meta, content_of(store, turn.id))
     return lay_out([before, time, f"{who(turn.meta)} "], said, [model, behind], spare=[model])
@@ -127,8 +127,6 @@ def _given(store: Store, headish: str, text: str | None) -> str | bytes:
 
 def _edit_by_hand(store: Store, asked: Edit) -> Edited:
     """Edit in an editor. What was written is not lost where it cannot be stored."""
-    from headish.errors import HeadishError
-
     if store.read_only:
         raise Told("The database is open read-only: nothing can be edited.")
     turn = store.get(asked.headish)

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.options import ROLES, GlobalOptions, json_option, pass_settings, read_time, twins_option
-from headish_cli.printing.output import (
-    MODEL_COLUMNS,
-    cells,
-    counted,
-    one_line,
-    print_json_lines,
-    say,
-    shorten,
-    width,
-)
+from headish_cli.printing.output import MODEL_COLUMNS, cells, counted, one_line, print_json_lines, say, shorten, width
 from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
@@ -165,8 +157,6 @@ def _goes_on(store: Store, entry: Entry) -> bool:
 
 
 def _row(entry: Entry, handle: str, *, goes_on: bool) -> dict[str, str]:
-    from headish.values.times import local_time
-
     record, at_terminal = entry.conversation.record, width() is not None
     branches = f" in {entry.branches} branches" if entry.branches is not None and entry.branches > 1 else ""
     return {

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from headish.errors import InvalidArgument
 from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import counted, print_json, say
 from headish_cli.printing.telling import turn_record
@@ -51,7 +52,6 @@ def record_command(
 def _read_messages(file: str) -> tuple[Any, list[str]]:
     """The list, or what of a body is the conversation; and the keys of the rest."""
     from headish.content import strictjson
-    from headish.errors import InvalidArgument
 
     what = "the list of messages"
     try:

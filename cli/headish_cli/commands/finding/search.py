@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time, twins_option, versions_option
 from headish_cli.printing.output import cells, fit, is_narrow, one_line, print_json_lines, room_beside, say, shorten
 from headish_cli.printing.paging import paged
@@ -118,8 +119,6 @@ def _read_fields(text: str) -> list[str]:
 
 
 def _print_hits(store: Store, hits: list[Hit]) -> None:
-    from headish.values.times import local_time
-
     short = shorten(store, (hit.turn.id for hit in hits))
     for hit in hits:
         field = "" if hit.field == "text" else click.style(f"({hit.field}) ", dim=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.commands.keeping.following import KINDS
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
 from headish_cli.printing.output import cells, one_line, pad, print_json, print_json_lines, read_cursor, say
@@ -83,8 +84,6 @@ def _record(audited: Audited) -> dict[str, Any]:
 
 
 def _line(audited: Audited) -> str:
-    from headish.values.times import local_time
-
     author = pad(one_line(audited.author or NOBODY, AUTHOR_COLUMNS), AUTHOR_COLUMNS)
     said_by = f" ({one_line(audited.said_by, None)})" if audited.said_by else ""
     what = one_line(audited.what, None)
@@ -93,8 +92,6 @@ def _line(audited: Audited) -> str:
 
 
 def _print_counts(counted: Iterable[Authored], as_json: bool) -> None:
-    from headish.values.times import local_time
-
     for each in counted:
         if as_json:
             times = {"first": each.first, "last": each.last}

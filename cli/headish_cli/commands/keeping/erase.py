@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.commands.keeping.erased import lines_of_name, show_found, takes, tell_done, tell_found
 from headish_cli.options import GlobalOptions, json_option, pass_settings, read_time
-from headish_cli.printing.output import (
-    Told,
-    counted,
-    one_line,
-    print_json,
-    print_json_lines,
-    say,
-)
+from headish_cli.printing.output import Told, counted, one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.values.results.erasures import Receipt
@@ -125,8 +119,6 @@ def erasures_command(
 
 
 def _list_erasures(settings: GlobalOptions, *, whole: bool, pending: bool, as_json: bool) -> None:
-    from headish.values.times import local_time
-
     with settings.open() as store:
         receipts = store.remotes.pending_erasures() if pending else store.erasures.list()
         missing = {} if pending else store.remotes.not_reached()

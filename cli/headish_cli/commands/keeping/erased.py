@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.printing.output import counted, fit, one_line, preview, print_json, room_beside, say, shorten
 
 if TYPE_CHECKING:
@@ -125,8 +126,6 @@ def _already(found: Found) -> str:
 
 
 def _lines(store: Store, found: Found) -> Iterator[str]:
-    from headish.values.times import local_time
-
     ids = found.turns[:SHOWN]
     short = shorten(store, ids)
     for turn_id in ids:

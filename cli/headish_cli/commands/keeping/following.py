@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import InputError
 from headish.values.checks.files import open_target, read_regular
+from headish.values.times import local_time
 from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import content_of, fit, lay_out, marks, one_line, print_json, read_cursor, say
 from headish_cli.printing.said import who, words
@@ -145,7 +147,6 @@ def _record(store: Store, change: Change, *, content: bool) -> dict[str, Any]:
 
 def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
     """The blocks of a turn; None where they were erased meanwhile."""
-    from headish.errors import InputError
     from headish.values.blocks import to_mapping
 
     try:
@@ -156,8 +157,6 @@ def _content(store: Store, change: TurnChange) -> list[dict[str, Any]] | None:
 
 def _line(store: Store, change: Change) -> str:
     """A change for people."""
-    from headish.values.times import local_time
-
     if change.kind == "live" or change.kind == "pulse":
         return ""
     before = f"{local_time(change.time, 'seconds')}  {change.kind:<10}  "
@@ -180,8 +179,6 @@ def _line(store: Store, change: Change) -> str:
 
 
 def _turn_line(store: Store, change: TurnChange, before: str) -> str:
-    from headish.errors import InputError
-
     meta = change.turn.meta
     name = marks([meta.bookmark]) if meta.bookmark else ""
     id, role = f"{click.style(change.turn.id, fg='yellow')}  ", f"{who(meta)} "

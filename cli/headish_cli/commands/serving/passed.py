@@ -10,6 +10,7 @@ from urllib.request import ProxyHandler, build_opener
 import click
 
 from headish.errors import HeadishError
+from headish.values.times import local_time
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.paging import paged
@@ -113,8 +114,6 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
 
 
 def _line(call: PassedCall, cost: str) -> str:
-    from headish.values.times import local_time
-
     facts = call.facts
     model = pad(one_line(facts.model or facts.path, MODEL_COLUMNS), MODEL_COLUMNS)
     client = pad(one_line(call.client, CLIENT_COLUMNS), CLIENT_COLUMNS)
@@ -158,8 +157,6 @@ def _place(broke: PrefixBreak) -> str:
 
 
 def _details(call: PassedCall, stood: str, cost: str) -> list[tuple[str, str]]:
-    from headish.values.times import local_time
-
     facts = call.facts
     status = str(facts.status) if facts.status is not None else "no answer"
     lines = [

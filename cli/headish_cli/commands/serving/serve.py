@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import FileTaken, HeadishError, InvalidAddress, InvalidArgument, InvalidPrices
 from headish_cli.commands.serving.running import print_variables
 from headish_cli.commands.talking.configuration import SYNC_WORDS, read_timetable
 from headish_cli.options import PLACE, GlobalOptions, pass_settings
 from headish_cli.printing.output import Misspelled, Told, counted, one_line, say, sentence
 
 if TYPE_CHECKING:
-    from headish.errors import HeadishError
     from headish.serve.files.writing import WrittenPages
     from headish.serve.processes.settings import ServeSettings
 
@@ -104,8 +104,6 @@ def serve_command(
 
 def check(serving: ServeSettings) -> None:
     """Refuse what does not go together, before a database is made. Raises: Misspelled."""
-    from headish.errors import InvalidAddress, InvalidArgument, InvalidPrices
-
     try:
         serving.check()
     except (InvalidAddress, InvalidArgument, InvalidPrices) as error:
@@ -127,8 +125,6 @@ def export_pages(
 ) -> None:
     """Write the pages into a folder, and say which conversations are damaged."""
     import asyncio
-
-    from headish.errors import FileTaken
 
     def told(subject: str, error: HeadishError) -> None:
         say(f"{one_line(subject, None)}: {sentence(error)}")

@@ -8,6 +8,7 @@ from logging.handlers import RotatingFileHandler
 
 import click
 
+from headish.errors import HeadishError
 from headish_cli.options import GlobalOptions, pass_settings
 from headish_cli.printing.output import Told
 
@@ -28,8 +29,6 @@ def serve_stdio_command(settings: GlobalOptions, names: str, trust: bool, create
     'headish sync' over ssh runs this on the other machine. To allow a key nothing else, name it in authorized_keys
     there: command="headish --space team --read-only serve-stdio",restrict ssh-ed25519 AAAA…
     """
-    from headish.errors import HeadishError
-
     try:
         with settings.open(create=create and not settings.read_only) as store:
             store.remotes.answer(sys.stdin.fileno(), sys.stdout.fileno(), names=names, trust=trust)

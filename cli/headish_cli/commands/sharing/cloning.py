@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from headish_cli.commands.sharing.remotes import joining_options, tell_pulled, tell_remote
@@ -15,18 +17,13 @@ from headish_cli.printing.output import print_json
 @joining_options
 @json_option
 @pass_settings
-def clone_command(
-    settings: GlobalOptions, url: str, name: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
-    key_env: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, **joining: Any) -> None:
     """Copy the history at URL into a new database: 'remote add', then 'pull'.
 
     The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
     """
     with settings.open(create=True) as store:
-        done = store.remotes.clone(
-            name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env
-        )
+        done = store.remotes.clone(name, url, **joining)
     if as_json:
         print_json(done)
         return

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.commands.sharing.bundles import tell_names
-from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.options import GlobalOptions, json_option, pass_settings, together
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from headish import Store
     from headish.values.results.sharing import Pulled, Pushed, RemotePlace, SyncRun
 
-FC = TypeVar("FC", bound="Callable[..., Any]")
 name_argument = click.argument("name", required=False)
 secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
@@ -31,27 +31,22 @@ THERE = {
     "unknown": "is at a turn there that is not here: pull first",
 }
 """What people are told of a bookmark at a live remote, by what became of it."""
+_NONE = "There is no remote: 'headish remote add NAME URL' adds one."
 create_option = click.option("--create", is_flag=True, help="Make the database of a live remote where there is none.")
 rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
 
 
-def joining_options(command: FC) -> FC:
-    """How a machine joins a place."""
-    for option in (
-        click.option(
-            "--key-env", metavar="PLACE", help="Where the token for a server is: a variable, or keyring:NAME."
-        ),
-        click.option(
-            "--key", metavar="FINGERPRINT", help="Take no other key than the one that 'remote add' showed there."
-        ),
-        click.option(
-            "--passphrase", is_flag=True, help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE."
-        ),
-        click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything."),
-        click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]"),
-    ):
-        command = option(command)
-    return command
+joining_options = together(
+    click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]"),
+    click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything."),
+    click.option("--passphrase", is_flag=True,
+                 help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE."),
+    click.option("--key", metavar="FINGERPRINT",
+                 help="Take no other key than the one that 'remote add' showed there."),
+    click.option("--key-env", metavar="PLACE",
+                 help="Where the token for a server is: a variable, or keyring:NAME."),
+)  # fmt: skip
+"""How a machine joins a place."""
 
 
 @click.group("remote", cls=BriefGroup)
@@ -70,10 +65,7 @@ def remote_command() -> None:
 @joining_options
 @json_option
 @pass_settings
-def add_command(
-    settings: GlobalOptions, name: str, url: str, device: str | None, plain: bool, passphrase: bool, key: str | None,
-    key_env: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def add_command(settings: GlobalOptions, name: str, url: str, as_json: bool, **joining: Any) -> None:
     """Call the folder or bucket URL by NAME: file:///PATH, s3://BUCKET/PATH, gs://…, az://….
 
     With ssh://HOST/PATH, NAME is the database PATH on HOST, where headish must be installed; ssh://HOST is the usual
@@ -85,9 +77,7 @@ def add_command(
     what is erased later.
     """
     with settings.open(create=True) as store:
-        added = store.remotes.add(
-            name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env
-        )
+        added = store.remotes.add(name, url, **joining)
     if as_json:
         print_json(added)
         return
@@ -106,6 +96,8 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
     if as_json:
         print_json_lines(remotes)
         return
+    if not remotes:
+        say(_NONE)
     for each in remotes:
         how = "encrypted" if each.encrypted else "live" if is_live(each.url) else "plain"
         click.echo(f"{one_line(each.name, 255)}  {one_line(each.url, 500)}  {how}  as {one_line(each.device, 255)}")
@@ -232,10 +224,7 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
 @rollback_option
 @json_option
 @pass_settings
-def push_command(
-    settings: GlobalOptions, name: str | None, delete: bool, force_with_lease: str | None, create: bool,
-    allow_secrets: bool, accept_rollback: bool, as_json: bool,
-) -> None:  # fmt: skip
+def push_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
     """Send what is new here to the remote NAME, or to all.
 
     Bookmarks of a live remote go forward. Where both sides moved one, it stays, and the exit code is 1.
@@ -243,10 +232,7 @@ def push_command(
     with settings.open() as store:
         sent = []
         for each in _names(store, name):
-            done = store.remotes.push(
-                each, allow_secrets=allow_secrets, accept_rollback=accept_rollback, delete=delete,
-                force_with_lease=force_with_lease, create=create,
-            )  # fmt: skip
+            done = store.remotes.push(each, **how)
             sent.append(done)
             if as_json:
                 print_json_lines([done])
@@ -261,10 +247,10 @@ def push_command(
 @rollback_option
 @json_option
 @pass_settings
-def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_rollback: bool, as_json: bool) -> None:
+def pull_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
     """Fetch what is new at the remote NAME, or at all. A bookmark that moved here stays where it is."""
     with settings.open() as store:
-        done = [store.remotes.pull(each, prune=prune, accept_rollback=accept_rollback) for each in _names(store, name)]
+        done = [store.remotes.pull(each, **how) for each in _names(store, name)]
     if as_json:
         print_json_lines(done)
     else:
@@ -281,18 +267,10 @@ def pull_command(settings: GlobalOptions, name: str | None, prune: bool, accept_
 @rollback_option
 @json_option
 @pass_settings
-def sync_command(
-    settings: GlobalOptions, name: str | None, prune: bool, create: bool, allow_secrets: bool, accept_rollback: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
+def sync_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
     """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart."""
     with settings.open() as store:
-        done = [
-            store.remotes.exchange(
-                each, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback, create=create
-            )
-            for each in _names(store, name)
-        ]
+        done = [store.remotes.exchange(each, **how) for each in _names(store, name)]
     if as_json:
         print_json_lines(done)
     else:
@@ -330,8 +308,6 @@ def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> 
 
 def _tell_run(run: SyncRun) -> str:
     """How the server syncs with a remote; a failure on a line of its own."""
-    from headish.values.times import local_time
-
     told = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
     moments = {"last": run.last, "at work since": run.begun, "next": run.next}
     told += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]
@@ -340,7 +316,12 @@ def _tell_run(run: SyncRun) -> str:
 
 
 def _names(store: Store, name: str | None) -> list[str]:
-    return [name] if name is not None else [each.name for each in store.remotes.list()]
+    if name is not None:
+        return [name]
+    names = [each.name for each in store.remotes.list()]
+    if not names:
+        say(_NONE)
+    return names
 
 
 def tell_remote(remote: RemotePlace) -> None:

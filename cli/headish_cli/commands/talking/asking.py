@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from headish.errors import CallError, HeadishError
 from headish_cli.commands.talking.saying import check_call, choose_model, read_said, say_options
 from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import (
@@ -29,7 +30,6 @@ from headish_cli.printing.telling import reply_record, tell_branch, tell_reply
 if TYPE_CHECKING:
     from headish import Store, Turn
     from headish.content.encoding import Content
-    from headish.errors import CallError
     from headish.store.answers.answer import Answer
     from headish.store.asking.tool_calls import Approve
     from headish.store.space import Headishes
@@ -149,8 +149,6 @@ class Loop(NamedTuple):
 @contextmanager
 def _kept(said: Content | None, asked: tuple[Headishes, str | None], call: dict[str, Any]) -> Iterator[None]:
     """If no answer came, say that what was said is stored, so that the person need not say it twice."""
-    from headish.errors import CallError, HeadishError
-
     try:
         yield
     except (HeadishError, KeyboardInterrupt) as error:

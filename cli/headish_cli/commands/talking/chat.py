@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from headish.errors import HeadishError, UnknownPointer, UnknownTurn
 from headish_cli.commands.talking.asking import call_options, call_settings
 from headish_cli.commands.talking.conversation import NOTHING, ChatSession
 from headish_cli.commands.talking.lines import Lines, open_lines
@@ -74,7 +75,6 @@ def chat_command(
 
 def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
     """Whether a name is a bookmark, and the turn of any other headish. A new name is neither."""
-    from headish.errors import UnknownTurn
     from headish.values.grammar import parse_headish
     from headish.values.names import check_name
 
@@ -91,8 +91,6 @@ def _find(store: Any, name: str | None) -> tuple[bool, str | None]:
 
 def _check_who(conversation: ChatSession, ptr: str | None) -> None:
     """Refuse a chat that nobody can answer before anything is typed."""
-    from headish.errors import UnknownPointer
-
     if ptr is not None:
         _ = conversation.store.pointers[ptr]
     if conversation.who() is None:
@@ -160,8 +158,6 @@ def _asks(line: str) -> bool:
 
 def _tell(error: Exception, is_kept: bool) -> bool:
     """Tell an error that the conversation survives; False for any other. ``is_kept``: a question has no answer yet."""
-    from headish.errors import HeadishError
-
     if isinstance(error, HeadishError):
         words = sentence(error)
     elif isinstance(error, click.ClickException):

@@ -119,7 +119,7 @@ def _effective(ctx: click.Context, key: str, said: dict[str, str]) -> dict[str, 
     if key in option:
         value, source = option[key], _source(ctx.find_root(), key)
     else:
-        variable = next((each for each in VARIABLES[key] if os.environ.get(each)), None)
+        variable = next((each for each in (KEYS[key].variable, *FURTHER.get(key, ())) if os.environ.get(each)), None)
         value = os.environ[variable] if variable else said.get(key)
         source = f"environment {variable}" if variable else "file" if key in said else "default"
         if key == "color":
@@ -150,14 +150,5 @@ def _without_password(value: str | None) -> str | None:
         return "***"  # no address, so nobody can tell where its password stands
 
 
-VARIABLES = {
-    "ptr": ("HEADISH_PTR",),
-    "prices": ("HEADISH_PRICES",),
-    "signing_key": ("HEADISH_SIGNING_KEY",),
-    "signers": ("HEADISH_SIGNERS",),
-    "revoked_keys": ("HEADISH_REVOKED_KEYS",),
-    "sync": ("HEADISH_SYNC",),
-    "pager": ("HEADISH_PAGER", "PAGER"),
-    "color": ("NO_COLOR",),
-}
-"""Which variables win over what has no option before the command."""
+FURTHER = {"pager": ("PAGER",)}
+"""Variables of other programs that count, too, where headish's own is not set."""

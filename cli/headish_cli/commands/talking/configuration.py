@@ -42,29 +42,26 @@ def read_timetable(text: str) -> dict[str, float]:
 
 
 class Key(NamedTuple):
-    """A key of the file: what it is for, the variable that wins over it, and what it may hold."""
+    """A key of the file: the variable that wins over it, and what it may hold."""
 
-    help: str
     variable: str
     check: Callable[[str], bool] = bool
     words: str = "a text"
 
 
 KEYS: dict[str, Key] = {
-    "db": Key("the database: a path or a URL", "HEADISH_DB"),
-    "space": Key("the space to use", "HEADISH_SPACE"),
-    "author": Key("who writes", "HEADISH_AUTHOR"),
-    "isolation": Key("what keeps spaces apart", "HEADISH_ISOLATION", ISOLATIONS.__contains__, "required or none"),
-    "ptr": Key("the provider pointer of threads that name none", "HEADISH_PTR"),
-    "prices": Key("the table of prices of 'headish cost' and 'headish serve': a path", "HEADISH_PRICES"),
-    "signing_key": Key("the key of 'headish sign' and of signed bundles: a path", "HEADISH_SIGNING_KEY"),
-    "signers": Key("who signs with which key: a path", "HEADISH_SIGNERS"),
-    "revoked_keys": Key("keys that are trusted no more: a path", "HEADISH_REVOKED_KEYS"),
-    "sync": Key(
-        "which remotes 'headish serve' syncs with", "HEADISH_SYNC", lambda said: bool(read_timetable(said)), SYNC_WORDS
-    ),
-    "pager": Key("what shows long lists at a terminal", "HEADISH_PAGER"),
-    "color": Key("colours at a terminal", "NO_COLOR", COLOURS.__contains__, "auto, always or never"),
+    "db": Key("HEADISH_DB"),
+    "space": Key("HEADISH_SPACE"),
+    "author": Key("HEADISH_AUTHOR"),
+    "isolation": Key("HEADISH_ISOLATION", ISOLATIONS.__contains__, "required or none"),
+    "ptr": Key("HEADISH_PTR"),
+    "prices": Key("HEADISH_PRICES"),
+    "signing_key": Key("HEADISH_SIGNING_KEY"),
+    "signers": Key("HEADISH_SIGNERS"),
+    "revoked_keys": Key("HEADISH_REVOKED_KEYS"),
+    "sync": Key("HEADISH_SYNC", lambda said: bool(read_timetable(said)), SYNC_WORDS),
+    "pager": Key("HEADISH_PAGER"),
+    "color": Key("NO_COLOR", COLOURS.__contains__, "auto, always or never"),
 }
 
 

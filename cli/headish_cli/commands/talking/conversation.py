@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from headish.errors import InputError, InvalidName
 from headish_cli.commands.talking.saying import read_attachment
 from headish_cli.printing.output import Told, counted, one_line, preview, room_beside, say
 from headish_cli.printing.said import words as in_words
@@ -81,8 +82,6 @@ class ChatSession:
 
     def ask_from_now_on(self, model: str) -> None:
         """Ask a pointer from now on, or another model of the provider."""
-        from headish.errors import InvalidName
-
         with suppress(InvalidName):  # as "llama3:8b" is: no pointer's
             if model in self.store.pointers:
                 self.call["to"] = None  # the pointer says it
@@ -165,8 +164,6 @@ class ChatSession:
 
     def describe_who(self) -> str:
         """``who``, and what it points at, where it is a pointer."""
-        from headish.errors import InputError
-
         who = self.who()
         with suppress(InputError):  # another model is no pointer
             if who is not None and not self.call.get("to"):

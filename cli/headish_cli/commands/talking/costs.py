@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headish_cli.commands.talking.replying import print_counts
 from headish_cli.options import PLACE, GlobalOptions, json_option, pass_settings, read_time
-from headish_cli.printing.output import Told, cells, one_line, pad, print_json_lines, say
+from headish_cli.printing.output import Told, one_line, print_json_lines, say
 
 if TYPE_CHECKING:
     from headish.history.reading.costs import Cost
@@ -60,17 +61,7 @@ def cost_command(
 
 
 def _print(costs: list[Cost], by: str | None) -> None:
-    rows = [(by or "", "replies", "cost")]
-    rows += [
-        (one_line(each.key or ("(unknown)" if by else "all"), 60), f"{each.replies:,}", show_cost(each))
-        for each in costs
-    ]
-    room = [max(cells(row[column]) for row in rows) for column in range(3)]
-    for key, replies, cost in rows:
-        click.echo(f"{pad(key, room[0])}  {replies.rjust(room[1])}  {cost.rjust(room[2])}".rstrip())
-    silent = sum(each.silent for each in costs)
-    if silent:
-        say("1 reply has no token counts." if silent == 1 else f"{silent:,} replies have no token counts.")
+    print_counts(by, ("replies", "cost"), [(each, (f"{each.replies:,}", show_cost(each))) for each in costs])
     unpriced = sum(each.unpriced for each in costs)
     if unpriced:
         models = sorted({model for each in costs for model in each.models})

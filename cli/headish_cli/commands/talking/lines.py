@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.errors import TooLarge
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
 from headish_cli.options import decode_text
 from headish_cli.printing.output import say
@@ -59,8 +60,6 @@ class Lines:
             click.echo(prompt, nl=False, err=True)
         raw = sys.stdin.buffer.readline(PAYLOAD_LIMIT_BYTES + 1)
         if len(raw) > PAYLOAD_LIMIT_BYTES:
-            from headish.errors import TooLarge
-
             raise TooLarge("a line", len(raw), PAYLOAD_LIMIT_BYTES, is_cut=True)
         if raw:
             return decode_text(raw).rstrip("\r\n")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headish.values.times import local_time
 from headish_cli.commands.talking.timing import timeout_option
 from headish_cli.options import GlobalOptions, json_option, parse_settings, pass_settings, together
 from headish_cli.printing.briefs import BriefGroup
@@ -165,8 +166,6 @@ def _print(pointers: list[NamedPointer], as_json: bool, *, dated: bool) -> None:
     if as_json:
         print_json_lines(_record(each) for each in pointers)
         return
-    from headish.values.times import local_time
-
     room = max((cells(each.name) for each in pointers), default=0)
     for each in pointers:
         when = f"{local_time(each.time)}  " if dated else ""

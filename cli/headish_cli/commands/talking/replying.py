@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from headish.errors import InvalidArgument
 from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
 if TYPE_CHECKING:
+    from headish.history.reading.costs import Cost
+    from headish.history.reading.usage import Count
     from headish.store.asking.unfinished import Fetched
 
 
@@ -26,8 +30,6 @@ def reply_command(settings: GlobalOptions, headish: str, provider: str, file: st
     FILE (or standard input) is what the provider sent: a whole response, server-sent events, or JSON lines. An answer
     that was cut off is stored as far as it came.
     """
-    from headish.errors import InvalidArgument
-
     source = file_or_pipe(file)
     try:
         data = read_file(source)
@@ -116,17 +118,8 @@ def usage_command(
     if as_json:
         print_json_lines(count.to_dict() for count in counts)
         return
-    rows = [_row(by, "replies", *TITLES)] + [
-        _row(count.key or ("(unknown)" if by else "all"), f"{count.replies:,}", *_tokens(count.to_dict()))
-        for count in counts
-    ]
-    room = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        columns = [pad(row[0], room[0]), *(cell.rjust(size) for cell, size in zip(row[1:], room[1:], strict=True))]
-        click.echo("  ".join(columns).rstrip())
-    silent = sum(count.silent for count in counts)
-    if silent:
-        say("1 reply has no token counts." if silent == 1 else f"{silent:,} replies have no token counts.")
+    rows = [(count, (f"{count.replies:,}", *_tokens(count.to_dict()))) for count in counts]
+    print_counts(by, ("replies", *TITLES), rows)
 
 
 TITLES = {
@@ -144,5 +137,14 @@ def _tokens(record: dict[str, int | None]) -> list[str]:
     return ["?" if count is None else f"{count:,}" for count in counts]
 
 
-def _row(key: str | None, *cells: str) -> list[str]:
-    return [one_line(key or "", 60), *cells]
+def print_counts(by: str | None, titles: Sequence[str], counts: Sequence[tuple[Count | Cost, Sequence[str]]]) -> None:
+    """A line for each count, its numbers below their titles; and how many replies have no token counts."""
+    rows = [[by or "", *titles]]
+    rows += [[one_line(each.key or ("(unknown)" if by else "all"), 60), *numbers] for each, numbers in counts]
+    room = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        columns = [pad(row[0], room[0]), *(cell.rjust(size) for cell, size in zip(row[1:], room[1:], strict=True))]
+        click.echo("  ".join(columns).rstrip())
+    silent = sum(each.silent for each, _ in counts)
+    if silent:
+        say("1 reply has no token counts." if silent == 1 else f"{silent:,} replies have no token counts.")

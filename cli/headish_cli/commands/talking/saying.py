@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from headish.errors import InvalidArgument, InvalidContent
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
-from headish_cli.options import INPUT, PLACE, GlobalOptions, parse_settings, read_file, read_text, together
+from headish_cli.options import (
+    INPUT,
+    PLACE,
+    GlobalOptions,
+    combine_pairs,
+    parse_settings,
+    read_file,
+    read_text,
+    together,
+)
 
 if TYPE_CHECKING:
     from headish import Store
@@ -67,7 +77,6 @@ def check_call(base_url: str | None) -> None:
     """Refuse a call that can never be made, before what is said is stored. Raises: InvalidArgument."""
     from importlib.util import find_spec
 
-    from headish.errors import InvalidArgument
     from headish.values.checks.addresses import parse_address
 
     if base_url is not None:
@@ -123,23 +132,11 @@ def read_attachment(place: str) -> Any:
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
     """``KEY=VALUE`` pairs as parameters; a value that is not JSON is taken as a string."""
-    from headish.content.inherited import combine
-
-    params: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not key or not separator:
-            raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--option")
-        value: Any = _read_value(text)
-        for part in reversed(key.split(".")):
-            value = {part: value}
-        params = combine(params, value)
-    return params
+    return combine_pairs(pairs, "KEY=VALUE", "--option", _read_value)
 
 
-def _read_value(text: str) -> Any:
+def _read_value(_key: str, text: str) -> Any:
     from headish.content import strictjson
-    from headish.errors import InvalidContent
 
     try:
         return strictjson.decode(text, "--option")
@@ -162,7 +159,6 @@ def _url_block(url: str) -> dict[str, Any]:
     from urllib.parse import urlsplit
 
     from headish.content.media import EXTENSIONS
-    from headish.errors import InvalidArgument
 
     try:
         path = urlsplit(url).path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from headish.errors import InvalidArgument
 from headish_cli.options import INPUT, GlobalOptions, json_option, pass_settings, read_file
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say, width
@@ -24,7 +25,6 @@ def set_command(settings: GlobalOptions, server: str, file: str) -> None:
     The tools go out as SERVER___TOOL. What was stored before stays in the history.
     """
     from headish.content import strictjson
-    from headish.errors import InvalidArgument
 
     try:
         data = read_file(file)

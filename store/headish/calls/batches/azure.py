@@ -21,14 +21,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from headish.calls.batches.apis import (
-    MEGABYTE,
-    BatchApi,
-    look_openai,
-    results_openai,
-    submit_openai,
-    upload_openai,
-)
+from headish.calls.batches.apis import MEGABYTE, BatchApi, look_openai, results_openai, submit_openai, upload_openai
 from headish.calls.batches.reading import BatchRequest, id_of, read_id, read_records
 from headish.calls.clouds.places import is_dated
 from headish.calls.remote import Remote

@@ -11,13 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from headish.content.forms.calls import (
-    ANTHROPIC_CALL,
-    ANTHROPIC_RESULT,
-    anthropic_call,
-    anthropic_result,
-    read_result,
-)
+from headish.content.forms.calls import ANTHROPIC_CALL, ANTHROPIC_RESULT, anthropic_call, anthropic_result, read_result
 from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import (
     is_anthropic_text,

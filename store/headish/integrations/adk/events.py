@@ -40,7 +40,6 @@ from headish.errors import HeadishError
 OWN = "adk"
 """The provider of a block that holds a whole event, and the key of ``meta.app`` under which the rest stands."""
 LARGEST_BESIDE = 256 * 1024
-_ROLES = {"model": "assistant", "user": "user"}
 _DAY_SECONDS = 86_400
 
 

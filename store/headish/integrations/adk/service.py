@@ -25,7 +25,6 @@ from headish.adapters import sessions
 from headish.adapters.healing import heal_text
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db
-from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.aio import finish
 from headish.integrations.adk import records
 from headish.integrations.adk.events import dump_event, events_of, make_event_draft
@@ -281,18 +280,6 @@ def _session(place: SessionPlace, record: SessionRecord, app: records.Values, us
 
 
 def _events(store: Store, place: SessionPlace, limit: int | None) -> list[Event]:
-    thread = _thread(place)
-    turns = sessions.read(store, thread, limit)
-    if is_plain(turns) and all(each.type is None for each in turns):
-        return [event for each in turns for event in _events_of(each)]
-    apps = {each.id: each.app for each in sessions.read(store, thread)}
-    seen = [
-        event
-        for kept in sessions.see(store, thread)
-        for event in events_of(kept, apps.get(kept.message.turn or TurnId("")))
-    ]
+    found = sessions.read_messages(store, _thread(place), limit)
+    seen = [event for kept, app in found for event in events_of(kept, app)]
     return seen if limit is None else seen[max(0, len(seen) - limit) :]
-
-
-def _events_of(said: SpokenTurn) -> list[Event]:
-    return [] if said.payload is None else events_of(message_of(said), said.app)

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from headish import Store
 from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.adapters.remembering import TurnMemory, encode
-from headish.adapters.sessions import NamedSession, read, read_unknown, see
+from headish.adapters.sessions import NamedSession, read, read_messages, read_unknown
 from headish.integrations.agents.items import items_of
 from headish.integrations.agents.rows import items_of_plain
 from headish.integrations.agents.shapes import Item
@@ -46,7 +46,8 @@ def _as_items(
         return known
     unknown = [each for each in turns if isinstance(each, SpokenTurn)]
     if not is_plain(unknown) or any(each.type is not None for each in unknown):
-        return _see(store, session)
+        # A thread that overlays change, or that holds documents.
+        return [item for kept, app in read_messages(store, session) for item in items_of(kept, app)]
     made = iter(_items_of(unknown, memory))
     items: list[Item] = []
     for are_read, group in groupby(turns, lambda each: isinstance(each, SpokenTurn)):
@@ -68,9 +69,3 @@ def _items_of(turns: Sequence[SpokenTurn], memory: TurnMemory) -> list[list[Item
     items = [items_of_turn(turn) if item is None else [item] for turn, item in zip(turns, quick, strict=True)]
     memory.add_all([(turn.id, made) for turn, made, item in zip(turns, items, quick, strict=True) if item is None])
     return items
-
-
-def _see(store: Store, session: NamedSession) -> list[Item]:
-    """The items of a thread that overlays change, or that holds documents."""
-    apps = {each.id: each.app for each in read(store, session)}
-    return [item for kept in see(store, session) for item in items_of(kept, apps.get(kept.message.turn or TurnId("")))]

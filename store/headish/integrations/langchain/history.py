@@ -12,7 +12,6 @@ from headish import Store
 from headish.adapters import sessions
 from headish.adapters.hiding import check_erase, erases
 from headish.adapters.holding import DatabaseHold, Db, Scoped
-from headish.adapters.messages import SpokenTurn, TurnId, is_plain, message_of
 from headish.adapters.sessions import NamedSession, session_of
 from headish.aio import finish
 from headish.integrations.langchain.messages import make_message_draft, messages_of
@@ -85,13 +84,5 @@ def _clear(store: Store, session: NamedSession, erase: bool) -> None:
 
 
 def _read(store: Store, session: NamedSession) -> list[BaseMessage]:
-    turns = sessions.read(store, session)
-    if is_plain(turns) and all(each.type is None for each in turns):
-        return [message for each in turns for message in _messages(each)]
-    apps = {each.id: each.app for each in turns}
-    seen = sessions.see(store, session)
-    return [message for kept in seen for message in messages_of(kept, apps.get(kept.message.turn or TurnId("")))]
-
-
-def _messages(said: SpokenTurn) -> list[BaseMessage]:
-    return [] if said.payload is None else messages_of(message_of(said), said.app)
+    found = sessions.read_messages(store, session)
+    return [message for kept, app in found for message in messages_of(kept, app)]

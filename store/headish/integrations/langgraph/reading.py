@@ -9,12 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    CheckpointTuple,
-    DeltaChannelHistory,
-    PendingWrite,
-    writes_sort_key,
-)
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, PendingWrite, writes_sort_key
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from headish import Object, ReadTransaction

@@ -7,13 +7,13 @@ together, and its checkpoints in the order of their ids.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
+from headish.adapters.healing import ESCAPE, escape, unescape
 from headish.adapters.messages import TurnId
 from headish.errors import CorruptRecord
 
@@ -27,9 +27,7 @@ MESSAGES, DELTA = "messages", "delta-messages"
 PART_LIMIT = 200
 """The longest part of a key, in characters of ASCII."""
 
-_ESCAPE = "\ufffe".encode()
-"""Before a text that stands as the hexadecimal digits of its bytes."""
-_LONE = re.compile("[\ud800-\udfff]")
+_ESCAPE = ESCAPE.encode()
 _ODD = re.compile(rb"[^A-Za-z0-9_.:|=+-]")
 Typed = tuple[str, bytes]
 """What a serializer makes of a value."""
@@ -142,33 +140,14 @@ def encode(record: Any) -> bytes:
     if data and _ESCAPE not in data:
         return data
     # MessagePack has no half characters, and ids of threads may be any text.
-    return _encode(_escaped(msgspec.to_builtins(record, builtin_types=(bytes,))))
+    return _encode(escape(msgspec.to_builtins(record, builtin_types=(bytes,))))
 
 
 def decode(kind: Any, data: bytes, key: str) -> Any:
     """Raises: CorruptRecord."""
     try:
         if _ESCAPE in data:
-            return msgspec.convert(_unescaped(msgspec.msgpack.decode(data)), kind)
+            return msgspec.convert(unescape(msgspec.msgpack.decode(data)), kind)
         return _DECODERS[kind](data)
     except (msgspec.MsgspecError, ValueError) as error:
         raise CorruptRecord(f"the object {key!r}", f"it is no record of a LangGraph thread ({error})") from None
-
-
-def _escaped(value: Any) -> Any:
-    if isinstance(value, str):
-        data = value.encode(errors="surrogatepass")
-        return _ESCAPE.decode() + data.hex() if _LONE.search(value) or data.startswith(_ESCAPE) else value
-    return _mapped(value, _escaped)
-
-
-def _unescaped(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(_ESCAPE.decode()):
-        return bytes.fromhex(value[1:]).decode(errors="surrogatepass")
-    return _mapped(value, _unescaped)
-
-
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, dict):
-        return {change(key): change(each) for key, each in value.items()}
-    return [change(each) for each in value] if isinstance(value, list | tuple) else value

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from headish import ABSENT, ReadTransaction, WriteTransaction
 from headish.adapters.messages import Draft, TurnId, decode_json, place
-from headish.adapters.naming import safe_name
+from headish.adapters.sessions import free_name
 from headish.errors import RecordChanged, TooLarge, shown
 from headish.integrations.langgraph import messages, records
 from headish.integrations.langgraph.messages import Prints
@@ -224,11 +224,7 @@ def name_thread(read: ReadTransaction, thread: ThreadObject, base: TurnId | None
             return thread
         names = read.names_at(base, 2)
         return replace(thread, name=names[0]) if len(names) == 1 else thread
-    number, name = 1, safe_name(thread.id)
-    while read.has_bookmark(name):
-        number += 1
-        name = safe_name(f"{thread.id}-{number}")
-    return replace(thread, name=name)
+    return replace(thread, name=free_name(read, thread.id))
 
 
 def _store_messages(

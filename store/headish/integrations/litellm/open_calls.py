@@ -7,6 +7,7 @@ list holds the first one's answer: stored first, that answer would stand there w
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ from typing import Any, NamedTuple
 OPEN_CALLS = 1000
 """How many calls may be open before the oldest is forgotten: one that is abandoned never ends."""
 EARLIER_SECONDS = 2.0
-"""How long a call waits for an earlier one whose answer it goes on from: that one ended at the provider already. It
-never comes where the program stopped reading its stream."""
+"""How long a call waits for the end of an earlier one whose answer it goes on from: that one ended at the provider
+already. It never comes where the program stopped reading its stream."""
 
 
 class UnendedCall(NamedTuple):
@@ -41,6 +42,7 @@ class OpenCalls:
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, UnendedCall] = OrderedDict()
+        self._storing = set[str]()
         self._latest: OrderedDict[str, int] = OrderedDict()
         self._count = 0
         self._changed = threading.Condition()
@@ -63,9 +65,8 @@ class OpenCalls:
         with self._changed:
             call = self._open.get(id)
             if call is not None:
-                self._changed.wait_for(lambda: not self._earlier_of(call), EARLIER_SECONDS)
-                for each in self._earlier_of(call):
-                    del self._open[each]  # it was waited for once
+                self._storing.add(id)
+                self._wait_for_earlier(call)
         try:
             yield call
         finally:
@@ -75,6 +76,7 @@ class OpenCalls:
         """A call has ended."""
         with self._changed:
             self._open.pop(id, None)
+            self._storing.discard(id)
             self._changed.notify_all()
 
     def may_move(self, name: str, call: UnendedCall | None) -> bool:
@@ -89,6 +91,19 @@ class OpenCalls:
             while len(self._latest) > OPEN_CALLS:
                 self._latest.popitem(last=False)
             return is_latest
+
+    def _wait_for_earlier(self, call: UnendedCall) -> None:
+        """Wait for an earlier call that is being stored until it is, and for the end of another no longer than a
+        moment."""
+        until = time.monotonic() + EARLIER_SECONDS
+        while earlier := self._earlier_of(call):
+            unended = earlier.keys() - self._storing
+            left = until - time.monotonic()
+            if unended and left <= 0:
+                for each in unended:
+                    del self._open[each]  # it was waited for once
+            else:
+                self._changed.wait(left if unended else None)
 
     def _earlier_of(self, call: UnendedCall) -> Mapping[str, UnendedCall]:
         return {id: each for id, each in self._open.items() if call.goes_on_from(each)}

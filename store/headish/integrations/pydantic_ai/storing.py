@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
 
 from headish import ReadTransaction, WriteTransaction
-from headish.adapters.healing import heal_text
+from headish.adapters.healing import escape, unescape
 from headish.adapters.messages import (
     Draft,
     SpokenTurn,
@@ -34,8 +34,7 @@ from headish.adapters.messages import (
     place,
     with_reply,
 )
-from headish.adapters.naming import safe_name
-from headish.adapters.sessions import DELETED
+from headish.adapters.sessions import DELETED, free_name
 from headish.errors import Ambiguous, CorruptRecord, CorruptTurn, InvalidContent, InvalidHeadish, UnknownTurn
 from headish.integrations.pydantic_ai import messages
 
@@ -46,7 +45,6 @@ PART_LIMIT = 500
 ID_CHARACTERS = 25
 """How long the id of a turn is."""
 
-_ESCAPE = "\ufffe"
 _TEXTS = ("conversation_id", "head_id", "scope", "forked_from", "forked_at", "branches")
 _ODD = re.compile(rb"[^A-Za-z0-9_.:=+-]")
 _records = TypeAdapter(ConversationRecord)
@@ -114,7 +112,7 @@ def write_record(
             raise ConversationConflict(record.conversation_id)
     name = found.name if found is not None and found.name is not None else None
     if name is None and record.head_id is not None:
-        name = _free_name(write, record.conversation_id)
+        name = free_name(write, record.conversation_id)
     write.add_turns([_placed(write, entry, draft, new, record, name) for entry, draft in drafts])
     if name is not None and record.head_id is None:
         write.remove_bookmark(name)
@@ -127,7 +125,7 @@ def begin_record(write: WriteTransaction, id: str, headish: str, scope: str | No
     """Store a conversation that begins with a thread of headish. Raises: ConversationConflict, UnknownTurn."""
     if find_record(write, id) is not None:
         raise ConversationConflict(id)
-    name = _free_name(write, id)
+    name = free_name(write, id)
     head = write.set_bookmark(name, headish)
     record = ConversationRecord(conversation_id=id, head_id=_entry_at(write, head), scope=scope)
     write.put(KIND, _part(id), _write(record, name))
@@ -202,7 +200,7 @@ def entry_key(id: str) -> str:
 
 
 def _write(record: ConversationRecord, name: str | None) -> bytes:
-    return _encode(ConversationObject(_mapped(_records.dump_python(record, mode="json"), _escaped), name))
+    return _encode(ConversationObject(escape(_records.dump_python(record, mode="json")), name))
 
 
 def _read(data: bytes, id: str) -> StoredConversation:
@@ -210,27 +208,10 @@ def _read(data: bytes, id: str) -> StoredConversation:
         kept = _decode(data)
         record = _records.validate_python(kept.record)
         for field in _TEXTS:
-            setattr(record, field, _mapped(getattr(record, field), _unescaped))
+            setattr(record, field, unescape(getattr(record, field)))
         return StoredConversation(record, kept.name)
     except (msgspec.MsgspecError, ValueError) as error:
         raise CorruptRecord(f"the object {id!r}", f"it is no record of a conversation ({error})") from None
-
-
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(key): _mapped(each, change) for key, each in value.items()}
-    return [_mapped(each, change) for each in value] if isinstance(value, list) else value
-
-
-def _escaped(text: str) -> str:
-    """Ids are any text, and JSON has no half characters: such a text stands as its bytes."""
-    return text if text.isascii() or not (heal_text(text)[1] or text.startswith(_ESCAPE)) else _ESCAPE + _hexed(text)
-
-
-def _unescaped(text: str) -> str:
-    return _unhexed(text[1:]) if text.startswith(_ESCAPE) else text
 
 
 def _hexed(text: str) -> str:
@@ -277,14 +258,6 @@ def _placed(
             raise ConversationConflict(record.conversation_id)
     is_head = entry.id == record.head_id and name is not None
     return place(draft, continues=behind, bookmark=name if is_head else None, force=is_head)
-
-
-def _free_name(read: ReadTransaction, id: str) -> str:
-    number, name = 1, safe_name(id)
-    while read.has_bookmark(name):
-        number += 1
-        name = safe_name(f"{id}-{number}")
-    return name
 
 
 def _ends(read: ReadTransaction, found: StoredConversation) -> list[TurnId]:

@@ -10,14 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headish.errors import TooLarge
 from headish.serve.access.problems import problem
 from headish.serve.access.settings import WebSettings
-from headish.values.access.hosts import (
-    is_from,
-    is_origin_form,
-    known_hosts,
-    own_networks,
-    own_origin,
-    values_of,
-)
+from headish.values.access.hosts import is_from, is_origin_form, known_hosts, own_networks, own_origin, values_of
 
 BODY_LIMIT_BYTES = 1_000_000
 """The largest body of a request to the page or the API. Error: ``TooLarge``."""

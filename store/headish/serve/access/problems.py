@@ -112,54 +112,31 @@ _TITLES = {
 }
 """The titles of error pages."""
 
-_STATUSES: dict[type, int] = {
-    errors.InputError: 400,
-    errors.UnknownTurn: 404,
-    errors.UnknownPointer: 404,
-    errors.UnknownServer: 404,
-    errors.UnknownStream: 404,
-    errors.UnknownObject: 404,
-    errors.UnknownBatch: 404,
-    errors.UnknownCall: 404,
-    errors.UnknownToken: 404,
-    errors.UnknownErasure: 404,
-    errors.UnknownConversation: 404,
-    errors.UnknownFormat: 404,
-    errors.UnknownSpace: 404,
-    errors.TurnTaken: 409,
-    errors.FileTaken: 409,
-    errors.SpaceTaken: 409,
-    errors.SpaceNotEmpty: 409,
-    errors.BookmarkTaken: 409,
-    errors.KeyTaken: 409,
-    errors.TokenTaken: 409,
-    errors.TurnErased: 410,
-    errors.BarredContent: 410,
-    errors.RemovedSpace: 410,
-    errors.CursorLost: 410,
-    errors.BookmarkMoved: 412,
-    errors.RecordChanged: 412,
-    errors.TooLarge: 413,
-    errors.OverBudget: 413,
-    errors.RightMissing: 403,
-    errors.HiddenMessage: 403,
-    errors.ReadOnly: 403,
-    errors.QuotaExceeded: 429,
-    errors.Unrepresentable: 400,
-    errors.SummaryFailed: 502,
-    errors.ServerFailed: 502,
-    errors.CallError: 502,
-    errors.DatabaseError: 503,
-    errors.Closed: 503,
-    errors.HeadishError: 500,
-}
+_KINDS: dict[int, tuple[type[HeadishError], ...]] = {
+    400: (errors.InputError, errors.Unrepresentable),
+    403: (errors.RightMissing, errors.HiddenMessage, errors.ReadOnly),
+    404: (
+        errors.UnknownTurn, errors.UnknownPointer, errors.UnknownServer, errors.UnknownStream, errors.UnknownObject,
+        errors.UnknownBatch, errors.UnknownCall, errors.UnknownToken, errors.UnknownErasure,
+        errors.UnknownConversation, errors.UnknownFormat, errors.UnknownSpace,
+    ),
+    409: (
+        errors.TurnTaken, errors.FileTaken, errors.SpaceTaken, errors.SpaceNotEmpty, errors.BookmarkTaken,
+        errors.KeyTaken, errors.TokenTaken,
+    ),
+    410: (errors.TurnErased, errors.BarredContent, errors.RemovedSpace, errors.CursorLost),
+    412: (errors.BookmarkMoved, errors.RecordChanged),
+    413: (errors.TooLarge, errors.OverBudget),
+    429: (errors.QuotaExceeded,),
+    500: (errors.HeadishError,),
+    502: (errors.SummaryFailed, errors.ServerFailed, errors.CallError),
+    503: (errors.DatabaseError, errors.Closed),
+}  # fmt: skip
 """The status of each class: input 400, right 403, unknown 404, taken 409, erased 410, moved 412, large 413, quota 429,
 provider 502, busy 503."""
+_STATUSES = {kind: status for status, kinds in _KINDS.items() for kind in kinds}
 
 
 def statuses() -> list[tuple[int, list[str]]]:
     """Each status, and the classes that have it."""
-    found: dict[int, list[str]] = {}
-    for kind, status in sorted(_STATUSES.items(), key=lambda each: (each[1], each[0].__name__)):
-        found.setdefault(status, []).append(kind.__name__)
-    return list(found.items())
+    return [(status, sorted(kind.__name__ for kind in kinds)) for status, kinds in sorted(_KINDS.items())]

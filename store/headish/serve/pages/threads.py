@@ -13,14 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from headish.aio import AsyncStore
 from headish.content.prices import Prices
-from headish.errors import (
-    Ambiguous,
-    InvalidArgument,
-    InvalidName,
-    SigningFailed,
-    UnknownConversation,
-    UnknownTurn,
-)
+from headish.errors import Ambiguous, InvalidArgument, InvalidName, SigningFailed, UnknownConversation, UnknownTurn
 from headish.history.reading.costs import Cost
 from headish.history.reading.usage import Count
 from headish.serve.access.state import enter, state_of

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headish.aio import AsyncStore
 from headish.content.prices import Prices
 from headish.renderings.html import write_part
 from headish.renderings.marking import show_unseen
@@ -153,8 +152,3 @@ _READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens
 def _count(usage: Mapping[str, object], key: str) -> int:
     count = usage.get(key)
     return count if isinstance(count, int) else 0
-
-
-async def handles_of(store: AsyncStore, turns: Sequence[TreeTurn]) -> dict[TurnId, str]:
-    """The handle of each turn."""
-    return await store.abbreviate([turn.id for turn in turns])

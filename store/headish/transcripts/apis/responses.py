@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headish.content.forms.calls import (
-    FUNCTION_CALL,
-    FUNCTION_OUTPUT,
-    BlockKeys,
-    responses_call,
-    responses_output,
-)
+from headish.content.forms.calls import FUNCTION_CALL, FUNCTION_OUTPUT, BlockKeys, responses_call, responses_output
 from headish.content.forms.responses import TEXTS
 from headish.errors import InvalidInterchange
 from headish.transcripts.apis.steps import ROLES, ApiStep, arguments_text, read_call, read_steps, text_of, to_transcript

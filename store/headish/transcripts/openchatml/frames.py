@@ -25,15 +25,7 @@ from headish.errors import HeaderValue, Unrepresentable
 from headish.transcripts.openchatml.forms import PEOPLE, ROLES, TERMINATORS, FrameForm, is_tool_role
 from headish.transcripts.openchatml.yamlheader import requires_channels
 from headish.transcripts.shared.jsontext import read_json, says_error, says_more
-from headish.transcripts.shared.transcript import (
-    KINDS,
-    MARKERS,
-    Header,
-    arguments_of,
-    make_call,
-    make_message,
-    stop_of,
-)
+from headish.transcripts.shared.transcript import KINDS, MARKERS, Header, arguments_of, make_call, make_message, stop_of
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse, join_texts
 from headish.values.messages import Message
 
