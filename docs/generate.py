@@ -489,8 +489,10 @@ def write_errors() -> str:
     # The table tells what each is, so here the tree is one of names.
     tree = re.sub(r"([├└]── \w+) .*", r"\1", _text(errors).replace("::\n", "\n", 1))
     parts = ["# Errors and limits\n", NOTE, tree, "\n\n| error | |\n|---|---|\n"]
-    for name, value in vars(errors).items():
-        if inspect.isclass(value) and issubclass(value, errors.HeadishError):
+    known = dict(inspect.getmembers(errors, inspect.isclass))
+    for name in re.findall(r"\w+", tree):
+        value = known.get(name)
+        if value is not None and issubclass(value, errors.HeadishError):
             parts.append(f"| `{name}` | {' '.join(_text(value).split())}{_also(value)} |\n")
     parts += ["\n## Limits\n\n", _text(limits), "\n\n| limit | value | |\n|---|---|---|\n"]
     for name, doc in _attribute_docstrings(limits).items():

@@ -30,7 +30,7 @@ curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8321/api/v1/text?headish
   and their arguments in the query. Any other body has at most 1 MB. An unknown argument is refused. `null` in a body is
   what you leave out; `NAME=` in a query is an empty list. `usage` and `cost` count the whole space without a headish
   (`headish=`, `[]`). A time is RFC 3339 with a zone.
-- **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` goes on behind what you have; take it
+- **Lists** have at most 500 entries (`limit`, 100 if you leave it out). `after` continues behind what you have; take it
   from the last entry (its id or name) or from the answer's own `after`, and do not look into it.
 - **ETag.** A turn's is its seal, any other a hash of the answer, which begins with the revision for an object or a
   conversation. `If-None-Match` gets status 304 where nothing has changed.

@@ -6,9 +6,10 @@ import ast
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -54,15 +55,59 @@ MODULES = sorted(path for path in TESTS.rglob("*.py") if "benchmarks" not in pat
 TESTED = [path for path in MODULES if path.name.startswith("test_")]
 STARTING = ("run_browser", "run_together", "start", "subprocess.Popen", "subprocess.run")
 ASSERTING = ("pytest.raises", "pytest.warns", "pytest.fail")
+pytestmark = pytest.mark.xdist_group("habits")
+"""All modules are read by several tests: one process reads them once."""
 RECEIVERS = ("self", "type(self)", "headish")
 """Whose methods are helpers: those of the test's own class, and the command."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+class Written(NamedTuple):
+    """A function of the tests. ``calls`` are what it calls, as that is written, ``helpers`` the names of the helpers
+    that it may call."""
+
+    name: str
+    line: int
+    asserts: bool
+    calls: frozenset[str]
+    helpers: frozenset[str]
+
+
+class Module(NamedTuple):
+    """What is asked of a module of the tests. ``slow`` are the functions that a marker of the module, of their class or
+    of their own says are slow."""
+
+    functions: tuple[Written, ...]
+    imported: frozenset[str]
+    slow: frozenset[str]
+
+
 @cache
-def functions(path: Path) -> tuple[Function, ...]:
-    return tuple(node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, Function))
+def module_at(path: Path) -> Module:
+    """A module, read once: its tree is large."""
+    tree = ast.parse(path.read_text("utf-8"))
+    imported = frozenset(name.name for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names)
+    nodes = [node for node in statements(tree) if isinstance(node, Function | ast.ClassDef)]
+    functions = tuple(written(node) for node in nodes if isinstance(node, Function))
+    return Module(functions, imported, frozenset(marked_slow(tree, nodes)))
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements below a node, and what holds some. Expressions hold none, and are most of a tree."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for each in getattr(node, field, ()):
+            yield each
+            yield from statements(each)
+
+
+def written(function: Function) -> Written:
+    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    targets = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    methods = {each.attr for each in targets if isinstance(each, ast.Attribute) and named(each.value) in RECEIVERS}
+    calls = frozenset(map(named, targets))
+    return Written(function.name, function.lineno, asserts(nodes, calls), calls, frozenset(names | methods))
 
 
 def named(node: ast.AST) -> str:
@@ -77,43 +122,35 @@ def named(node: ast.AST) -> str:
     return ""
 
 
-def inside(function: Function) -> Iterator[ast.AST]:
-    return (node for statement in function.body for node in ast.walk(statement))
-
-
-def asserts(function: Function) -> bool:
+def asserts(nodes: list[ast.AST], calls: frozenset[str]) -> bool:
     """Whether a statement of its own fails where something is not as it should be."""
-    return any(
-        isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Raise) and "AssertionError" in ast.unparse(node))
-        or (isinstance(node, ast.Call) and named(node.func) in ASSERTING)
-        for node in inside(function)
+    return not calls.isdisjoint(ASSERTING) or any(
+        isinstance(node, ast.Assert) or (isinstance(node, ast.Raise) and "AssertionError" in ast.unparse(node))
+        for node in nodes
     )
 
 
-def calls(function: Function) -> list[ast.Call]:
-    return [node for node in inside(function) if isinstance(node, ast.Call)]
-
-
-def called(function: Function) -> set[str]:
-    """The names of the helpers that it may call."""
-    targets = [call.func for call in calls(function)]
-    names = {target.id for target in targets if isinstance(target, ast.Name)}
-    methods = [each for each in targets if isinstance(each, ast.Attribute) and named(each.value) in RECEIVERS]
-    return names | {method.attr for method in methods}
+def marked_slow(tree: ast.Module, nodes: Iterable[Function | ast.ClassDef]) -> set[str]:
+    marks = [
+        node for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node.targets[0])
+    ]
+    marked: list[ast.AST] = [tree] if any("slow" in ast.unparse(mark.value) for mark in marks) else []
+    for node in nodes:
+        marked += [node for mark in node.decorator_list if ast.unparse(mark) == "pytest.mark.slow"]
+    inside = [node for place in marked for node in (place, *statements(place))]
+    return {node.name for node in inside if isinstance(node, Function)}
 
 
 @pytest.mark.slow
 def test_a_test_asserts_more_than_that_nothing_raised() -> None:
     """It asserts, or calls a helper that does, or one whose own helpers do."""
-    known = [(path, function) for path in MODULES for function in functions(path)]
-    asserting = {function.name for _, function in known if asserts(function)}
-    helped = [(function.name, called(function)) for _, function in known]
-    while more := {name for name, helpers in helped if helpers & asserting} - asserting:
+    known = [(path, function) for path in MODULES for function in module_at(path).functions]
+    asserting = {function.name for _, function in known if function.asserts}
+    while more := {function.name for _, function in known if function.helpers & asserting} - asserting:
         asserting |= more
     tests = [(path, function) for path, function in known if function.name.startswith("test_")]
     assert len(tests) > 1000
-    assert [f"{path}:{test.lineno}: {test.name}" for path, test in tests if test.name not in asserting] == []
+    assert [f"{path}:{test.line}: {test.name}" for path, test in tests if test.name not in asserting] == []
 
 
 def test_a_test_that_starts_a_process_is_marked_slow() -> None:
@@ -125,26 +162,12 @@ def test_a_test_that_starts_a_process_is_marked_slow() -> None:
 
 def starting(path: Path) -> set[str]:
     """The tests of a module that start a process and are not marked slow."""
-    module = ast.parse(path.read_text("utf-8"))
-    imported = {name.name for node in module.body if isinstance(node, ast.ImportFrom) for name in node.names}
-    starters = set(STARTING) & (imported | {"subprocess.run", "subprocess.Popen"})
-    known = list(functions(path))
-    names = {function.name for function in known if starters & {named(call.func) for call in calls(function)}}
-    while more := {function.name for function in known if called(function) & names} - names:
+    module = module_at(path)
+    starters = set(STARTING) & (module.imported | {"subprocess.run", "subprocess.Popen"})
+    names = {function.name for function in module.functions if starters & function.calls}
+    while more := {function.name for function in module.functions if function.helpers & names} - names:
         names |= more
-    return {name for name in names if name.startswith("test_")} - marked_slow(module)
-
-
-def marked_slow(module: ast.Module) -> set[str]:
-    """The functions that a marker of the module, of their class or of their own says are slow."""
-    marks = [
-        node for node in module.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node.targets[0])
-    ]
-    marked: list[ast.AST] = [module] if any("slow" in ast.unparse(mark.value) for mark in marks) else []
-    for node in ast.walk(module):
-        if isinstance(node, Function | ast.ClassDef):
-            marked += [node for mark in node.decorator_list if ast.unparse(mark) == "pytest.mark.slow"]
-    return {node.name for place in marked for node in ast.walk(place) if isinstance(node, Function)}
+    return {name for name in names if name.startswith("test_")} - module.slow
 
 
 def test_a_folder_holds_at_most_fifteen_modules() -> None:
@@ -217,6 +240,14 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert {module for module, lower in reached.items() if module in lower} == set()
 
 
+@cache
+def declared(path: Path) -> list[ast.Import | ast.ImportFrom | ast.ClassDef]:
+    """The imports and classes of a module, wherever they stand."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return [node for node in statements(tree) if isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef)]
+
+
+@cache
 def is_module(package: str, name: str) -> bool:
     """Whether a name of a package is a module of it."""
     folders = [root.parent.joinpath(*package.split("."), name) for root in PACKAGES]
@@ -233,7 +264,7 @@ def imported_by(path: Path) -> set[str]:
     """The modules that a module names in an import, wherever that stands; a package only where its own names are
     taken."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in declared(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -247,7 +278,7 @@ def test_a_class_name_stands_for_one_class() -> None:
     """A private one may stand again in another module of its folder alone: nobody meets both."""
     places: dict[str, list[Path]] = {}
     for path in (path for root in PACKAGES for path in root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in declared(path):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path.parent if node.name.startswith("_") else path)
     twice = {

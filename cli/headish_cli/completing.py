@@ -66,8 +66,6 @@ def _from_store(read: Callable[[Store, str], Iterable[CompletionItem]]) -> Offer
 
 def _headishes(store: Store, incomplete: str) -> Iterable[CompletionItem]:
     """Names, the last moved first, then handles of the newest turns, with their words."""
-    from click.shell_completion import CompletionItem  # late: only a shell asks for it
-
     yield from _names(store, incomplete)
     if incomplete and not set(incomplete) <= set("klmnopqrstuvwxyz"):
         return
@@ -75,29 +73,23 @@ def _headishes(store: Store, incomplete: str) -> Iterable[CompletionItem]:
     handles = store.abbreviate([turn.id for turn in heads])
     for turn in heads:
         if handles[turn.id].startswith(incomplete):
-            yield CompletionItem(handles[turn.id], help=_words(store, turn.id))
+            yield _item(handles[turn.id], help=_words(store, turn.id))
 
 
 def _names(store: Store, incomplete: str) -> Iterable[CompletionItem]:
-    from click.shell_completion import CompletionItem  # late: only a shell asks for it
-
     for each in store.bookmarks.list(prefix=incomplete, by="recency", limit=OFFERED):
-        yield CompletionItem(each.name, help=_words(store, each.turn))
+        yield _item(each.name, help=_words(store, each.turn))
 
 
 def _pointers(store: Store, incomplete: str) -> Iterable[CompletionItem]:
-    from click.shell_completion import CompletionItem  # late: only a shell asks for it
-
     for each in store.pointers.list():
         if each.name.startswith(incomplete):
-            yield CompletionItem(each.name, help=str(each.pointer))
+            yield _item(each.name, help=str(each.pointer))
 
 
 def _spaces(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
-    from click.shell_completion import CompletionItem  # late: only a shell asks for it
-
     with settings_of(ctx).open_database() as database:
-        return [CompletionItem(each) for each in database.spaces.list(limit=1000) if each.startswith(incomplete)]
+        return matching(database.spaces.list(limit=1000), incomplete)
 
 
 def _words(store: Store, turn_id: str) -> str:
@@ -113,25 +105,30 @@ def _formats(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
     from headish.renderings.emission import TARGETS
 
     if ctx.info_name != "export":
-        return _matching(TARGETS, incomplete)
+        return matching(TARGETS, incomplete)
     from headish.content.forms.table import FORMS
     from headish.providers.registry import PROVIDERS
     from headish.transcripts.datasets.rows import ROWS
 
     transcripts = [each for each in TARGETS if each not in PROVIDERS]
-    return _matching(dict.fromkeys((*transcripts, *FORMS, *ROWS, *PAGES)), incomplete)
+    return matching(dict.fromkeys((*transcripts, *FORMS, *ROWS, *PAGES)), incomplete)
 
 
 def _providers(_: click.Context, incomplete: str) -> Iterable[CompletionItem]:
     from headish.providers.registry import PROVIDERS
 
-    return _matching(PROVIDERS, incomplete)
+    return matching(PROVIDERS, incomplete)
 
 
-def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+def matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Those of some words that begin so."""
+    return [_item(word) for word in words if word.startswith(incomplete)]
+
+
+def _item(word: str, help: str | None = None) -> CompletionItem:
     from click.shell_completion import CompletionItem  # late: only a shell asks for it
 
-    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+    return CompletionItem(word, help=help)
 
 
 def _names_of_group(ctx: click.Context, incomplete: str) -> Iterable[CompletionItem]:
@@ -154,7 +151,7 @@ _BY_NAME = {
     **dict.fromkeys(("headish", "continues", "first", "last", "expect"), _HEADISH),
     **dict.fromkeys(("bookmark", "old"), _NAME),
     "space": SPACE,
-    "role": Completed(lambda _, incomplete: _matching(ROLES, incomplete)),
+    "role": Completed(lambda _, incomplete: matching(ROLES, incomplete)),
 }
 
 

@@ -14,7 +14,6 @@ import click
 
 from headish_cli.completing import SPACE, completed_type
 from headish_cli.printing.briefs import brief
-from headish_cli.topics import TOPICS
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Talk": ("ask", "chat", "retry", "reply", "recover", "batch", "ptr", "tools"),
@@ -90,6 +89,8 @@ class LazyGroup(click.Group):
                 with formatter.section(section):
                     formatter.write_dl(rows)
         if ALL not in ctx.meta:
+            from headish_cli.topics import TOPICS  # late: only who asks for help reads them
+
             formatter.write_paragraph()
             formatter.write_text(f"'headish --help --all' lists all {len(self.modules)} commands.")
             formatter.write_text(f"'headish help TOPIC' explains {', '.join(TOPICS)}.")
@@ -110,7 +111,7 @@ def _common(option: str, **extra: Any) -> Callable[[], click.Option]:
     def use(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value not in (None, False) and ctx.obj is not None and not ctx.resilient_parsing:
             # The command as a whole tells errors, and asks then which database was meant.
-            ctx.obj = ctx.find_root().obj = ctx.obj._replace(**{parameter.name or "": value})
+            ctx.obj = ctx.find_root().obj = ctx.obj.replaced(**{parameter.name or "": value})
 
     return lambda: click.Option([option], hidden=True, expose_value=False, callback=use, **extra)
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -34,22 +34,27 @@ INTERRUPTED, CLOSED_PIPE = 130, 141
 """Exit codes of Ctrl-C and of a reader that has enough, as shells count signals 2 and 13."""
 
 
-class GlobalOptions(NamedTuple):
-    """The options before the command."""
+class GlobalOptions:
+    """The options before the command.
 
-    db: str | None
-    space: str
-    read_only: bool = False
-    author: str | None = None
-    at_least: str | None = None
-    no_pager: bool = False
-    ptr: str | None = None
-    """Whom threads are asked by that name no pointer: ``HEADISH_PTR``, else the configuration's."""
-    prices: str | None = None
-    """The table of prices: ``HEADISH_PRICES``, else the configuration's."""
-    sync: str | None = None
-    """Which remotes a server syncs with: ``HEADISH_SYNC``, else the configuration's."""
-    isolation: Literal["required"] | None = None
+    ``ptr``: whom threads are asked by that name no pointer; ``prices``: the table of prices; ``sync``: which remotes a
+    server syncs with. Each is of its variable (``HEADISH_PTR`` and so on), else of the configuration.
+    """
+
+    # No NamedTuple: every command would pay for making one, as much as for importing three modules.
+    def __init__(
+        self, db: str | None, space: str, read_only: bool = False, author: str | None = None,
+        at_least: str | None = None, no_pager: bool = False, ptr: str | None = None, prices: str | None = None,
+        sync: str | None = None, isolation: Literal["required"] | None = None,
+    ) -> None:  # fmt: skip
+        self.db, self.space, self.read_only, self.author = db, space, read_only, author
+        self.at_least, self.no_pager = at_least, no_pager
+        self.ptr, self.prices, self.sync = ptr, prices, sync
+        self.isolation: Literal["required"] | None = isolation
+
+    def replaced(self, **changed: Any) -> GlobalOptions:
+        """The same with other values for some."""
+        return GlobalOptions(**{**vars(self), **changed})
 
     @property
     def target(self) -> str:

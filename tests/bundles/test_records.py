@@ -87,14 +87,15 @@ def test_a_signature_of_a_head_covers_all_else_that_it_says() -> None:
         erased=("e",),
         revoked=("r",),
         serial=3,
+        place="p",
         records=(SentRecord(b"n", 1, 2, b"{}"),),
     )
     assert read_head(write_head(signed, None), "x", None).message == signed.message
     changes = {"device": "b" * 16, "label": "d", "recipient": None, "generation": 2, "number": 1, "hash": b"g" * 32,
                "cursor": "c", "made_at": 6, "names": (), "records": (), "erased": (), "revoked": (),
-               "serial": 4}  # fmt: skip
+               "serial": 4, "place": "q"}  # fmt: skip
     assert {*changes, "signature"} == {*LogHead.__struct_fields__}
-    assert len({signed.message, *(replace(signed, **{each: changes[each]}).message for each in changes)}) == 14
+    assert len({signed.message, *(replace(signed, **{each: changes[each]}).message for each in changes)}) == 15
 
 
 def test_a_head_comes_back_and_is_no_bundle() -> None:

@@ -67,6 +67,7 @@ class TestWhatIsLoaded:
         modules = loaded(HEADISH, "--db", headish.target, "log", "main")
         assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE - {"scru128"}
         assert not modules & (COSTLY - {"sqlite3"} | {"hashlib", "pathlib", "random", "shutil", "tempfile", "urllib"})
+        assert not modules & {"headish.errors.calls", "headish.errors.remotes", "headish_cli.topics"}
         parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
         parts |= {"receipts", "halves", "twins", "trees", "planning", "listings", "elsewhere", "streams"}
         assert not {module for module in modules if parts.intersection(module.split("."))}

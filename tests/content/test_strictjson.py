@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,3 +145,19 @@ def test_duplicate_keys_cost_no_more_than_one_look_at_each() -> None:
     with pytest.raises(ValueError, match="the key '7' stands twice"):
         strictjson._unique([*pairs, (Key(7), 0)])
     assert compared < 100
+
+
+def test_what_is_sound_can_be_kept_with_a_few_objects_around_it() -> None:
+    def nested(levels: int) -> bytes:
+        return b'[{"a":' * (levels // 2) + b'"x"' + b"}]" * (levels // 2)
+
+    def is_kept(text: bytes) -> bool:
+        return strictjson.is_sound(text, msgspec.json.decode(text))
+
+    assert [is_kept(nested(levels)) for levels in (0, 2, NESTING_LIMIT // 2)] == [True] * 3
+    assert [is_kept(nested(levels)) for levels in (NESTING_LIMIT - 2, NESTING_LIMIT, 2 * NESTING_LIMIT)] == [False] * 3
+    # Brackets that are text, or stand side by side, are no levels.
+    assert is_kept(b'["' + b"[{" * NESTING_LIMIT + b'"]')
+    assert is_kept(b"[" + b",".join([b'{"a":[]}'] * NESTING_LIMIT) + b"]")
+    deepest = max(levels for levels in range(0, 2 * NESTING_LIMIT, 2) if is_kept(nested(levels)))
+    strictjson.check({"meta": {"of": {"it": msgspec.json.decode(nested(deepest))}}}, "meta")

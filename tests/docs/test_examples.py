@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 import pytest
 
-from support.command import HEADISH
+from support.command import HEADISH, run_here
 from support.local_model import SHOWN, local_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,8 @@ PROGRAMS = {"who-wrote-this.md": "ssh-keygen"}
 USUAL_KEY = "the-key-of-the-provider"
 """The key that every page has in its environment; a local model never gets it."""
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
+_PLAIN = re.compile(r"""headish(?: +(?:[\w@%+:,./^=-]|(?<=\w)~|'[^']*'|"[^"$`\\]*")+)+""")
+"""A command in which the shell expands and redirects nothing."""
 _ID = re.compile(r"\b(0[0-9a-z]{7,24}|[0-9a-f]{64}|[0-9a-f]{32}|age1[0-9a-z]{58})\b")
 _SIZE = re.compile(r"[\d,]+(?= bytes[,.])")
 """How large a backup or bundle is: random ids compress a little differently each time."""
@@ -61,16 +64,30 @@ class Block(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page that is being run: where, the shell's exports so far, and the server in place of the one it shows."""
+    """A page that is being run: where, what its shell exports, and the server in place of the one it shows."""
 
     folder: Path
-    exports: list[str]
+    exported: dict[str, str]
     server: str
+
+    def type(self, command: str) -> tuple[int, str]:
+        """Exit code and output of a command that is typed into the shell. Where the shell has nothing to do but to find
+        the words of ``headish``, it runs in this process, which has imported all of it."""
+        command = command.replace(SHOWN, self.server)
+        if _PLAIN.fullmatch(command):
+            code, printed = run_here(*shlex.split(command)[1:], folder=self.folder, env=self.exported)
+            return code, printed.replace(self.server, SHOWN)
+        return self.run("sh", "-c", command)
+
+    def export(self, command: str) -> None:
+        """What the shell makes of ``export NAME=value``."""
+        told = self.run("sh", "-c", f"{command} && env -0")[1]
+        self.exported.update(each.split("=", 1) for each in told.split("\0") if each)  # type: ignore[misc]
 
     def run(self, *words: str) -> tuple[int, str]:
         """Exit code and output of a process, its errors where a terminal would show them."""
         done = subprocess.run(
-            [word.replace(SHOWN, self.server) for word in words], cwd=self.folder, env=environment(),
+            [word.replace(SHOWN, self.server) for word in words], cwd=self.folder, env=self.exported,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
             check=False,
         )  # fmt: skip
@@ -111,9 +128,9 @@ def run_block(page: Page, block: Block, following: Block) -> Iterator[tuple[str,
         yield (block.text, *page.run(sys.executable, "-c", block.text), expected)
     for command, output in commands(block.text) if block.language == "console" else ():
         if command.startswith("export "):
-            page.exports.append(command + "\n")
+            page.export(command)
         else:
-            yield (command, *page.run("sh", "-c", "".join(page.exports) + command), output)
+            yield (command, *page.type(command), output)
 
 
 @pytest.mark.slow
@@ -125,7 +142,7 @@ def test_the_examples_of_a_page_do_what_it_shows(page: Path, tmp_path: Path) -> 
     found = blocks(page)
     assert any(block.language in ("console", "python") for block in found)
     with local_model(page.name) as server:
-        running = Page(tmp_path, [], server.url)
+        running = Page(tmp_path, environment(), server.url)
         for block, following in zip(found, [*found[1:], Block("", "", "")], strict=True):
             for command, code, printed, expected in run_block(running, block, following):
                 assert code == 0, (command, printed)

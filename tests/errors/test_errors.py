@@ -9,7 +9,9 @@ import pickle
 from headish import errors
 from support.loops import failing
 
-KINDS = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.HeadishError)]
+KINDS = [
+    each for _, each in inspect.getmembers(errors) if isinstance(each, type) and issubclass(each, errors.HeadishError)
+]
 ARGUMENTS = {
     "Exception": ValueError("x"),
     "Mapping[str, int]": {"0a": 3},

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
+
 from headish import Store
+from headish.content.strictjson import is_sound
+from headish.imports.readers.shared import json_records
 from support.insides import unchanged
 
 SESSION = "5f1c0a52-0000-4000-8000-000000000001"
@@ -264,3 +270,40 @@ class TestBrokenFiles:
     def test_parents_in_a_circle_end_somewhere(self, store: Store) -> None:
         done = store.import_file(session(line("user", "c1", "c2", "one"), line("user", "c2", "c1", "two")))
         assert done.added == 2
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: Any = {"stdout": "ok"}
+    for _ in range(levels):
+        value = {"in": [value]}
+    return {"stdout": value}
+
+
+def test_lines_that_need_no_proof_become_the_turns_that_proven_ones_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = [
+        line("user", "u2", "a5", [{"type": "text", "text": "ü"}, {"type": "image", "source": 1.5, "of": [None, True]}]),
+        answer("b1", "u2", "msg_3", {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"n": 1e300, "m": -0.0}}),
+        result("r3", "b1", "t3", "{[" * 200) | {"toolUseResult": {"lines": [{"at": number} for number in range(200)]}},
+        line("user", "u3", "r3", "deep", toolUseResult=nested(20)),
+        line("user", "u4", "u3", "deeper", toolUseResult=nested(100)),
+        line("user", "u5", "u4", [{"type": "text", "text": "deepest", "more": nested(100)}]),
+    ]
+    judged: list[bool] = []
+
+    def imported(name: str, judge: Callable[[bytes, Any], bool]) -> tuple[Any, ...]:
+        monkeypatch.setattr(
+            json_records, "is_sound", lambda text, value: (judged.append(judge(text, value)), judged[-1])[1]
+        )
+        with Store.open(tmp_path / f"{name}.db") as store:
+            done = [store.import_file(session(*records), format="claude-code") for records in (WORK, [*WORK, *odd])]
+            said = [
+                (turn.digest, turn.meta.app, turn.meta.system, store.payload(turn.id)) for turn in store.log(limit=99)
+            ]
+            return [replace(each, tips=()) for each in done], said
+
+    fast = imported("fast", is_sound)
+    assert set(judged) == {True, False}
+    assert fast == imported("careful", lambda text, value: False)
+    assert len(fast[1]) > 6

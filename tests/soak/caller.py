@@ -1,7 +1,6 @@
 """A program that talks through LiteLLM with headish's logger, notes each call that came back, and ends at once.
 
-``python -m soak.caller`` runs in an environment that has LiteLLM. A line of its notes is ``SECONDS QUESTION``, by the
-system's steady clock; a line is one ``write()``: it survives a kill.
+``python -m soak.caller`` runs in an environment that has LiteLLM. A line of its notes is the question of a call.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import argparse
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,7 +75,7 @@ class Talk:
             messages = [*messages, {"role": "assistant", "content": f"Answer to {question}"}]
 
     def _note(self, question: str) -> None:
-        os.write(self._notes, f"{time.monotonic()} {question}\n".encode())
+        os.write(self._notes, f"{question}\n".encode())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rounds of programs that talk through LiteLLM, whose logger tells headish of a call after it came back: they end at
+"""Rounds of programs that talk through LiteLLM, which tells headish's logger of a call after it came back: they end at
 once behind a call, or are killed."""
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from support.upstream import LAST, Asked, Step, Upstream, answer, chunked, head
 TESTS = Path(__file__).resolve().parents[1]
 PEERS = TESTS.parent / ".venv-peers-litellm/bin/python"
 PATIENCE_SECONDS = 600
-TOLD_SECONDS = 2.0
-"""A program that is killed so shortly after a call came back may not have been told of it by LiteLLM."""
 ENDLESS = 10_000
 
 
 def end_callers(soak: Soak) -> Round:
-    """A program that ends right behind its last call, as programs do, and one that is killed: what came back is in the
-    history, but for what came back right before the kill."""
+    """Two programs end right behind their last call: all that came back is in the history. A third one is killed: what
+    a reader saw before stays, and nothing is there twice."""
     python, where = _python(), soak.either("callers")
     sure = set[str]()
     with Upstream(answer_chat) as upstream:
@@ -37,11 +35,12 @@ def end_callers(soak: Soak) -> Round:
             caller.wait(end)
             sure |= caller.said()
         caller = Caller(python, soak, where, upstream.url, end="returns", calls=ENDLESS)
-        caller.wait_for_more()
-        time.sleep(soak.chance.uniform(TOLD_SECONDS, TOLD_SECONDS + 2))
+        wanted, until = len(sure) + soak.chance.randint(2, 20), time.monotonic() + PATIENCE_SECONDS
+        while len(seen := _texts(where)) < wanted and caller.process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
         caller.process.kill()
         caller.process.communicate()
-        sure |= caller.said(before=time.monotonic() - TOLD_SECONDS)
+        sure |= seen
     return Round(3, len(sure), len(sure - _texts(where)), kind_of(where))
 
 
@@ -66,16 +65,9 @@ class Caller:
         if self.process.returncode != (end == "raises") or (end == "raises" and "as told" not in told):
             raise Failed(f"a program that {end} ended with {self.process.returncode}: {told[-2000:]}")
 
-    def wait_for_more(self) -> None:
-        """Wait until calls have come back."""
-        until = time.monotonic() + PATIENCE_SECONDS
-        while not self.said() and self.process.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
-
-    def said(self, before: float = float("inf")) -> set[str]:
-        """The questions and answers of the calls that came back before a moment."""
-        lines = [line.partition(" ") for line in self._notes.read_text().split("\n")[:-1]]
-        questions = [question for came, _, question in lines if float(came) < before]
+    def said(self) -> set[str]:
+        """The questions and answers of the calls that came back."""
+        questions = self._notes.read_text().split("\n")[:-1]
         return {text for question in questions for text in (question, f"Answer to {question}")}
 
 

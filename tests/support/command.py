@@ -11,8 +11,9 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -89,6 +90,20 @@ def start(*words: str, env: Mapping[str, str] | None = None, **options: Any) -> 
     return subprocess.run(
         [HEADISH, *words], env={**cleaned, **(env or {})}, capture_output=True, timeout=60, check=False, **options
     )
+
+
+def run_here(*words: str, folder: Path, env: Mapping[str, str]) -> tuple[int, str]:
+    """Exit code and output of the command in a folder, run inside the test's process; its errors stand where a terminal
+    would show them."""
+    nothing, out = open(os.devnull, encoding="utf-8"), TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+    with nothing, out, chdir(folder), patch.dict(os.environ, env, clear=True), patch.object(sys, "stdin", nothing):
+        with redirect_stdout(out), redirect_stderr(out):
+            try:
+                code = main.main(list(words), prog_name="headish")
+            except SystemExit as end:
+                code = end.code
+        out.seek(0)
+        return int(code or 0), out.read()
 
 
 def at_terminal(*words: str, columns: int = 80, env: Mapping[str, str] | None = None) -> str:

@@ -13,7 +13,7 @@ import pytest
 from headish import Store
 from headish.remotes.objects import ObjectPlace
 from headish.store.keeping import remotes as remotes_verbs
-from headish.syncing import bundling, erasures, pulling, pushing
+from headish.syncing import bundling, erasures, own_log, pulling, signers
 
 
 class Machine:
@@ -108,7 +108,7 @@ def cut_off(after: int, stop: Callable[[], None] = _stop) -> Iterator[list[int]]
     with pytest.MonkeyPatch.context() as patch:
         for name in ("put", "put_new", "get", "list", "delete"):
             patch.setattr(ObjectPlace, name, stopping(getattr(ObjectPlace, name)))
-        for module in (pulling, pushing, erasures, bundling, remotes_verbs):
+        for module in (pulling, own_log, signers, erasures, bundling, remotes_verbs):
             patch.setattr(module, "write_locked", stopping(bundling.write_locked))
         yield moments
 

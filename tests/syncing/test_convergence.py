@@ -1,4 +1,5 @@
-"""A folder that delivers late, and a store that answers: three stores have everything in the end, in any order."""
+"""A folder that delivers late, a store that answers, a database: three stores have everything in the end, in any
+order."""
 
 from __future__ import annotations
 
@@ -15,14 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headish import Database, Store
-from headish.errors import RemoteUnavailable
-from support.lines import line_to
+from headish.errors import InvalidBundle, RemoteUnavailable
+from headish.remotes.commands import Pipes
+from headish.store.keeping import live
+from support.lines import CountedPipes, line_to
 from support.machines import CutOff, Machine, cut_off, url_of
 from support.relays import relayed
 from support.serving import serving
+from support.signers import Keys, needs_keygen
 
 NAMES = ("a", "b", "c")
 STEPS = ("say", "fork", "name", "title", "sync", "sync", "cut", "carry", "carry", "erase")
+IN_A_FOLDER = (*STEPS, "tear")
+PAIRS = [("sqlite", "sqlite"), ("sqlite", "postgresql"), ("postgresql", "sqlite"), ("postgresql", "postgresql")]
+"""On what the desks are, and on what the database that is their remote."""
 
 
 class Asking(NamedTuple):
@@ -30,6 +37,7 @@ class Asking(NamedTuple):
 
     there: dict[str, str]
     reach: Callable[..., AbstractContextManager[object]]
+    settings: dict[str, bool] = {}
 
 
 class TestAFolderThatDeliversLate:
@@ -56,6 +64,57 @@ class TestAFolderThatDeliversLate:
         for each in servers:
             each.space = "default"  # a folder is named after the space: each is the only one of its machine
         _converge(data, root, [Store.open(root / "a.db", durability="normal"), *servers])
+
+
+class TestAFolderWhereAllSign:
+    """As above, and each believes only what is signed for the place. Either one begins, or all do before the syncer has
+    carried anything: then each takes the id that is left."""
+
+    @pytest.mark.slow
+    @needs_keygen
+    @settings(max_examples=4)
+    @given(data=st.data())
+    def test_files_have_everything_in_the_end(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("signed")
+        with _signing(root / "ssh"):
+            stores = [Store.open(root / f"{name}.db", durability="normal") for name in NAMES]
+            _converge(data, root, stores, begins=data.draw(st.sampled_from(["one", "all"])))
+
+
+class TestADatabaseThatIsOpenedHere:
+    """Two stores whose remote is the database of a third one: on either kind each, cut off at any byte of either
+    way."""
+
+    @settings(max_examples=8)
+    @given(data=st.data())
+    def test_files_have_everything_in_the_end(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        root = tmp_path_factory.mktemp("database")
+        box = root / "c.db"
+        stores = [Store.open(root / f"{name}.db", durability="normal") for name in NAMES]
+        _converge_live(data, root, stores, _by_database(str(box)))
+
+    @pytest.mark.slow
+    @pytest.mark.postgresql
+    @pytest.mark.parametrize(("desks", "box"), PAIRS[1:])
+    def test_files_and_servers_have_everything_in_the_end(
+        self, desks: str, box: str, make_postgresql_database: Callable[[], str],
+        tmp_path_factory: pytest.TempPathFactory,
+    ) -> None:  # fmt: skip
+        servers = [make_postgresql_database() if kind == "postgresql" else None for kind in (desks, box)]
+
+        @settings(max_examples=4)
+        @given(data=st.data())
+        def converge(data: st.DataObject) -> None:
+            root, space = tmp_path_factory.mktemp("database"), f"pair-{uuid4().hex}"
+            there = servers[1] or str(root / "c.db")
+            stores = [_desk(root, name, space, servers[0]) for name in NAMES[:-1]]
+            _converge_live(data, root, [*stores, Store.open(there, space=space)], _by_database(there))
+
+        converge()
 
 
 class TestAStoreThatAnswers:
@@ -100,6 +159,40 @@ def _by_command(box: Store) -> Asking:
     return Asking({"url": "cmd:headish serve-stdio"}, partial(line_to, box, trust=True))
 
 
+def _by_database(url: str) -> Asking:
+    """How desks reach a store whose database they open."""
+    return Asking({"url": url}, _opened, {"trust": True})
+
+
+@contextmanager
+def _opened(**cuts: int) -> Iterator[None]:
+    def pipes(name: str, reads: int, writes: int) -> Pipes:
+        cut = {} if name == live.CALLER else cuts
+        return CountedPipes(name, reads, writes, cut.get("cut_out"), cut.get("cut_back"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live, "Pipes", pipes)
+        yield
+
+
+def _desk(root: Path, name: str, space: str, server: str | None) -> Store:
+    """A store of a space, which has the database to itself as far as the other side can tell."""
+    if server is None:
+        return Store.open(root / f"{name}.db", durability="normal", space=space)
+    store = Store.open(server, space=f"{space}-{name}")
+    store.space = space
+    return store
+
+
+@contextmanager
+def _signing(folder: Path) -> Iterator[None]:
+    keys = Keys(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADISH_SIGNING_KEY", str(keys.make("anna")))
+        patch.setenv("HEADISH_SIGNERS", str(keys.signers("anna@x {anna}")))
+        yield
+
+
 @contextmanager
 def answering_at(place: Path, folder: Path) -> Iterator[Asking]:
     """How desks reach a store that is served."""
@@ -112,14 +205,14 @@ def answering_at(place: Path, folder: Path) -> Iterator[Asking]:
 
 
 def _converge_live(data: st.DataObject, root: Path, stores: list[Store], asking: Asking | None = None) -> None:
-    there, reach = asking or _by_command(stores[-1])
+    there, reach, chosen = asking or _by_command(stores[-1])
     machines = [Machine(store, root / f"keys-{name}", name) for name, store in zip(NAMES, stores, strict=True)]
     desks = machines[:-1]
     try:
         for each in desks:
             each.add(**there)
             with each as store:
-                store.remotes.set("box", erasures="apply")
+                store.remotes.set("box", erasures="apply", **chosen)
         for each in machines:
             each.store.add_turn("imported", bookmark="s", key="s:1")
         for _ in range(data.draw(st.integers(4, 14))):
@@ -146,20 +239,28 @@ def _converge_live(data: st.DataObject, root: Path, stores: list[Store], asking:
             store.close()
 
 
-def _converge(data: st.DataObject, root: Path, stores: list[Store]) -> None:
+def _converge(data: st.DataObject, root: Path, stores: list[Store], begins: str = "nobody") -> None:
+    """``begins``: who of those that sign is the first to do so; "nobody" signs, or "one", or "all" at once."""
     machines = {name: Machine(store, root / f"keys-{name}", name) for name, store in zip(NAMES, stores, strict=True)}
+    signed = {} if begins == "nobody" else {"sign": True, "require_signed": True}
     try:
         for name, each in machines.items():
             each.add(url_of(root / f"box-{name}"), plain=True)
             with each as store:
-                store.remotes.set("box", erasures="apply")
+                store.remotes.set("box", erasures="apply", **signed)
             each.store.add_turn("imported", bookmark="s", key="s:1")
+            if begins == "one":
+                _sync(each)
+                _carry(root, lambda _: True)
         for _ in range(data.draw(st.integers(4, 14))):
-            _do(data, root, machines[data.draw(st.sampled_from(NAMES))], data.draw(st.sampled_from(STEPS)))
-        for _ in range(4):
+            _do(data, root, machines[data.draw(st.sampled_from(NAMES))], data.draw(st.sampled_from(IN_A_FOLDER)))
+        for number in range(4):
             for each in machines.values():
-                each.sync()
+                _sync(each)
             _carry(root, lambda _: True)
+            for each in machines.values() if begins == "all" and number == 0 else ():
+                with each as store:
+                    store.remotes.set("box", sign=True)
         held = [{turn.id: (turn.seal, turn.erased is not None) for turn in store.turns()} for store in stores]
         assert held[0] == held[1] == held[2]
         assert [store.verify().problems for store in stores] == [(), (), ()]
@@ -185,12 +286,35 @@ def _do(data: st.DataObject, root: Path, each: Machine, step: str) -> None:
     elif step == "erase":
         store.erase(data.draw(st.sampled_from(turns)), reason="r", meta=data.draw(st.booleans()))
     elif step == "sync":
-        each.sync()
+        _sync(each)
+    elif step == "tear":
+        _tear(data, root / f"box-{each.name}", each)
     elif step == "cut":
         with suppress(CutOff), cut_off(data.draw(st.integers(0, 30))):
-            each.sync()
+            _sync(each)
     else:
         _carry(root, lambda _: data.draw(st.booleans()))
+
+
+def _sync(each: Machine) -> None:
+    """Sync with a folder, and have a head that was torn written anew."""
+    try:
+        each.sync()
+    except InvalidBundle:
+        each.sync(accept_rollback=True)
+
+
+def _tear(data: st.DataObject, box: Path, each: Machine) -> None:
+    """Put bytes that nobody reads in the place of a machine's head, or of its next bundle. A head is written anew once
+    somebody says so."""
+    with each as store:
+        [own] = [device for device in store.remotes.devices("box") if device.own]
+    for log in box.glob(f"v1/*/{own.device}"):
+        bundles = sorted(log.rglob("*.hb"))
+        if bundles and data.draw(st.booleans()):
+            bundles[-1].with_name(f"{int(bundles[-1].stem) + 1:06d}.hb").write_bytes(b"torn")
+        else:
+            (log / "head").write_bytes(b"torn")
 
 
 def _carry(root: Path, takes: Callable[[Path], bool]) -> None:

@@ -34,16 +34,9 @@ from_option = click.option("--from", "source", metavar="FORMAT", help="What FILE
 @click.option("--bos", default="[BOS]", help="v0.1: the base model's token for the beginning.")
 @click.option("--eos", default="[EOS]", help="v0.1: the base model's token for the end.")
 def convert_command(
-    file: str,
-    source: str | None,
-    target: str,
-    drop: tuple[str, ...],
-    partial: bool,
-    relaxed: bool,
-    start_role: str | None,
-    tight: bool,
-    **tokens: str,
-) -> None:
+    file: str, source: str | None, target: str, drop: tuple[str, ...], relaxed: bool, tight: bool, bos: str, eos: str,
+    **further: Any,
+) -> None:  # fmt: skip
     """Print a transcript in another format. Refuses anything that would not survive the round trip.
 
     Formats are v0.1, 2.0, 2.2 (OpenChatML), harmony, rwkv; as JSON chat, responses, anthropic, interchange (2.2),
@@ -56,7 +49,7 @@ def convert_command(
 
     if target not in (*FORMATS, *ALIASES, *JSON_FORMS):
         raise UnknownFormat(target, (*FORMATS, *ALIASES, *JSON_FORMS))
-    settings = {"partial": partial, "strict": not relaxed, "start_role": start_role, **tokens}
+    settings = {"strict": not relaxed, "bos": bos, "eos": eos, **further}
     transcript, form = read_transcript(read_bytes(file), source, settings)
     if target == "json":
         print_json(to_json(give_up(transcript, drop)), pretty=True)
@@ -68,7 +61,7 @@ def convert_command(
         if target in JSON_FORMS:
             print_json(_writers()[target](converted), pretty=True)
         else:
-            write(emit(converted, wanted, strict=not relaxed, **tokens))
+            write(emit(converted, wanted, strict=not relaxed, bos=bos, eos=eos))
 
 
 @click.command("lint-transcript")

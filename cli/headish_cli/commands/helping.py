@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
 
-from headish_cli.completing import Completed
+from headish_cli.completing import Completed, matching
 from headish_cli.printing.output import Misspelled
 from headish_cli.topics import TOPICS
 
@@ -27,10 +27,8 @@ def _known(ctx: click.Context, words: Sequence[str]) -> list[str]:
     return commands if words else [*commands, *TOPICS]
 
 
-def _offer(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
-    from click.shell_completion import CompletionItem  # late: only a shell asks for it
-
-    yield from (CompletionItem(each) for each in _known(ctx, ctx.params["words"]) if each.startswith(incomplete))
+def _offer(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    return matching(_known(ctx, ctx.params["words"]), incomplete)
 
 
 @click.command("help", epilog=f"Topics: {', '.join(TOPICS)}.")

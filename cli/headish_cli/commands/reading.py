@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +18,6 @@ from headish_cli.options import (
     selection_options,
     signers_options,
 )
-from headish_cli.printing.graph import draw_graph
 from headish_cli.printing.output import Told, content_of, one_line, print_json, print_json_lines, say, write
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
@@ -111,7 +110,11 @@ def log_command(
                 for turn in turns
             )
         else:
-            rails = draw_graph(turns) if graph else ((turn, "") for turn in turns)
+            rails: Iterable[tuple[Turn | None, str]] = ((turn, "") for turn in turns)
+            if graph:
+                from headish_cli.printing.graph import draw_graph
+
+                rails = draw_graph(turns)
             with paged(settings):
                 print_rows(store, rails, whole=whole, states={} if raw else seen_as(turns), signatures=signed)
     if any(each.verdict == "bad" for found in (signed or {}).values() for each in found):

@@ -19,7 +19,6 @@ from headish_cli.printing.output import (
     version_mark,
 )
 from headish_cli.printing.said import who, words
-from headish_cli.printing.signatures import signature_lines
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -59,6 +58,8 @@ def print_rows(
             state = (states or {}).get(turn.digest)
             click.echo(_row(store, turn, rail, pad(handles[turn.id], columns), behind, state).rstrip())
             if signatures is not None:
+                from headish_cli.printing.signatures import signature_lines  # late: few lists ask who signed
+
                 for line in signature_lines(turn, signatures.get(turn.id, ())):
                     click.echo(rail.replace("*", "|") + "    " + line)
             if whole and (state is None or not state.people):

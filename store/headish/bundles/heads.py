@@ -34,7 +34,8 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     log, ``hash`` its BLAKE3, and ``cursor`` how far the device was behind it. ``erased`` are the ids of the receipts
     that the device has: what they list is not in its log. ``revoked`` are devices that were taken out, whose logs are
     gone. ``serial`` grows by one with each head of the log, through all its generations, so an older head can be told
-    from the one that replaced it. ``signature`` covers all the rest, and by ``hash`` every bundle of the generation."""
+    from the one that replaced it. ``signature`` covers all the rest, and by ``hash`` every bundle of the generation.
+    ``place`` is the id of the place for which it was signed (``syncing/signers``)."""
 
     device: str
     label: str
@@ -49,6 +50,7 @@ class LogHead(Struct, frozen=True, omit_defaults=True):
     erased: tuple[str, ...] = ()
     revoked: tuple[str, ...] = ()
     serial: int = 0
+    place: str | None = None
     signature: bytes | None = None
 
     @property

@@ -66,7 +66,7 @@ class BundleHeader(Struct, frozen=True, omit_defaults=True):
     signed: bool = False
 
 
-class WireLeft(Struct, frozen=True, array_like=True):
+class WireLeft(Struct, frozen=True, array_like=True, gc=False):
     """What nobody can derive for a turn that lost its meta."""
 
     digest: bytes
@@ -74,7 +74,7 @@ class WireLeft(Struct, frozen=True, array_like=True):
     supersedes: str | None
 
 
-class WireTurn(Struct, frozen=True, array_like=True):
+class WireTurn(Struct, frozen=True, array_like=True, gc=False):
     """A turn in a page. A parent is an id, or the place of an earlier turn of the page; ``payload`` is the place of its
     bytes in the page, or the hash of bytes that were erased. ``erased`` is the id of the receipt that says so.
     ``foreign``: the sender has it from a stranger, and so has whoever receives it."""

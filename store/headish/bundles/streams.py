@@ -55,7 +55,7 @@ class BundleWriter:
         self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key)
         self._frames.write(BundleKind.HEADER, header)
         self.turns = self.receipts = self._receipt_bytes = 0
-        self._covered: list[bytes] = []
+        self._covered = [_hash_part(header)]
 
     def receipt(self, receipt: bytes) -> None:
         """Append the receipt of an erasure, as it is stored."""
@@ -93,7 +93,7 @@ class BundleWriter:
         for kind, listed in ((BundleKind.NAMES, tuple(names)), (BundleKind.RECORDS, tuple(records))):
             if listed:
                 self._frames.write(kind, listed)
-                self._covered.append(_hash_list(listed))
+                self._covered.append(_hash_part(listed))
         left = iter(signatures)
         while part := tuple(islice(left, PAGE_TURNS)):
             self._frames.write(BundleKind.SIGNATURES, part)
@@ -129,6 +129,7 @@ class BundleReader:
         if self.header.version != VERSION or unknown:
             told = f"its version is {self.header.version}" if not unknown else f"it needs {', '.join(unknown)}"
             raise InvalidBundle(name, f"{told}, which this headish does not know; upgrade headish")
+        self._cover([_hash_part(header)])
 
     def again(self, file: BinaryIO) -> BundleReader:
         """Read a bundle that was read to its end once more, from its beginning. What its signature covers is compared
@@ -168,7 +169,7 @@ class BundleReader:
                 if receipt_bytes > RECEIPTS_LIMIT_BYTES:
                     raise InvalidBundle(self.name, "its receipts have more bytes than those of any that is read")
             if kind in (BundleKind.NAMES, BundleKind.RECORDS):
-                self._cover([_hash_list(value)])
+                self._cover([_hash_part(value)])
             yield kind, value
 
     def _cover(self, hashes: Iterable[bytes]) -> None:
@@ -188,9 +189,9 @@ class BundleReader:
         return signed_message(BUNDLE_SIGNED, self._covered)
 
 
-def _hash_list(listed: Sequence[SentName | SentRecord]) -> bytes:
-    """What a signature covers of a list of names, or of records of conversations."""
-    return hash_payload(msgspec.msgpack.encode(listed))
+def _hash_part(part: BundleHeader | Sequence[SentName | SentRecord]) -> bytes:
+    """What a signature covers of the header, of a list of names, or of records of conversations."""
+    return hash_payload(msgspec.msgpack.encode(part))
 
 
 def _refuse_writer(name: str, _reason: str) -> NotADevice:

@@ -44,7 +44,7 @@ BASE64 = Base64Source.__struct_config__.tag
 _decode_all_known = msgspec.json.Decoder(list[tuple[KnownBlock, ...] | int]).decode
 _decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
 _IN_BLOCKS = frozenset((str, bool, type(None), dict, list))
-_ONLY_STR, _ONLY_TEXT = frozenset((str,)), frozenset((Text,))
+_ONLY_STR = frozenset((str,))
 _NUMBER = int.from_bytes(os.urandom(7), "big")
 _BETWEEN = b",%d," % _NUMBER
 """What stands between payloads that are decoded at once: by chance, so that nobody can put it into one."""
@@ -139,14 +139,17 @@ def encode_plain(blocks: tuple[KnownBlock, ...]) -> bytes:
     return _encode(blocks)
 
 
-def encode_read(blocks: tuple[ContentBlock, ...]) -> bytes | None:
+def encode_read(blocks: tuple[ContentBlock, ...], *, is_sound: bool = False) -> bytes | None:
     """``encode_payload`` of blocks that a reader made, where the typed decoder gives them back equal: they need no
-    other look then. None where they do not come back, or are of kinds that ``read_content`` brings into one form."""
+    other look then. None where they do not come back, or are of kinds that ``read_content`` brings into one form.
+
+    ``is_sound``: a form's reader made them of values that were sound (``strictjson``), so they do come back.
+    """
     if not all(map(_is_simple, blocks)):
         return None
     try:
         payload = _encode(blocks)
-        return payload if _decode_known(payload) == blocks else None
+        return payload if is_sound or _decode_known(payload) == blocks else None
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return None
 
@@ -173,15 +176,13 @@ def _is_builtin(item: Any) -> bool:
 
 def _is_simple(block: ContentBlock) -> bool:
     """Whether a block is of the kinds that have one form, and nothing nests in it."""
-    if isinstance(block, ToolResult):
-        is_simple = _ONLY_TEXT.issuperset(map(type, block.content))
-    elif isinstance(block, ToolUse):
-        is_simple = block.raw is None and _is_flat(block.input)
-    elif isinstance(block, Text | Thinking):
-        is_simple = True
-    else:
-        return False
-    return is_simple and not block.extra and not block.opaque
+    if type(block) is Text or type(block) is Thinking:
+        return not block.extra and not block.opaque
+    if type(block) is ToolUse:
+        return block.raw is None and _is_flat(block.input) and not block.extra and not block.opaque
+    if type(block) is ToolResult:
+        return not block.extra and not block.opaque and all(type(each) is Text for each in block.content)
+    return False
 
 
 def _is_flat(value: Any) -> bool:

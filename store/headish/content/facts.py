@@ -83,6 +83,8 @@ def read_short(name: str, given: object) -> str:
     """A text of one or more characters, none of which is NUL or a lone surrogate. Raises: InvalidArgument."""
     if not isinstance(given, str):
         raise InvalidArgument(f"{name} takes text, not {shown(given)}")
+    if given.isascii() and 0 < len(given) <= KEY_LIMIT_BYTES and "\0" not in given:  # as nearly every one
+        return given
     encoded = given.encode(errors="surrogatepass")
     if not 0 < len(encoded) <= KEY_LIMIT_BYTES:
         raise InvalidArgument(f"{name} takes 1 to {KEY_LIMIT_BYTES} bytes, not {len(encoded)}")

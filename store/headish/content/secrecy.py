@@ -48,10 +48,11 @@ _BEGINNINGS = {
 }
 """One of them stands in every text that has a shape. By a letter of each: one letter is found ten times as fast."""
 _ENDINGS = (
-    'key":', 'keys":', 'sation":', 'zation":', 'secret":', 'password":', 'passwords":', 'passwd":', 'passphrase":',
-    'bearer":', 'token":', 'value":',
+    "key", "keys", "sation", "zation", "secret", "password", "passwords", "passwd", "passphrase", "bearer", "token",
+    "value",
 )  # fmt: skip
-"""One of them stands behind the name of a key in JSON without blanks, in lower case."""
+"""With one of them the name of a key ends, in lower case."""
+_ENDING_CHARACTERS = max(map(len, _ENDINGS))
 _SHORTEST = 19
 """A text that has a shape is at least so long."""
 _LOGIN = r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@"
@@ -88,13 +89,12 @@ def find_secret(value: Any, path: str, *, prose: Collection[str] = ()) -> str | 
 def is_quiet(encoded: str) -> bool:
     """Whether a JSON text of ``strictjson.encode`` shows at a glance that ``find_secret`` finds nothing in its value.
 
-    False where it would have to look. Cost: at most some thirty searches for a few letters, whatever the value's shape.
+    False where it would have to look. Cost: some twenty searches for a few letters, and a look at the end of each name.
     """
     if _may_have_shape(encoded):
         return False
-    lowered = encoded.lower()
-    for ending in _ENDINGS:
-        if ending in lowered:
+    for text in encoded.split('":')[:-1]:
+        if text[-_ENDING_CHARACTERS:].lower().endswith(_ENDINGS):
             return False
     return "://" not in encoded or "@" not in encoded
 

@@ -59,14 +59,14 @@ class DatabaseReadOnly(DatabaseError):
 
 
 class ReadOnly(DatabaseReadOnly):
-    """A verb that writes, of a database that was opened read-only: asked for, or the file cannot be written.
+    """A verb would write to a database that is open read-only: by request, or because its file cannot be written.
 
     Raised before any statement.
     """
 
 
 class RoleMissing(DatabaseReadOnly):
-    """The login has not the role that this takes in a secured database; nothing was stored. ``role`` names it."""
+    """The login lacks the ``role`` that this verb needs in a secured database; nothing was stored."""
 
     def __init__(self, target: str, role: str, told: str = "") -> None:
         self.role = role
@@ -74,7 +74,7 @@ class RoleMissing(DatabaseReadOnly):
 
 
 class NotIsolated(DatabaseError):
-    """Nothing keeps the spaces of the database apart, or nothing that holds this login."""
+    """Nothing keeps the spaces of the database apart, or nothing that binds this login."""
 
 
 class NotEntered(DatabaseError):
@@ -128,9 +128,9 @@ class DatabaseTimedOut(DatabaseError):
 
 
 class NotReplicated(DatabaseError):
-    """The database is not as far as a cursor says, and did not get there within the time allowed.
+    """The database did not reach a cursor within the time allowed.
 
-    ``cursor`` is what was waited for, ``now`` the commit number and the number of the last change that are there.
+    ``cursor`` is the one that was waited for, ``now`` the commit number and the number of the last change there.
     """
 
     def __init__(self, target: str, cursor: str, now: tuple[int, int], seconds: float) -> None:
@@ -144,9 +144,9 @@ class DatabaseReplaced(DatabaseError):
 
 
 class OutcomeUnknown(DatabaseError):
-    """The connection was lost during the commit, and nothing could be asked since.
+    """The connection was lost during the commit, and the server could not be reached since.
 
-    ``ids`` are the turns that the call would have stored, in order: all of them are stored, or none.
+    ``ids`` are the turns of the call, in order: all of them are stored, or none.
     """
 
     ids: tuple[str, ...] = ()

@@ -13,8 +13,8 @@ from headish.errors.base import HeadishError
 class Unrepresentable(HeadishError):
     """The outside format cannot carry this (``code`` is E-EMIT-…).
 
-    ``drop`` is the word that gives it up, None where no word does. ``more`` are further losses of the same text, and
-    ``drops`` the words for all of them; ``reason`` is the sentence without the advice.
+    ``drop`` is the word that gives it up, or None. ``more`` are further losses of the same text, ``drops`` the words
+    for all of them; ``reason`` is the sentence without the advice.
     """
 
     code = "E-EMIT-UNREPRESENTABLE"
@@ -64,7 +64,7 @@ class ConversionLoss(Unrepresentable):
 
 
 class Unsupported(Unrepresentable):
-    """A provider that cannot take this."""
+    """The provider cannot take this."""
 
     def __init__(self, provider: str, what: str, *, turn: str | None = None) -> None:
         self.provider = provider

@@ -105,7 +105,7 @@ class InvalidPrices(InputError):
 
 
 class InvalidTranscript(InputError):
-    """Text that is no transcript of its format. ``line`` and ``column`` count from 1, in characters.
+    """Text that is not a transcript of its format. ``line`` and ``column`` count from 1, in characters.
 
     ``code`` is E-PARSE-ENCODING, -DETECT, -HEADER, -FRAME or -CHANNEL-MISSING, E-STREAM-TRUNCATED, or
     E-BODY-CONSTRAINT-VIOLATION; ``format`` is the one it was read as, None if none was recognised.

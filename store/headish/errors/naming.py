@@ -21,10 +21,10 @@ class UnknownTurn(InputError):
 
 
 class Ambiguous(InputError):
-    """An id prefix or a handle that more than one turn has; ``candidates`` are ids, oldest first.
+    """More than one turn has this id prefix or handle; ``candidates`` are their ids, oldest first.
 
-    ``described`` says of each candidate of a handle: the handle that names it alone, its id, when it was said, its
-    role, names and first words.
+    ``described`` has a line for each candidate of a handle: its own handle, its id, when it was said, its role, names
+    and first words.
     """
 
     def __init__(self, prefix: str, candidates: tuple[str, ...], described: tuple[str, ...] = ()) -> None:

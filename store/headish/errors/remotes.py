@@ -21,12 +21,12 @@ class InvalidBundle(InputError):
 
 
 class NotADevice(InvalidBundle):
-    """What lies at a remote was not written by a device that holds its key."""
+    """An object at a remote was not written by a device that has its key."""
 
 
 class NotSigned(InvalidBundle):
-    """A bundle, or the head of a log, that nobody has signed whom the list of signers names, where that is required.
-    Nothing of it is stored."""
+    """Nobody on the list of signers has signed this bundle or head of a log, and that is required. None of it is
+    stored."""
 
 
 class ForeignConflict(InputError):
@@ -48,8 +48,8 @@ class MissingParents(InputError):
 
 
 class SecretsFound(InputError):
-    """What was to leave this machine looks like keys. ``turns`` are the ids of those that say so, ``handles`` how lists
-    show them; ``conversations`` are those whose name, title, tags or marks do."""
+    """Something that was about to leave this machine looks like a key. ``turns`` are the ids of the turns that contain
+    it, ``handles`` their handles; ``conversations`` are those whose name, title, tags or marks contain it."""
 
     def __init__(self, turns: tuple[str, ...], handles: tuple[str, ...], conversations: tuple[str, ...] = ()) -> None:
         self.turns, self.handles, self.conversations = turns, handles, conversations
@@ -97,7 +97,7 @@ class RemoteRefused(HeadishError):
 
 
 class RemoteRolledBack(HeadishError):
-    """Logs of a remote are shorter than they were, or others. ``logs`` says of each what it was and what it is.
+    """Logs of a remote are shorter than before, or different. ``logs`` gives the earlier and the present state of each.
 
     All other logs were read.
     """

@@ -48,7 +48,7 @@ class TokenTaken(HeadishError):
 
 
 class RightMissing(HeadishError):
-    """The caller of a server has other rights in the space, and not this one."""
+    """The caller of a server lacks this right in the space."""
 
     def __init__(self, right: str, space: str) -> None:
         self.right, self.space = right, space
@@ -58,12 +58,15 @@ class RightMissing(HeadishError):
 class QuotaExceeded(HeadishError):
     """The space may not hold so much; nothing was stored. ``what`` is turns or bytes.
 
-    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored.
+    It may hold ``limit`` of them and holds ``used``; ``more`` were to be stored. Of several devices, ``device`` sent
+    what does not fit.
     """
 
-    def __init__(self, what: str, limit: int, used: int, more: int) -> None:
-        self.what, self.limit, self.used, self.more = what, limit, used, more
+    def __init__(self, what: str, limit: int, used: int, more: int, device: str | None = None) -> None:
+        self.what, self.limit, self.used, self.more, self.device = what, limit, used, more, device
         limited = f"the space is limited to {limit:,} {what.removesuffix('s') if limit == 1 else what}"
+        if device is not None:
+            limited = f"what {device} sent does not fit: {limited}"
         super().__init__(
             f"{limited}, has {used:,} and was given {more:,} more: nothing was stored; "
             f"'headish spaces limit' shows and changes its limits"
@@ -71,10 +74,10 @@ class QuotaExceeded(HeadishError):
 
 
 class CursorLost(HeadishError):
-    """The space does not hold, any more, what lay where a reader has read up to: it was put back, or it is another one.
+    """The last change that a reader has seen is not in the space: the space was restored, or is another one.
 
-    ``cursor`` is the reader's, ``now`` the commit number and the number of the last change that the space has.
-    Read the space anew.
+    ``cursor`` is the reader's, ``now`` the commit number and the number of the space's last change. Read the space
+    from its beginning.
     """
 
     def __init__(self, cursor: str, reason: str, now: tuple[int, int]) -> None:
@@ -121,9 +124,9 @@ class SummaryFailed(HeadishError):
 
 
 class KeyTaken(HeadishError):
-    """A key is unique in its space, and another turn or conversation has it.
+    """Another turn or conversation of the space has this key.
 
-    ``holder`` is the id of that turn, or the bookmark or first turn of that conversation, which ``what`` then says.
+    ``holder`` is the id of the turn, or the bookmark or first turn of the conversation; ``what`` then names it.
     """
 
     def __init__(self, key: str, holder: str, what: str = "") -> None:

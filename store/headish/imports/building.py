@@ -17,8 +17,10 @@ from headish.imports.reader import SourceConversation, SourceMessage
 from headish.values.limits import TAGS_LIMIT, TITLE_LIMIT
 
 
-def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -> ImportedTree | None:
-    """The tree of a conversation, None where nobody says anything in it.
+def build_tree(
+    talk: SourceConversation, notes: ImportNotes, limit_bytes: int, *, is_sound: bool = False
+) -> ImportedTree | None:
+    """The tree of a conversation, None where nobody says anything in it. ``is_sound`` as in ``draft_node``.
 
     A message that cannot be kept is noted as broken, and walked through.
     """
@@ -33,7 +35,7 @@ def build_tree(talk: SourceConversation, notes: ImportNotes, limit_bytes: int) -
     for index in _ordered(parents):
         node = listed[index]
         before = _joined([built.get(parent) for parent in parents[index]]) if parents[index] else _elsewhere(talk, node)
-        draft = draft_node(talk.format, node, notes, limit_bytes)
+        draft = draft_node(talk.format, node, notes, limit_bytes, is_sound=is_sound)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
             found = (built.get(by_id[each]) if each in by_id else _key_of(talk, each) for each in node.covers)

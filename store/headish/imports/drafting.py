@@ -32,13 +32,16 @@ _BESIDE_BYTES = 100
 """What a key of a meta takes beside its value, at the most."""
 
 
-def draft_node(format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int) -> Draft | None:
-    """The draft of a message; None for one that says nothing, or is noted as broken."""
+def draft_node(
+    format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int, *, is_sound: bool = False
+) -> Draft | None:
+    """The draft of a message; None for one that says nothing, or is noted as broken. ``is_sound``: its meta was decoded
+    of sound values (``strictjson``), and ``read_native`` read its blocks of such."""
     if node.content is None:
         return None
     try:
-        app = _encode_meta(format, node, notes)
-        draft = _draft_content(node, limit_bytes)
+        app = _encode_meta(format, node, notes, is_sound=is_sound)
+        draft = _draft_content(node, limit_bytes, is_sound=is_sound)
         facts = _read_facts(node)
         return replace(draft, facts=facts, app=app, system=_encode_system(node, draft.system, facts))
     except HeadishError as error:
@@ -46,21 +49,23 @@ def draft_node(format: str, node: SourceMessage, notes: ImportNotes, limit_bytes
         return None
 
 
-def read_native(form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str) -> ForeignMessage | None:
+def read_native(
+    form: str, entry: Mapping[str, Any], notes: ImportNotes, where: str, *, is_sound: bool = False
+) -> ForeignMessage | None:
     """An API's message as its program has kept it; None, and noted as broken, where nothing can hold it."""
     try:
-        return read_kept(form, entry)
+        return read_kept(form, entry, is_sound=is_sound)
     except HeadishError as error:
         notes.break_off(where, str(error))
         return None
 
 
-def _draft_content(node: SourceMessage, limit_bytes: int) -> Draft:
+def _draft_content(node: SourceMessage, limit_bytes: int, *, is_sound: bool) -> Draft:
     """What a message says, without what is known about it. Raises: as ``make_draft``."""
     assert node.content is not None
     attributes = _attributes(node)
     is_plain = node.inherited is None and node.cache is False and node.role in ROLES
-    payload = _encode_plain(node.content) if is_plain else None
+    payload = _encode_plain(node.content, is_sound=is_sound) if is_plain else None
     if payload is None:
         options = {"attributes": attributes, "inherited": node.inherited, "cache": node.cache}
         return make_draft(node.content, {"role": node.role, **options}, limit_bytes)
@@ -69,10 +74,11 @@ def _draft_content(node: SourceMessage, limit_bytes: int) -> Draft:
     return Draft(payload, DigestFields(node.role, hash_payload(payload), attributes=encode_attributes(attributes)))
 
 
-def _encode_plain(content: Any) -> bytes | None:
+def _encode_plain(content: Any, *, is_sound: bool) -> bytes | None:
     """The payload of a text, or of blocks of the common kinds; None for what is to be looked at with care."""
     if type(content) is tuple:
-        return encoding.encode_read(content) if all(isinstance(each, Block) for each in content) else None
+        are_blocks = all(isinstance(each, Block) for each in content)
+        return encoding.encode_read(content, is_sound=is_sound) if are_blocks else None
     block = content[0] if type(content) is list and len(content) == 1 else None
     if type(block) is dict and block.keys() == _TEXT and block["type"] == "text" and type(block["text"]) is str:
         return encoding.encode_text(block["text"])
@@ -100,11 +106,12 @@ def _encode_system(node: SourceMessage, own: bytes | None, facts: Facts) -> byte
     return _encode_mapping({**reply, **rest}, "system")
 
 
-def _encode_meta(format: str, node: SourceMessage, notes: ImportNotes) -> bytes | None:
+def _encode_meta(format: str, node: SourceMessage, notes: ImportNotes, *, is_sound: bool) -> bytes | None:
     """What the source says beside the message, without what looks like a key and what is too large, each noted."""
     if not node.meta:
         return None
-    encoded = strictjson.encode_read({format: node.meta})
+    kept = {format: node.meta}
+    encoded = strictjson.encode(kept) if is_sound else strictjson.encode_read(kept)
     room = META_BYTES - _BESIDE_BYTES * len(node.meta)
     if encoded is not None and len(encoded) <= room and is_quiet(encoded.decode()):
         return encoded

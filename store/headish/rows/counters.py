@@ -213,6 +213,15 @@ def read_counter(connection: Connection, space: int) -> Counter:
     return Counter(*([0] * 6 if row is None else row))
 
 
+READ_BARS = Query("how much content is barred", "SELECT bars FROM counter WHERE space = :space")
+
+
+def has_barred(connection: Connection, space: int) -> bool:
+    """Whether an erasure has barred any content of the space."""
+    row = connection.row(READ_BARS, space=space)
+    return row is not None and row[0] > 0
+
+
 READ_STATE = Query("state of a space", "SELECT state FROM counter WHERE space = :space")
 
 

@@ -36,9 +36,8 @@ from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
-from headish.syncing.departing import Departing, Span, all_names, all_records
+from headish.syncing.departing import Departing, Span, all_names, all_records, find_keys, find_said_keys, keeps_path
 from headish.syncing.naming import settle_name, settle_records, tell_apart
-from headish.syncing.scanning import find_keys, find_said_keys, keeps_path
 from headish.values.ids import KeptIds, Mint, TurnId, as_turn_id
 from headish.values.limits import LAST_NUMBER, PAYLOAD_LIMIT_BYTES
 from headish.values.places import Place

@@ -1,4 +1,5 @@
-"""What leaves a space: turns in pages, each after those that it continues, with the receipts of what was erased."""
+"""What leaves a space: turns in pages, each after those that it continues, with the receipts of what was erased; and
+what of it looks like a key."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft, record_as_sent
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
+from headish.content.secrecy import has_shape, hide_secrets
 from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.documents import referred_by
@@ -25,6 +27,7 @@ from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.changes import spoken_between
 from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import TurnId
+from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.erasures import Receipt
 from headish.values.turns import DOCUMENT
@@ -228,3 +231,33 @@ def all_records(connection: Connection, space: int) -> list[SentRecord]:
     while page := records_after(connection, space, records[-1].subject if records else b"", NAMES_READ):
         records += [record_as_sent(bytes(row[0]), int(row[1]), int(row[2]), bytes(row[3])) for row in page]
     return records
+
+
+def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
+    """The ids of the turns in which something has the shape of a key: in their content or their record.
+
+    Cost: nearly every text is ruled out by the few letters that each kind of key has.
+    """
+    for turn in turns:
+        said = turn.payload, turn.attributes, turn.inherited, turn.system, turn.app, turn.head
+        if any(map(_holds_key, filter(None, said))):
+            yield turn.id
+
+
+def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:
+    """The bookmarks and conversations whose name, title, tags or marks have the shape of a key, with the key masked."""
+    for name in names:
+        if _holds_key(name.name):
+            yield hide_secrets(stored_name(name.name))
+    for record in records:
+        if _holds_key(record.data) or _holds_key(record.subject):
+            yield hide_secrets(stored_name(record.subject))
+
+
+def keeps_path(turn: TurnRecord) -> bool:
+    """Whether a document says where it lay on the machine that stored it."""
+    return turn.system is not None and b'"original_path"' in turn.system
+
+
+def _holds_key(data: bytes) -> bool:
+    return has_shape(data.decode(errors="replace"))

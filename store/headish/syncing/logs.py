@@ -63,7 +63,7 @@ class Logs:
         data = self.place.get(path)
         if data is None:
             return None
-        head = read_head(self._open(data, path), self._told(path), None if self.key is None else self.key.sums)
+        head = read_head(self._unseal(data, path), self._told(path), None if self.key is None else self.key.sums)
         if head.device != device:
             raise NotADevice(self._told(path), "it is the head of another log")
         return head
@@ -89,15 +89,19 @@ class Logs:
 
         Raises: InvalidBundle, NotADevice.
         """
-        path = self._path(device, generation, number)
-        told = self._told(path)
-        reader = BundleReader(BytesIO(self._open(data, path)), told, None if self.key is None else self.key.sums)
+        reader = self.open(device, generation, number, data)
         header = reader.header
         if (header.device, header.generation, header.number) != (device, generation, number):
-            raise NotADevice(told, "it is the bundle of another place in the logs")
+            raise NotADevice(reader.name, "it is the bundle of another place in the logs")
         if header.before != before:
-            raise InvalidBundle(told, "it does not follow the bundle before it")
+            raise InvalidBundle(reader.name, "it does not follow the bundle before it")
         return reader
+
+    def open(self, device: str, generation: int, number: int, data: bytes) -> BundleReader:
+        """What lies in the place of a bundle, if that is one, whosever it is. Raises: InvalidBundle, NotADevice."""
+        path = self._path(device, generation, number)
+        sums = None if self.key is None else self.key.sums
+        return BundleReader(BytesIO(self._unseal(data, path)), self._told(path), sums)
 
     def put_bundle(self, device: str, generation: int, number: int, data: bytes) -> bytes | None:
         """Store a bundle of this store's own log; its hash, or None where one lies there already."""
@@ -119,7 +123,7 @@ class Logs:
     def _seal(self, data: bytes) -> bytes:
         return data if self.key is None else self.key.seal(data)
 
-    def _open(self, data: bytes, path: str) -> bytes:
+    def _unseal(self, data: bytes, path: str) -> bytes:
         return data if self.key is None else self.key.open(data, self._told(path))
 
 

@@ -17,7 +17,8 @@ from headish.rows.elsewhere.remotes import forget_device
 from headish.syncing.bundling import SyncTarget, write_locked
 from headish.syncing.joining import change_key, check_plain, make_keys
 from headish.syncing.logs import logs_of, machine_of
-from headish.syncing.pushing import Push, check_keys, push
+from headish.syncing.own_log import Push
+from headish.syncing.pushing import check_keys, push
 from headish.syncing.remotes import OpenRemote, RemoteSettings, keys_of, save_remote
 from headish.values.names import check_name, new_refusal, stored_name
 

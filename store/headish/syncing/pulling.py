@@ -10,7 +10,17 @@ from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.database.query import Connection
-from headish.errors import InvalidBundle, MissingParents, NotADevice, RemoteRolledBack, SigningFailed
+from headish.errors import (
+    ForeignConflict,
+    HeadishError,
+    InvalidBundle,
+    MissingParents,
+    NotADevice,
+    QuotaExceeded,
+    RemoteRolledBack,
+    SigningFailed,
+    TooLarge,
+)
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import OWN, PLAIN, ArrivalOrigin
 from headish.rows.elsewhere.remotes import forget_device
@@ -20,7 +30,7 @@ from headish.syncing.erasures import ErasuresThere, made_here
 from headish.syncing.logs import Logs, hash_object
 from headish.syncing.meeting import Met, meet_names, meet_records, name_of_device
 from headish.syncing.remotes import OpenRemote, SeenLog, read_remote, save_remote
-from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head
+from headish.syncing.signers import BundleSigner, check_signed, find_signer, judge_head, keep_place
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
@@ -46,6 +56,7 @@ class _LogReading:
         self.went_back: list[str] = []
         self.unreadable: list[NotADevice] = []
         self.waiting: dict[str, str] = {}
+        self.refused: dict[str, HeadishError] = {}
         self.heads: dict[str, LogHead] = {}
         self.revoked = set(given.remote.state.revoked)
         self.erasures = ErasuresThere(given.target, given.remote.settings.erasures)
@@ -57,6 +68,13 @@ class _LogReading:
 
     def save(self) -> None:
         self.take(write_locked(self.given.target, self.write))
+
+    def keep_place(self) -> OpenRemote:
+        """The remote, with the id of its place. Raises: InvalidBundle, RemoteTaken."""
+        target, logs, remote = self.given[:3]
+        settings = keep_place(target, logs, remote, make=False).settings
+        self.given = self.given._replace(remote=remote._replace(settings=settings))
+        return self.given.remote
 
     def write(self, connection: Connection) -> OpenRemote:
         """Store how far every log was read. The space is locked."""
@@ -73,12 +91,13 @@ class _LogReading:
         self.heads = {device: head for device, head in self.heads.items() if device in self.seen}
 
 
-def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
+def pull(given: Pull) -> tuple[Pulled, HeadishError | None]:
     """Read all heads, fetch the new bundles, and store them; then merge names and records of conversations. Logs may
-    arrive in any order and in parts: a turn waits for what it continues.
+    arrive in any order and in parts: a turn waits for what it continues. Returns what came, and why something of a
+    device was left: all other logs were read.
 
     Cost: where nothing is new, one request, and one for each device.
-    Raises: RemoteUnavailable; RemoteRolledBack and NotADevice, after all other logs were read.
+    Raises: RemoteUnavailable.
     """
     reading = _LogReading(given)
     devices = [each for each in given.logs.devices() if each != given.remote.settings.device]
@@ -96,11 +115,16 @@ def pull(given: Pull) -> tuple[Pulled, OpenRemote]:
         if device in reading.heads and device not in reading.waiting:
             _meet(reading, device, head)
     waiting = tuple(reading.waiting[each] for each in sorted(reading.waiting))
+    return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), _find_failure(reading)
+
+
+def _find_failure(reading: _LogReading) -> HeadishError | None:
+    """Why something was left, as one error."""
     if reading.unreadable:  # first: where the key was changed, the logs of those who were taken out are gone, too
-        raise reading.unreadable[0]
+        return reading.unreadable[0]
     if reading.went_back:
-        raise RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
-    return replace(reading.pulled, waiting=waiting, erased=reading.erasures.count), reading.given.remote
+        return RemoteRolledBack(reading.pulled.remote, tuple(reading.went_back))
+    return next(iter(reading.refused.values()), None)
 
 
 def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
@@ -114,7 +138,7 @@ def _leave_out_revoked(reading: _LogReading, devices: Sequence[str]) -> None:
     for label in [reading.seen[device].label.encode() for device in sorted(told & reading.seen.keys())]:
         write_locked(target, partial(forget_device, space=target.space, remote=remote, device=label))
     for device in told:
-        for listed in (reading.seen, reading.heads, reading.waiting):
+        for listed in (reading.seen, reading.heads, reading.waiting, reading.refused):
             listed.pop(device, None)
     if told:
         reading.save()
@@ -208,6 +232,10 @@ def _advance(reading: _LogReading, device: str) -> bool:
         except (MissingParents, InvalidBundle) as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             return moved
+        except (QuotaExceeded, ForeignConflict, TooLarge) as error:
+            reading.waiting[device] = f"{seen.label}: {error}"
+            reading.refused[device] = _told_of(seen.label, error)
+            return moved
         done = reading.pulled
         reading.pulled = replace(done, stored=done.stored + applied.stored, known=done.known + applied.known)
         reading.seen[device] = now = replace(seen, number=number, hash=hash_object(data).hex())
@@ -218,6 +246,13 @@ def _advance(reading: _LogReading, device: str) -> bool:
     return moved
 
 
+def _told_of(label: str, error: HeadishError) -> HeadishError:
+    """A refusal, with the device whose turns do not fit."""
+    if not isinstance(error, QuotaExceeded):
+        return error
+    return QuotaExceeded(error.what, error.limit, error.used, error.more, label)
+
+
 def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> bool:
     """Whether a head is signed as it is to be. Else its device waits, and nothing that the head says counts: neither
     how far the log is, nor its names, nor who was taken out."""
@@ -225,7 +260,8 @@ def _is_signed(reading: _LogReading, device: str, label: str, head: LogHead) -> 
         return True
     name = "the head of its log"
     try:
-        signer = _find_signer(reading, name, partial(judge_head, head, name))
+        remote = reading.given.remote if head.signature is None else reading.keep_place()
+        signer = _find_signer(reading, name, partial(judge_head, head, name, remote))
     except InvalidBundle as error:
         reading.waiting[device] = f"{label}: {error}"
         return False
@@ -256,6 +292,7 @@ def _note_signer(reading: _LogReading, label: str, signer: BundleSigner) -> None
 def _new_bundles(reading: _LogReading, device: str) -> Iterator[tuple[int, bytes]]:
     head, seen = reading.heads[device], reading.seen[device]
     reading.waiting.pop(device, None)
+    reading.refused.pop(device, None)
     for number in range(seen.number + 1, head.number + 1):
         data = reading.given.logs.bundle(device, head.generation, number)
         if data is None:

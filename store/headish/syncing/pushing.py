@@ -10,24 +10,30 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from headish.bundles.heads import LAST_GENERATION, LogHead
+from headish.bundles.heads import LogHead
 from headish.bundles.records import BundleHeader, SentName, SentRecord, SentSignature, TurnRecord
 from headish.bundles.streams import BundleWriter
 from headish.database.query import Connection
-from headish.errors import InvalidArgument, InvalidBundle, RemoteRolledBack, SecretsFound
-from headish.history.feeds.cursors import Position, find_end, is_held, parse_cursor, position_at
+from headish.errors import SecretsFound
+from headish.history.feeds.cursors import Position, find_end, parse_cursor, position_at
 from headish.history.signatures import as_sent
 from headish.remotes.keys import recipient_of
 from headish.rows.signatures import all_signatures, last_signature
-from headish.signing.judging import read_trust
 from headish.signing.keygen import sign_message
-from headish.syncing.bundling import SyncTarget, receipts_behind, write_locked
-from headish.syncing.departing import Departing, Span, all_names, all_records, take_pages
+from headish.syncing.bundling import SyncTarget, receipts_behind
+from headish.syncing.departing import (
+    Departing,
+    Span,
+    all_names,
+    all_records,
+    find_keys,
+    find_said_keys,
+    take_pages,
+)
 from headish.syncing.erasures import ids_of_applied, ids_of_erasures
-from headish.syncing.logs import Logs, hash_object
-from headish.syncing.remotes import OpenRemote, RemoteSettings, SeenLog, keys_of, save_remote
-from headish.syncing.scanning import find_keys, find_said_keys
-from headish.syncing.signers import judge_head
+from headish.syncing.logs import Logs
+from headish.syncing.own_log import Push, begin_generation, count_in, find_end_of_log, find_place, go_behind, save_push
+from headish.syncing.remotes import OpenRemote, SeenLog, keys_of
 from headish.values.ids import TurnId
 from headish.values.names import stored_name
 from headish.values.results.sharing import Pushed
@@ -36,17 +42,6 @@ BUNDLE_BYTES = 16 * 1024 * 1024
 """A bundle of a log ends once its payloads have this many bytes: memory holds one."""
 BUNDLES_LIMIT = 200
 """A log of more bundles is rewritten in fewer."""
-
-
-class Push(NamedTuple):
-    """A running push: from where, to which remote, and whether what looks like a key may leave. ``stored`` is the
-    remote as it was last read, where the push has changed it since."""
-
-    target: SyncTarget
-    logs: Logs
-    remote: OpenRemote
-    allow_secrets: bool
-    stored: OpenRemote | None = None
 
 
 class _Saying(NamedTuple):
@@ -90,24 +85,23 @@ def push(given: Push, *, anew: bool = False, accept_rollback: bool = False) -> t
     Cost: where nothing is new, one read. Else two writes, and one for each ``BUNDLE_BYTES``.
     Raises: SecretsFound, RemoteUnavailable, RemoteRolledBack, NotADevice, CorruptTurn.
     """
-    is_rekeyed = _is_rekeyed(given)
-    head = None if is_rekeyed else given.logs.head(given.remote.settings.device)
+    given, is_rekeyed = find_place(given, make=False), _is_rekeyed(given)
     given = given._replace(stored=given.remote)
-    given = given if is_rekeyed else _reconcile(given, head, accept_rollback)
+    given, head = (given, None) if is_rekeyed else find_end_of_log(given, accept_rollback)
     remote, state = given.remote, given.remote.state
     is_other = is_rekeyed or _has_erased(given.target, state.own)
     begins = anew or state.anew or state.own.number >= BUNDLES_LIMIT or bool(state.own.number and is_other)
     # What a push that was cut off has put there may hold what was erased since, or have another key.
     lying = given.logs.bundles(remote.settings.device) if begins or not state.own.number else {}
     if begins or lying:
-        given = _begin_generation(given, max(state.own.generation, *(each for each, _ in lying), 0) + 1)
+        given = begin_generation(given, max(state.own.generation, *(each for each, _ in lying), 0) + 1)
     pushed = Pushed(stored_name(remote.name))
     while isinstance(written := _write_next(given), _Written):
         if written.keys and not given.allow_secrets:
             raise SecretsFound(written.keys, handles_of(given.target, written.keys))
         if not pushed.objects:  # what the head will say, too, before anything is put
             _check_said(given, given.target.backend.read(partial(_read_said, space=given.target.space)))
-        given = _put(given, written)
+        given = _put(find_place(given, make=True), written)
         pushed = replace(
             pushed, turns=pushed.turns + written.turns, receipts=pushed.receipts + written.receipts,
             objects=pushed.objects + 1,
@@ -152,77 +146,6 @@ def _has_erased(target: SyncTarget, own: SeenLog) -> bool:
     """Whether something was erased here that this store's own log may contain."""
     erased = target.backend.read(lambda connection: ids_of_erasures(connection, target.space))
     return not set(erased) <= set(own.erased)
-
-
-def _reconcile(given: Push, head: LogHead | None, accept_rollback: bool) -> Push:
-    """Find how far the log really is: a push that was cut off after its head was replaced counts as done, and where
-    another copy of this store writes the log (a cloned disk, a restore), this one begins a log of its own."""
-    remote, own = given.remote, given.remote.state.own
-    if head is None:
-        if own.number == 0 or own.generation == 0:
-            return given
-        if not accept_rollback:
-            name = stored_name(remote.name)
-            raise RemoteRolledBack(name, (f"the log of {remote.settings.label} (this store) is gone",))
-        return _begin_again(given)
-    if head.is_last or not _is_ours(given, head):
-        return _begin_again(given)
-    at = (head.generation, head.number)
-    if at < (own.generation, own.number) and not accept_rollback:
-        told = f"the log of {remote.settings.label} (this store) was at bundle {own.number} and is at {head.number}"
-        raise RemoteRolledBack(stored_name(remote.name), (told,))
-    if at < (own.generation, own.number):
-        return _begin_again(given)
-    if at == (own.generation, own.number) and head.hash.hex() == own.hash:
-        return given
-    if not _is_signed(remote.settings, head):
-        return _begin_again(given)
-    found = replace(own, generation=head.generation, number=head.number, hash=head.hash.hex())
-    return given._replace(remote=remote._replace(state=replace(remote.state, own=found, pushed=head.cursor)))
-
-
-def _is_ours(given: Push, head: LogHead) -> bool:
-    """Whether this very history wrote a head, as the cursor's witness shows."""
-    target = given.target
-    try:
-        cursor = parse_cursor(head.cursor)
-    except InvalidArgument:  # anybody may have written it
-        return False
-    return target.backend.read(lambda connection: is_held(connection, target.space, cursor))
-
-
-def _is_signed(settings: RemoteSettings, head: LogHead) -> bool:
-    """Whether a head that goes further than this store knows is signed as its own are: at a place that anybody can
-    write to, what is put next would stand behind a stranger's bundle. Raises: SigningFailed."""
-    if not settings.sign:
-        return True
-    try:
-        signer = judge_head(head, "the head of its log", read_trust(None, None))
-    except InvalidBundle:
-        return False
-    return (signer.name is not None) if settings.require_signed else bool(signer.told)
-
-
-def _begin_generation(given: Push, generation: int) -> Push:
-    """Write the log from its beginning, as this generation. Where somebody has put one there that none can follow, a
-    log of its own begins."""
-    if generation > LAST_GENERATION:
-        given, generation = _begin_again(given), 1
-    state, key = given.remote.state, given.logs.fingerprint
-    begun = SeenLog(state.own.label, generation, serial=state.own.serial)
-    state = replace(state, own=begun, pushed=None, signed=0, key=key, untidy=True, anew=False)
-    return given._replace(remote=given.remote._replace(state=state))
-
-
-def _begin_again(given: Push) -> Push:
-    """Begin a log under another name; the old one stays, as somebody else's."""
-    from os import urandom
-
-    remote = given.remote
-    settings = replace(remote.settings, device=urandom(8).hex())
-    return _save(
-        given, remote._replace(settings=settings, state=replace(remote.state, own=SeenLog(""), pushed=None, signed=0))
-    )
 
 
 def _write_next(given: Push) -> _Written | _Saying:
@@ -293,23 +216,16 @@ def _write(gathered: _Gathered, logs: Logs) -> _Written:
 def _put(given: Push, written: _Written) -> Push:
     """Put a bundle, and note it. A bundle that lies there already comes from a push that was cut off, and counts."""
     settings, own = given.remote.settings, given.remote.state.own
-    generation, number, signed = max(own.generation, 1), own.number + 1, written.signed
+    generation, number = max(own.generation, 1), own.number + 1
     hash = given.logs.put_bundle(settings.device, generation, number, written.data)
-    cursor = str(written.end.cursor)
     if hash is None:
-        there = given.logs.bundle(settings.device, generation, number) or b""
-        reader = given.logs.read(settings.device, generation, number, there, bytes.fromhex(own.hash))
-        hash, cursor, signed = hash_object(there), reader.header.until or cursor, given.remote.state.signed
-        if not _is_ours(given, _head_at(given, generation, number, hash, cursor)):
-            return _begin_again(given)
-    log = replace(own, generation=generation, number=number, hash=hash.hex())
-    key = given.logs.fingerprint
-    state = replace(given.remote.state, own=log, pushed=cursor, signed=signed, key=key)
-    return given._replace(remote=given.remote._replace(state=state))
+        return count_in(given, generation, number)
+    return go_behind(given, SeenLog("", generation, number, hash.hex()), str(written.end.cursor), written.signed)
 
 
 def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push, bool]:
     """Replace the head if anything that it says is new. Returns whether it did."""
+    given = find_place(given, make=True)
     own, cursor = given.remote.state.own, str(said.end.cursor)
     if before is not None and before.device != given.remote.settings.device:
         before = None  # that of a log which is somebody else's now
@@ -331,13 +247,14 @@ def _put_head(given: Push, before: LogHead | None, said: _Saying) -> tuple[Push,
     made_at = head.made_at if is_new else own.made_at
     own = replace(own, label=head.label, generation=generation, made_at=made_at, erased=said.erased, serial=serial)
     state = replace(given.remote.state, own=own, pushed=cursor, key=key)
-    return _save(given, given.remote._replace(state=state)), is_new
+    return save_push(given, given.remote._replace(state=state)), is_new
 
 
 def _head_at(given: Push, generation: int, number: int, hash: bytes, cursor: str) -> LogHead:
     settings, keys = given.remote.settings, keys_of(given.remote)
     recipient = None if keys is None else recipient_of(keys.own)
-    return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, _now())
+    place = settings.place if settings.sign else None
+    return LogHead(settings.device, settings.label, recipient, generation, number, hash, cursor, _now(), place=place)
 
 
 def _read_said(connection: Connection, space: int) -> _Saying:
@@ -354,7 +271,7 @@ def _tidy(given: Push) -> Push:
     for (generation, _), path in given.logs.bundles(remote.settings.device).items():
         if generation < remote.state.own.generation:
             given.logs.place.delete(path)
-    return _save(given, remote._replace(state=replace(remote.state, untidy=False)))
+    return save_push(given, remote._replace(state=replace(remote.state, untidy=False)))
 
 
 def handles_of(target: SyncTarget, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
@@ -362,13 +279,6 @@ def handles_of(target: SyncTarget, keys: tuple[TurnId, ...]) -> tuple[str, ...]:
     from headish.history.reading.handles import make_handles
 
     return tuple(target.backend.read(lambda connection: make_handles(connection, target.space, keys)).values())
-
-
-def _save(given: Push, remote: OpenRemote) -> Push:
-    """Store how far the push is."""
-    base, target = given.stored or given.remote, given.target
-    stored = write_locked(target, lambda connection: save_remote(connection, target.space, base, remote))
-    return given._replace(remote=stored, stored=stored)
 
 
 def _now() -> int:

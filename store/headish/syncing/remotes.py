@@ -29,7 +29,8 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     an encrypted remote ``device`` is first that of the recipient (``machine_of``). ``key`` is the fingerprint of the
     key that was confirmed. ``erasures`` is apply, ask or ignore. ``trust``: what devices of a remote without a key say
     acts here as one's own. ``sign``: each bundle of this store's log is signed. ``require_signed``: a bundle of another
-    log is taken only from somebody whom the list of signers names."""
+    log is taken only from somebody whom the list of signers names. ``place`` is the
+    id of a place without encryption (``syncing/signers``)."""
 
     id: str
     device: str
@@ -41,6 +42,7 @@ class RemoteSettings(Struct, frozen=True, omit_defaults=True):
     trust: bool = False
     sign: bool = False
     require_signed: bool = False
+    place: str | None = None
 
 
 class SeenLog(Struct, frozen=True, omit_defaults=True):

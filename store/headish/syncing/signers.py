@@ -1,14 +1,32 @@
-"""Who signed a bundle, or the head of a log: judged before anything of it is stored. A bundle is read to its end."""
+"""Who signed a bundle, or the head of a log, and for which place: judged before anything of it is stored. A bundle is
+read to its end.
+
+A place has an id, which lies in it and moves with it: by chance, and put once by the first who signs there. Each
+machine keeps the one that it has found, since whoever can write to the place can replace it. A signed head names it, so
+a log that somebody copies to another place is not believed there. An encrypted place needs none: another one has
+another key.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from headish.bundles.heads import LogHead
 from headish.bundles.streams import BundleReader
-from headish.errors import InvalidBundle, NotSigned
+from headish.database.query import Connection
+from headish.errors import InvalidBundle, NotSigned, RemoteTaken
 from headish.signing.judging import BAD, TrustLists, judge
 from headish.signing.sshsig import read_signature
+from headish.syncing.bundling import SyncTarget, write_locked
+from headish.syncing.logs import Logs
+from headish.syncing.remotes import OpenRemote, read_remotes, save_remote
+from headish.values.names import stored_name
+
+_PLACE = re.compile(rb"[0-9a-f]{32}")
 
 
 class BundleSigner(NamedTuple):
@@ -36,11 +54,17 @@ def judge_signer(bundle: BundleReader, trust: TrustLists) -> BundleSigner:
     return _judge(bundle.signature, bundle.message, bundle.header.made_at, bundle.name, trust)
 
 
-def judge_head(head: LogHead, name: str, trust: TrustLists) -> BundleSigner:
-    """Judge the signature of the head of a log that is called so. Raises: as ``find_signer``."""
+def judge_head(head: LogHead, name: str, remote: OpenRemote, trust: TrustLists) -> BundleSigner:
+    """Judge the signature of the head of a log that is called so, and the place for which it was made. Raises: as
+    ``find_signer``."""
     if head.signature is None:
         return BundleSigner()
-    return _judge(head.signature, head.message, head.made_at, name, trust)
+    signer = _judge(head.signature, head.message, head.made_at, name, trust)
+    if head.place != remote.settings.place:
+        switch = "on" if remote.settings.require_signed else "off"
+        again = f"'headish remote set {stored_name(remote.name)} require-signed={switch}' takes the id of this one"
+        raise InvalidBundle(name, f"it was signed for another place; if both are one, {again}")
+    return signer
 
 
 def _judge(signature: bytes, message: bytes, made_at: int, name: str, trust: TrustLists) -> BundleSigner:
@@ -54,3 +78,44 @@ def check_signed(file: str, signer: BundleSigner) -> None:
     """Raises: NotSigned where nobody has signed a bundle or a head whom the lists of signers name."""
     if signer.name is None:
         raise NotSigned(file, f"it is signed by nobody that the list of signers names ({signer.told or 'not signed'})")
+
+
+def keep_place(target: SyncTarget, logs: Logs, remote: OpenRemote, *, make: bool) -> OpenRemote:
+    """Keep the id of a place without encryption, if this store has none; ``make`` one where none lies there.
+
+    Cost: nothing once it is kept, else one request, and another one where it is made.
+    Raises: InvalidBundle for what is no id; RemoteTaken where another remote of this space has it.
+    """
+    if remote.settings.place is not None or logs.key is not None:
+        return remote
+    found = _find(logs, make=make)
+    if found is None:
+        return remote
+
+    def keep(connection: Connection) -> OpenRemote:
+        for each in read_remotes(connection, target.space):
+            if each.settings.place == found and each.name != remote.name:
+                told = f"its folder says that it is the place of remote {stored_name(each.name)!r}"
+                raise RemoteTaken(
+                    stored_name(remote.name), f"{told}: remove that one if the folder was moved; else it is a copy"
+                )
+        return save_remote(connection, target.space, remote, _at(remote, found))
+
+    return _at(remote, write_locked(target, keep).settings.place)
+
+
+def _at(remote: OpenRemote, place: str | None) -> OpenRemote:
+    return remote._replace(settings=replace(remote.settings, place=place))
+
+
+def _find(logs: Logs, *, make: bool) -> str | None:
+    path = f"{logs.folder}/place"
+    if make:
+        logs.place.put_new(path, os.urandom(16).hex().encode())
+    data = logs.place.get(path)
+    if data is None:
+        return None
+    if not _PLACE.fullmatch(data):
+        raise InvalidBundle(f"{logs.place.url}/{path}", "it is not the id of a place")
+    # Of the space, too: whoever can write there gives the folder of another space the same id.
+    return f"{logs.folder.rpartition('/')[2]}/{data.decode()}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from headish import Database, Store
+from headish import Database
 from headish.serve.api.openapi import describe
 from headish.serve.api.table import VERBS, ApiVerb, BodyForm
 from headish.values.access.tokens import RIGHTS
@@ -23,36 +25,46 @@ WAITING = {BodyForm.EVENTS, BodyForm.ANSWER}
 
 
 @pytest.mark.slow
-def test_whatever_is_sent_is_answered_as_the_document_says(place: Place, tmp_path: Path) -> None:
+@pytest.mark.postgresql
+def test_whatever_is_sent_is_answered_as_the_document_says(new_place: Callable[[str], Place], tmp_path: Path) -> None:
+    """Each request is thought of once, which takes longer than to answer it, and sent to a server on each database."""
     import schemathesis
     from schemathesis.checks import CHECKS
 
-    store = place.open()
-    fill(store)
     # Without what it says of tokens: schemathesis would show some of its own.
     document = schemathesis.openapi.from_dict({**describe(), "security": []})
     checks = CHECKS.get_by_names(
         ["not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance"]
     )
-    with Database.open(place.target) as database:
-        token = database.access_tokens.add("all", space=store.space, rights=RIGHTS)
-    with serving(place.target, tmp_path / "state", space=store.space) as served:
+    with ExitStack() as running:
+        asked = [
+            running.enter_context(filled(new_place(backend), tmp_path / backend))
+            for backend in ("sqlite", "postgresql")
+        ]
 
         def check(name: str) -> None:
             verb = next(each for each in VERBS if each.name == name)
-            send(document[verb.path][verb.method], served, token, checks)
+            send(document[verb.path][verb.method], asked, checks)
 
         failed = failing([each.name for each in VERBS if each.form not in WAITING], check)
-    assert not failed, "\n".join(f"{name}: {told}" for name, told in failed.items())
-    assert store.verify().problems == ()
+        assert not failed, "\n".join(f"{name}: {told}" for name, told in failed.items())
 
 
-def fill(store: Store) -> None:
+@contextmanager
+def filled(place: Place, state: Path) -> Iterator[tuple[Served, str]]:
+    """A server of a store that holds something, and a token with all rights; the store is whole in the end."""
+    store = place.open()
     store.add_turn("a", bookmark="main")
     store.add_turn("b", continues="main", role="assistant")
+    with Database.open(place.target) as database:
+        token = database.access_tokens.add("all", space=store.space, rights=RIGHTS)
+    with serving(place.target, state, space=store.space) as served:
+        yield served, token
+    assert store.verify().problems == ()
+    place.close()
 
 
-def send(operation: Any, served: Served, token: str, checks: Any) -> None:
+def send(operation: Any, asked: list[tuple[Served, str]], checks: Any) -> None:
     """Some requests that the document allows, and some that it does not."""
     from schemathesis import GenerationMode
 
@@ -64,10 +76,11 @@ def send(operation: Any, served: Served, token: str, checks: Any) -> None:
         )  # fmt: skip
         @given(case=operation.as_strategy(generation_mode=mode))
         def tried(case: Any) -> None:
-            headers = {"Authorization": f"Bearer {token}"}
-            response = case.call(base_url=f"{served.url}/api/v1", headers=headers, timeout=60)
-            case.validate_response(response, checks=checks)
-            assert response.status_code != 401, response.text
+            for served, token in asked:
+                headers = {"Authorization": f"Bearer {token}"}
+                response = case.call(base_url=f"{served.url}/api/v1", headers=headers, timeout=60)
+                case.validate_response(response, checks=checks)
+                assert response.status_code != 401, response.text
 
         tried()
 

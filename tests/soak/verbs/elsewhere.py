@@ -27,6 +27,12 @@ def _key() -> Path:
     return Keys(_folder() / "keys").make("anna")
 
 
+def _add_key(store: Store, tag: str) -> None:
+    """A thread, and the key that signs it."""
+    add_thread(store, tag)
+    _key()
+
+
 def _bundle(tag: str) -> Path:
     return _folder() / f"{tag}.bundle"
 
@@ -65,7 +71,7 @@ def _move(store: Store, tag: str) -> None:
 ELSEWHERE: dict[str, Verb] = {
     "Store.sign": Verb(
         lambda store, tag: store.sign(tag, key=_key()),
-        lambda store, tag: bool(store.signatures([store.bookmarks[tag]])), add_thread,
+        lambda store, tag: bool(store.signatures([store.bookmarks[tag]])), _add_key,
     ),
     "Database.move": Verb(
         _move, lambda store, tag: tag in other(store).bookmarks and tag not in store.bookmarks, add_thread

@@ -30,6 +30,14 @@ def _capture(store: Store, tag: str) -> None:
             pass
 
 
+def _capture_again(store: Store, tag: str) -> None:
+    """Forget what is kept of an answer that was cut off, and ask again."""
+    for stream in store.streams:
+        store.streams.drop(stream)
+    if not is_longer(store, tag):
+        _capture(store, tag)
+
+
 def _file(tag: str) -> io.BytesIO:
     return io.BytesIO("".join(f"<|start|>user<|message|>{tag} {name}<|end|>\n" for name in "abc").encode())
 
@@ -80,7 +88,9 @@ TURNS: dict[str, Verb] = {
         lambda store, tag: list(store.search(tag, limit=1)),  # brings the index up to date, or the next import has to
     ),
     "Store.reply": Verb(lambda store, tag: store.reply(tag, "openai", _answer(tag)), is_longer, add_thread),
-    "Store.capture": Verb(_capture, lambda store, tag: is_longer(store, tag) and is_head(store, tag), add_thread),
+    "Store.capture": Verb(
+        _capture, lambda store, tag: is_longer(store, tag) and is_head(store, tag), add_thread, go_on=_capture_again
+    ),
     "Store.edit": Verb(
         lambda store, tag: store.edit(tag, "edited"), lambda store, tag: store.text(tag) == "edited", add_thread
     ),

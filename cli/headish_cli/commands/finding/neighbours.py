@@ -38,20 +38,10 @@ _after = click.option("--after", metavar="HEADISH", help="Show what comes after 
 @twins_option
 @json_option
 @pass_settings
-def heads_command(
-    settings: GlobalOptions,
-    limit: int | None,
-    after: str | None,
-    by: Any,
-    erased: bool,
-    versions: bool,
-    twins: bool,
-    as_json: bool,
-) -> None:
+def heads_command(settings: GlobalOptions, as_json: bool, **chosen: Any) -> None:
     """List the turns that nothing continues: the ends of all branches."""
     with settings.open() as store:
-        found = store.heads(limit=limit, after=after, by=by, erased=erased, versions=versions, twins=twins)
-        _print(settings, store, found, as_json)
+        _print(settings, store, store.heads(**chosen), as_json)
 
 
 @click.command("children")
@@ -61,12 +51,10 @@ def heads_command(
 @versions_option
 @json_option
 @pass_settings
-def children_command(
-    settings: GlobalOptions, headish: str, limit: int | None, after: str | None, versions: bool, as_json: bool
-) -> None:
+def children_command(settings: GlobalOptions, headish: str, as_json: bool, **chosen: Any) -> None:
     """List the turns that continue a HEADISH, the first stored first."""
     with settings.open() as store:
-        _print(settings, store, store.children(headish, limit=limit, after=after, versions=versions), as_json)
+        _print(settings, store, store.children(headish, **chosen), as_json)
 
 
 def _print(settings: GlobalOptions, store: Store, turns: Sequence[Turn], as_json: bool) -> None:

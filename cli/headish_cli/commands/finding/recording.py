@@ -24,14 +24,7 @@ _KEPT = frozenset((*_LISTS, "system", "instructions", "systemInstruction", "syst
 @click.option("-b", "--bookmark", metavar="NAME", help="The name of the list; it moves to the list's last turn.")
 @json_option
 @pass_settings
-def record_command(
-    settings: GlobalOptions,
-    file: str | None,
-    form: str | None,
-    continues: str | None,
-    bookmark: str | None,
-    as_json: bool,
-) -> None:
+def record_command(settings: GlobalOptions, file: str | None, as_json: bool, **where: str | None) -> None:
     """Store a whole message list, and print the id of its last turn. What is stored already is recognised.
 
     FILE (or standard input) is JSON: the list of messages that the client of an API sends, or the body of its request.
@@ -39,7 +32,7 @@ def record_command(
     """
     messages, further = _read_messages(file_or_pipe(file))
     with settings.open(create=True) as store:
-        recorded = store.record(messages, form=form, continues=continues, bookmark=bookmark)
+        recorded = store.record(messages, **where)
         if further:
             say(f"Not stored: {', '.join(further)}.")
         if as_json:

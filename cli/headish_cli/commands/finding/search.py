@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FIELDS = ("text", "reasoning", "calls", "results", "documents")
 DEFAULT_FIELDS = [field for field in FIELDS if field != "reasoning"]
+FILTERS = ("role", "model", "name", "tag", "tool")
+"""The options that choose turns, beside the times."""
 LIMIT = 1000
 NAMES_SHOWN = 3
 
@@ -48,23 +50,9 @@ NAMES_SHOWN = 3
 @json_option
 @pass_settings
 def search_command(
-    settings: GlobalOptions,
-    words: tuple[str, ...],
-    role: str | None,
-    model: str | None,
-    since: str | None,
-    until: str | None,
-    name: str | None,
-    tag: str | None,
-    tool: str | None,
-    fields: str | None,
-    order: str,
-    limit: int,
-    versions: bool,
-    twins: bool,
-    reindex: bool,
-    as_json: bool,
-) -> None:
+    settings: GlobalOptions, words: tuple[str, ...], since: str | None, until: str | None, fields: str | None,
+    limit: int, reindex: bool, as_json: bool, **chosen: Any,
+) -> None:  # fmt: skip
     """Find the turns that hold WORDS, in any order. Case, accents and punctuation do not count. Without WORDS, the
     options alone choose, newest first.
 
@@ -72,8 +60,7 @@ def search_command(
     and parentheses do what they say. Each hit shows the turn, the words around the match, and the bookmarks that lead
     to it.
     """
-    filters = (role, model, since, until, name, tag, tool)
-    is_empty = not words and not any(filters)
+    is_empty = not (words or since or until or any(chosen[each] for each in FILTERS))
     if is_empty and not reindex:
         raise click.UsageError("there is nothing to search for: give some words, or an option that chooses turns")
     looked_in = DEFAULT_FIELDS if fields is None else _read_fields(fields)
@@ -84,21 +71,9 @@ def search_command(
             if is_empty:
                 return
             hits = store.search(
-                " ".join(words),
-                role=role,
-                model=model,
-                since=read_time(since, "--since"),
-                until=read_time(until, "--until"),
-                name=name,
-                tag=tag,
-                tool=tool,
-                fields=looked_in,
-                order=order,
-                limit=limit,
-                versions=versions,
-                twins=twins,
-                progress=progress,
-            )
+                " ".join(words), since=read_time(since, "--since"), until=read_time(until, "--until"),
+                fields=looked_in, limit=limit, progress=progress, **chosen,
+            )  # fmt: skip
         if as_json:
             print_json_lines(hit.to_dict() for hit in hits)
         else:

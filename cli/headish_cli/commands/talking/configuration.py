@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from headish_cli.printing.output import Told
 
@@ -41,12 +41,11 @@ def read_timetable(text: str) -> dict[str, float]:
     return found
 
 
-class Key(NamedTuple):
+class Key:
     """A key of the file: the variable that wins over it, and what it may hold."""
 
-    variable: str
-    check: Callable[[str], bool] = bool
-    words: str = "a text"
+    def __init__(self, variable: str, check: Callable[[str], bool] = bool, words: str = "a text") -> None:
+        self.variable, self.check, self.words = variable, check, words
 
 
 KEYS: dict[str, Key] = {

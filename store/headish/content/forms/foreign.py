@@ -33,17 +33,21 @@ class ForeignMessage(NamedTuple):
     rest: Mapping[str, Any] = {}
 
 
-def read_kept(name: str, entry: Entry) -> ForeignMessage:
-    """One entry of a form, or one item. Raises: TooDeep; InvalidContent for what no database can hold."""
+def read_kept(name: str, entry: Entry, *, is_sound: bool = False) -> ForeignMessage:
+    """One entry of a form, or one item; ``is_sound`` as ``strictjson`` tells it of what was decoded.
+
+    Raises: TooDeep; InvalidContent for what no database can hold.
+    """
     form = FORMS[name]
-    if strictjson.encode_read(entry) is None:
+    if not is_sound and strictjson.encode_read(entry) is None:
         strictjson.check(entry, WHAT)
-    given = strictjson.plain(entry)
+    given = entry if is_sound else strictjson.plain(entry)
     opened = _open_item(given) if form.list_name == "input" else None
     if opened is not None:
         return opened
     said = _read(form, given)
-    said = said._replace(blocks=tuple(map(_opened, said.blocks)))
+    if ProviderBlock in map(type, said.blocks):
+        said = said._replace(blocks=tuple(map(_opened, said.blocks)))
     read = prove(form, said, [given])
     last = read.blocks[-1] if len(read.blocks) > len(said.blocks) else None
     if isinstance(last, ProviderBlock) and "=" in last.data[FORM]:

@@ -42,7 +42,9 @@ class Difference(NamedTuple):
 def find_difference(written: Any, given: Any, transport: Collection[str]) -> Difference:
     """What makes ``given`` of ``written``: ``apply(said, apply(layout, written)) == given``, always."""
     patch = _compare(written, given)
-    layout, said = (None, None) if patch is None else _split(patch, transport)
+    if patch is None:
+        return Difference(None, None)
+    layout, said = _split(patch, transport)
     try:
         made = apply(said, apply(layout, written))
     except InvalidContent:

@@ -29,6 +29,7 @@ WHAT = "a message"
 FORM = "form"
 """The key of a provider's block that holds what a form says where nothing else can hold it."""
 Part = dict[str, Any]
+_SAID_BY_ALL = frozenset((Text, Document, ToolResult))
 
 
 def without_form(blocks: Iterable[ContentBlock]) -> tuple[ContentBlock, ...]:
@@ -82,9 +83,11 @@ class Losses:
     def own(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
         """The blocks that the form can say. Raises: Unsupported for those that can neither be said nor left out."""
         for block in blocks:
-            if isinstance(block, Mark | ToolDefinitions | Other):
+            if type(block) in _SAID_BY_ALL:  # as nearly all are
+                yield block
+            elif isinstance(block, Mark | ToolDefinitions | Other):
                 raise self.refuse(f"a block of type {kind_of(block)!r}")
-            if isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
+            elif isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
                 if isinstance(block, Thinking):
                     self.leave_out(f"reasoning of {block.provider or 'another provider'}", "thinking")
                 elif not isinstance(block.data, Mapping) or FORM not in block.data:

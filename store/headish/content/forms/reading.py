@@ -209,10 +209,12 @@ def _read(form: Form, entries: Sequence[Any], implied: Mapping[str, Any] | None 
 def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
     """What was read of entries as a turn, with the difference that makes the entries of it again."""
     written = form.write(said, Losses(form.name, form.provider))
-    layout, further = find_difference(written, given, form.transport)
+    spelled = strictjson.encode(given)
+    # Nearly every entry is written as it was given: then nothing else is looked at.
+    is_same = strictjson.encode(written) == spelled
+    layout, further = (None, None) if is_same else find_difference(written, given, form.transport)
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
     kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
-    spelled = strictjson.encode(given)
     # Hardly any entry has a mark: its bytes are searched before each of its values is looked at.
     cache = asked_cache(given) if any(mark in spelled for mark in _SPELLED_MARKS) else False
     return Read(said.role, blocks, said.speaker, cache, kept, {})

@@ -16,6 +16,9 @@ SHOWN = ("text", "calls", "results", "documents")
 """Where it looks unless it is told: reasoning is private."""
 
 
+_NAMING = (ToolUse, ToolResult)
+
+
 class FieldText(NamedTuple):
     """A text, and the field of the turn that it is."""
 
@@ -51,7 +54,7 @@ def document_pieces(name: str | None, text: str | None) -> list[FieldText]:
 
 def tools_of(blocks: Iterable[ContentBlock]) -> set[str]:
     """The names of the tools that a message calls, or has results of."""
-    return {block.name for block in blocks if isinstance(block, ToolUse | ToolResult) and block.name}
+    return {block.name for block in blocks if isinstance(block, _NAMING) and block.name}
 
 
 def unnamed_in(blocks: Iterable[ContentBlock]) -> set[str]:

@@ -11,6 +11,7 @@ from headish.errors import (
     HeadishError,
     InvalidArgument,
     NotADevice,
+    QuotaExceeded,
     RemoteRolledBack,
     RemoteTaken,
     RemoteUnavailable,
@@ -45,8 +46,9 @@ from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
 from headish.syncing.logs import folder_of, logs_of, machine_of
 from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
+from headish.syncing.own_log import Push
 from headish.syncing.pulling import Pull, pull
-from headish.syncing.pushing import Push, push
+from headish.syncing.pushing import push
 from headish.syncing.remotes import (
     OpenRemote,
     RemoteState,
@@ -206,6 +208,8 @@ class Remotes:
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
                    "require_signed": require_signed}  # fmt: skip
         settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
+        if sign is not None or require_signed is not None:  # where two folders became one, one of their ids is left
+            settings = replace(settings, place=None)
         state = remote.state
         if settings.sign and not remote.settings.sign and state.own.number:
             # Who requires signatures would wait for ever behind what was put there without.
@@ -316,7 +320,8 @@ class Remotes:
         moved here. ``@`` stays where it is, unless nothing was said here yet.
         Cost: where nothing is new, one request, and one for each device.
         Raises: UnknownRemote, NoRemoteKey, RemoteUnavailable; after all other logs were read: RemoteRolledBack for logs
-        that are not as far as they were, unless ``accept_rollback``, and NotADevice for those that no device wrote.
+        that are not as far as they were, unless ``accept_rollback``, NotADevice for those that no device wrote, and
+        QuotaExceeded, TooLarge or ForeignConflict for those with something that is not stored here.
         """
         space = self._space
         remote = self._find(name)
@@ -324,16 +329,12 @@ class Remotes:
             with talking(space, self._target(), remote, writes=False) as live:
                 return self._pulled(live, prune=prune)
         remote = renew_key(remote, space.space)
-        try:
-            done, _ = pull(Pull(self._target(), logs_of(remote, space.space), remote, accept_rollback, prune))
-        except (NotADevice, RemoteRolledBack):
-            check_key(remote, space.space)  # a key that was changed explains both
-            raise
-        if done.waiting:
-            check_key(remote, space.space)
-        space._database.count_written(done.stored)
-        if done.erased:
-            scrub_now(space._database)
+        done, left = pull(Pull(self._target(), logs_of(remote, space.space), remote, accept_rollback, prune))
+        self._note_arrived(done)
+        if done.waiting or isinstance(left, NotADevice | RemoteRolledBack):
+            check_key(remote, space.space)  # a key that was changed explains it
+        if left is not None:
+            raise left
         return done
 
     @door(prune=FLAG, accept_rollback=FLAG, create=FLAG)
@@ -351,7 +352,11 @@ class Remotes:
                 if live.welcome.read_only:
                     return Synced(pulled, Pushed(name))
                 return Synced(pulled, send_all(LivePush(live, NameWishes(), allow_secrets)))
-        pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
+        try:
+            pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
+        except QuotaExceeded:  # what does not fit here keeps nothing from going there
+            self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+            raise
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
 
     @door()
@@ -438,10 +443,14 @@ class Remotes:
 
     def _pulled(self, live: LiveSync, *, prune: bool) -> Pulled:
         done = take_all(live, prune=prune)
-        self._space._database.count_written(done.stored)
-        if done.erased:
-            scrub_now(self._space._database)
+        self._note_arrived(done)
         return done
+
+    def _note_arrived(self, done: Pulled) -> None:
+        database = self._space._database
+        database.count_written(done.stored)
+        if done.erased:
+            scrub_now(database)
 
     def _find(self, name: str) -> OpenRemote:
         space = self._space

@@ -29,11 +29,11 @@ from headish.rows.elsewhere.arrivals import arrivals_among, arrived_with
 from headish.rows.elsewhere.sealed import SealedTurn, sealed_behind
 from headish.rows.signatures import last_signature
 from headish.syncing.bundling import receipts_behind, write_locked
+from headish.syncing.departing import find_keys, find_said_keys
 from headish.syncing.live.answering import read_pages, signatures_between
 from headish.syncing.live.conversation import LiveSync
 from headish.syncing.live.moves import NameWishes, choose_moves, names_of, note_moved, only_sent, records_of, send_moves
 from headish.syncing.pushing import handles_of
-from headish.syncing.scanning import find_keys, find_said_keys
 from headish.values.results.sharing import ArrivedName, Pushed
 
 

@@ -81,7 +81,7 @@ class _Session:
         for agent, thread in self._threads.items():
             messages = thread.take(given.notes, is_running=given.is_running)
             talk = replace(thread.talk(given.name, agent, title, described), messages=messages)
-            tree = build_tree(talk, given.notes, given.limit_bytes)
+            tree = build_tree(talk, given.notes, given.limit_bytes, is_sound=thread.is_sound)
             thread.gave(messages, tree)
             if tree is not None:
                 yield tree
@@ -91,7 +91,7 @@ class _Session:
         [(agent, thread)] = self._threads.items()
         messages = thread.take_whole(given.notes)
         talk = replace(thread.talk(given.name, agent, None, {}), messages=messages)
-        tree = build_tree(talk, given.notes, given.limit_bytes)
+        tree = build_tree(talk, given.notes, given.limit_bytes, is_sound=thread.is_sound)
         thread.gave(messages, tree)
         if tree is not None:
             yield replace(tree, about=None, goes_on=True)
@@ -105,9 +105,12 @@ class _Session:
         elif isinstance(record.get("uuid"), str):
             agent = _agent_of(record)
             if kind in SPEAKERS:
-                for other in (thread for name, thread in self._threads.items() if name != agent):
-                    other.tail.close()
-            self._threads.setdefault(agent, SessionThread()).add(line, given.notes)
+                for name, other in self._threads.items():
+                    if name != agent:
+                        other.tail.close()
+            if agent not in self._threads:
+                self._threads[agent] = SessionThread()
+            self._threads[agent].add(line, given.notes)
         else:
             given.notes.leave_out(line.where, f"record of type {kind}")
 

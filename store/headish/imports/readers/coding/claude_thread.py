@@ -79,6 +79,8 @@ class SessionThread:
 
     def __init__(self) -> None:
         self.tail = _OpenTail()
+        self.is_sound = True
+        """Whether every line so far was sound (``strictjson``)."""
         self._nodes: dict[str, SourceMessage] = {}
         self._stands_for: dict[str, str] = {}
         self._answers: dict[str, str] = {}
@@ -115,6 +117,7 @@ class SessionThread:
         Raises: WrittenLate.
         """
         record, uuid = line.record, str(line.record["uuid"])
+        self.is_sound = self.is_sound and line.is_sound
         if uuid in self._nodes or uuid in self._stands_for:
             self._tell_other(line, uuid, notes)
             if self._summary is not None and record.get("parentUuid") != self._parents.get(uuid):
@@ -234,7 +237,7 @@ class SessionThread:
         keys = {draft.facts.key for draft in tree.drafts} if tree is not None else set[bytes | None]()
         for message in messages:
             uuid = str(message.id)
-            if (make_key(FORMAT, uuid) or "").encode() in keys:
+            if (message.key or "").encode() in keys:
                 self._given.add(uuid)
             if uuid != self._kept:
                 self._prints[uuid] = fingerprint(_parts(self._nodes[uuid].content))
@@ -332,7 +335,7 @@ class SessionThread:
         if not node.content:
             return node
         entry = {"role": "assistant" if node.role == "assistant" else "user", "content": node.content}
-        kept = read_native(ANTHROPIC, entry, notes, node.where)
+        kept = read_native(ANTHROPIC, entry, notes, node.where, is_sound=self.is_sound)
         return replace(node, content=None if kept is None else kept.blocks, form=None if kept is None else kept.form)
 
     def _behind_results(self, uuid: str, node: SourceMessage, parent: str) -> str:

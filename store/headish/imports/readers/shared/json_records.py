@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
+from headish.content.strictjson import is_sound
 from headish.imports.archives import CHUNK_BYTES
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.reader import ImportSource
@@ -15,10 +16,11 @@ from headish.values.limits import IMPORT_LINE_BYTES
 
 
 class RecordLine(NamedTuple):
-    """A record, and the number of its line from 1 on."""
+    """A record, and the number of its line from 1 on. ``is_sound``: all of its values can be kept (``strictjson``)."""
 
     number: int
     record: dict[str, Any]
+    is_sound: bool = False
 
     @property
     def where(self) -> str:
@@ -32,9 +34,9 @@ def read_records(given: ImportSource, *, grows: bool = True) -> Iterator[RecordL
 
     A half-written last line is left out of a file that ``grows``: the next import has it whole. Elsewhere it is broken.
     """
-    for number, value in _decoded_lines(given, grows=grows):
+    for number, value, sound in _decoded_lines(given, grows=grows):
         if isinstance(value, dict):
-            yield RecordLine(number, value)
+            yield RecordLine(number, value, sound)
         else:
             given.notes.break_off(f"line {number}", "it is no JSON object")
 
@@ -47,12 +49,13 @@ def read_values(given: ImportSource) -> Iterator[tuple[str, Any]]:
     if not _is_lines(given):
         yield from read_items(given.file, given.name, given.notes, given.progress)
         return
-    for number, value in _decoded_lines(given, grows=False):
+    for number, value, _ in _decoded_lines(given, grows=False):
         yield f"line {number}", value
 
 
-def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, Any]]:
-    """The values of the lines that hold one, with their numbers; what is wrong with the others is noted."""
+def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, Any, bool]]:
+    """The values of the lines that hold one, with their numbers, and whether they are sound; what is wrong with the
+    others is noted."""
     tail = given.tail
     for number, line in enumerate(read_lines(given.file, given.name, given.progress), 1 + (tail.lines if tail else 0)):
         where = f"line {number}"
@@ -61,7 +64,7 @@ def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, A
         if line is None:
             given.notes.break_off(where, LONG_LINE)
             continue
-        if not line.strip():
+        if not line or line.isspace():
             continue
         try:
             value, healed = decode(line)
@@ -73,7 +76,7 @@ def _decoded_lines(given: ImportSource, *, grows: bool) -> Iterator[tuple[int, A
             continue
         if healed:
             given.notes.change(where, "lone surrogates became U+FFFD")
-        yield number, value
+        yield number, value, not healed and is_sound(line, value)
 
 
 def _is_lines(given: ImportSource) -> bool:
