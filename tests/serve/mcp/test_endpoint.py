@@ -13,7 +13,6 @@ import pytest
 from starlette.applications import Starlette
 
 from headish.serve.access.settings import WebSettings
-from headish.serve.mcp import server
 from headish.serve.mcp.endpoint import McpEndpoint
 
 pytestmark = pytest.mark.slow
@@ -52,6 +51,8 @@ def run(endpoint: McpEndpoint, work: Callable[[], Awaitable[None]]) -> None:
 def test_one_that_cannot_be_entered_is_told_and_tried_again(
     endpoint: McpEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from headish.serve.mcp import server
+
     make, failures = server.make_web_server, [OSError("too many open files")]
 
     @asynccontextmanager
@@ -77,6 +78,8 @@ def test_one_that_cannot_be_entered_is_told_and_tried_again(
 def test_one_whose_tasks_have_died_is_followed_by_another(
     endpoint: McpEndpoint, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from headish.serve.mcp import server
+
     make, managers = server.make_web_server, list[Any]()
 
     def made(**given: Any) -> Any:
@@ -101,6 +104,8 @@ def test_one_whose_tasks_have_died_is_followed_by_another(
 def test_a_request_that_waits_when_the_application_ends_is_let_go(
     endpoint: McpEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from headish.serve.mcp import server
+
     begun, goes_on = Event(), Event()
 
     def slow(**_: Any) -> Any:
