@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from headish.content import encoding, strictjson
-from headish.content.encoding import decode_payload, decode_payloads, encode_payload, read_block, read_call
+from headish.content.encoding import (
+    decode_payload,
+    decode_payloads,
+    encode_payload,
+    read_block,
+    read_call,
+    read_content,
+)
 from headish.errors import InvalidContent
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
 
@@ -95,6 +105,45 @@ def test_blocks_that_a_reader_made_become_the_same_payload_at_a_glance_or_are_lo
 )  # fmt: skip
 def test_a_block_that_is_not_what_its_kind_says_is_looked_at(block: ContentBlock) -> None:
     assert encoding.encode_read((block,)) is None
+
+
+def test_a_list_that_a_program_gives_becomes_the_same_payload_at_a_glance_or_is_looked_at() -> None:
+    quick = []
+    for given in BLOCKS:
+        known = encoding.encode_known([given, TEXT])
+        assert known in (None, encode_payload(read_content([given, TEXT])))
+        quick.append(known is not None)
+    assert sum(quick) == 5
+    assert encoding.encode_known([]) == encode_payload(())
+
+
+class Spelled(StrEnum):
+    """A text to Python, and no JSON."""
+
+    A = "a"
+
+
+class Texts(str):
+    """A text of another type."""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *BAD, "a", None, [TEXT], Text("a"), MappingProxyType(TEXT), {**TEXT, "cache_control": {"type": "ephemeral"}},
+        {**TEXT, "text": Spelled.A}, {**TEXT, "text": Texts("a")}, {**TEXT, "text": "\ud800"},
+        {Texts("type"): "text", "text": "a"}, {**CALL, "name": Spelled.A, "input": {}},
+        {**CALL, "input": {Spelled.A: 1}}, {**CALL, "input": {1: 1}}, {**CALL, "input": {"\ud800": 1}},
+        {**CALL, "input": {"a": float("nan")}}, {**CALL, "input": {"a": date(2000, 1, 1)}},
+        {**CALL, "input": {"a": b"b"}}, {**CALL, "input": {"a": Texts("b")}},
+        {"type": "tool_result", "content": [{**TEXT, "text": Spelled.A}]},
+        {"type": "tool_result", "tool_use_id": Spelled.A},
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_what_a_careful_reader_must_see_is_not_taken_at_a_glance(given: object) -> None:
+    assert encoding.encode_known([TEXT, given]) is None
+    assert encoding.encode_known([given]) is None
 
 
 def test_many_payloads_at_once_are_each_what_they_are_alone() -> None:

@@ -22,6 +22,7 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
     "append to a name": lambda store, index: store.add_turn(f"more {index}", continues="main"),
     "append by id": lambda store, index: store.add_turn(f"more {index}", continues=store.get("main").id),
     "fork": lambda store, index: store.add_turn(f"fork {index}", continues="main~1"),
+    "fork by id": lambda store, index: store.add_turn(f"fork {index}", continues=store.get("main~1").id),
     "append with a key": lambda store, index: store.add_turn(f"more {index}", key=f"k{store.stats().turns} {index}"),
     "find by key": lambda store, index: store.find("first"),
     "list of conversations": lambda store, index: store.conversations.list(limit=1),
@@ -38,7 +39,15 @@ CALLS: dict[str, Callable[[Store, int], Any]] = {
 }
 
 
-READING = CALLS.keys() - {"append to a name", "append by id", "fork", "append with a key", "object", "follow"}
+READING = CALLS.keys() - {
+    "append to a name",
+    "append by id",
+    "fork",
+    "fork by id",
+    "append with a key",
+    "object",
+    "follow",
+}
 """Those that leave the store as it is, so that one store serves all of them."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 from headish import Database, Store, Turn
 from headish.content.encoding import encode_text
 from headish.content.hashes import DigestFields, digest_turn, hash_payload
+from headish.database.query import Query
 from headish.errors import BarredContent, HeadishError, QuotaExceeded, UnknownTurn
 from headish.history.writing.tips import NAMES, NOTHING
 from headish.rows.bookmarks import RECENCY
 from support.growing import texts
-from support.insides import counted_statements, database_of, read, run_sql, unchanged
+from support.insides import counted_statements, database_of, dump, read, run_sql, unchanged
 from support.places import FilePlace, Place, in_memory_too
 
 NAMES_USED = ("main", "side")
@@ -165,6 +167,61 @@ def test_a_turn_is_continued_by_its_id_without_a_look(store: Store) -> None:
     assert (counted.count, stored[0].meta.continues) == (1 + turns, (fork.id,))
     assert store.stats().heads == 3
     assert store.verify().problems == ()
+
+
+PLACED = Query("places", "SELECT chain, pos, seq, head FROM turn WHERE space = :space ORDER BY seq")
+GROWN = st.lists(st.tuples(st.sampled_from(["by id", "named", "set", "removed", "merge"]), st.integers(0, 20)))
+
+
+@given(steps=GROWN)
+def test_a_turn_behind_any_other_stands_where_the_careful_way_puts_it(
+    durable_place: Place, steps: list[tuple[str, int]]
+) -> None:
+    with durable_place.fresh() as quick, durable_place.fresh() as careful:
+        _grow(quick, steps)
+        with mock.patch("headish.store.writing.add.append_behind", return_value=None):
+            _grow(careful, steps)
+        assert _placed(quick) == _placed(careful)
+        assert quick.verify().problems == careful.verify().problems == ()
+
+
+def _grow(store: Store, steps: list[tuple[str, int]]) -> None:
+    """A tree in which nothing is remembered from one turn to the next."""
+    turns = [store.add_turn("first", bookmark="main").id]
+    for kind, number in steps:
+        store._remembered, at = NOTHING, turns[number % len(turns)]
+        if kind == "set":
+            store.bookmarks.set(f"n{number % 3}", at)
+        elif kind == "removed":
+            store.bookmarks.remove(next(iter(store.bookmarks), "main")) if len(store.bookmarks) else None
+        else:
+            also = {"bookmark": f"n{number}", "force": True} if kind == "named" else {}
+            turns.append(store.add_turn("x", continues=[at, turns[0]] if kind == "merge" else at, **also).id)
+
+
+def _placed(store: Store) -> list[object]:
+    """Where turns and names are, and what the space counts, without what each store makes by chance."""
+    rows, counted = dump(store), store.stats()
+    turns = read(store, lambda connection: connection.rows(PLACED, space=store._number))
+    return [
+        *turns,
+        *[row[1:] for row in rows["link"]],
+        *[row[1:4] for row in rows["bookmark"]],
+        counted.heads,
+        counted.roots,
+    ]
+
+
+def test_a_fork_by_its_id_takes_five_statements(store: Store) -> None:
+    turns = store.add_turns([{"content": "a"}, *({"content": "b", "continues": index} for index in range(30))])
+    store.bookmarks.set("named", turns[3].id)
+    counts = []
+    for each in (turns[7], turns[3], turns[30]):
+        with counted_statements() as counted:
+            store.add_turn("fork", continues=each.id)
+        counts.append(counted.count)
+    # Behind a named turn the careful way follows, and the name moves, too. Behind an end no chain begins.
+    assert counts == [5, 1 + 10, 4]
 
 
 @pytest.mark.parametrize(

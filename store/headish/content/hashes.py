@@ -135,12 +135,17 @@ def seal_turn(
 
     JSON fields are stored bytes, None where absent; ``head`` is the bookmark that moved with the turn.
     """
-    own, name, handed_down, ours, theirs = id.encode(), head or b"", inherited or b"", system or b"", app or b""
-    before = b"".join([b"%d:%b," % (len(each), each) for each in map(str.encode, parents)])
-    # The netstrings in one formatting: a quarter of what an append spends on hashes is putting them together.
-    record = b"%b%d:%b,64:%b,%d:%b,1:%d,%d:%b,%d:%b,%d:%b,%b" % (
-        _SEAL_BEGINNING, len(own), own, hexlify(digest), len(name), name, bool(cache), len(handed_down), handed_down,
-        len(ours), ours, len(theirs), theirs, before,
+    own, name = id.encode(), head or b""
+    before = "".join([f"{len(each)}:{each}," for each in parents]).encode()
+    # The netstrings in one formatting: a quarter of what an append spends on hashes is putting them together. Nearly
+    # every turn has none of the three.
+    beside = (
+        b"0:,0:,0:,"
+        if inherited is system is app is None
+        else _netstrings([inherited or b"", system or b"", app or b""])
+    )
+    record = b"%b%d:%b,64:%b,%d:%b,1:%d,%b%b" % (
+        _SEAL_BEGINNING, len(own), own, hexlify(digest), len(name), name, bool(cache), beside, before,
     )  # fmt: skip
     return blake3(record).digest()
 

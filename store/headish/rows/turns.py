@@ -220,6 +220,47 @@ def tip_of(connection: Connection, space: int, place: Place) -> Tip:
     return Tip(-1, False) if row is None or row[0] is None else Tip(int(row[0]), bool(row[1]))
 
 
+class OnlyParent(msgspec.Struct, frozen=True, gc=False):
+    """What a turn needs to know of the only one that it continues.
+
+    ``last`` is the last position of its chain. ``linked``, ``named``: whether another chain begins behind it, and
+    whether a name points at it; 0 or 1.
+    """
+
+    chain: int
+    pos: int
+    digest: bytes
+    last: int
+    linked: int
+    named: int
+
+
+# As ``TIP`` and ``bookmarks.FIND_AT``, in one statement: an append behind any turn asks all of it.
+ONLY_PARENT = Query(
+    "what a child needs of its only parent",
+    """
+    SELECT t.chain, t.pos, t.digest, (SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = t.chain),
+      CASE WHEN EXISTS (
+        SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = t.chain AND l.parent_pos = t.pos
+      ) THEN 1 ELSE 0 END,
+      CASE WHEN EXISTS (
+        SELECT 1 FROM bookmark AS b INDEXED BY bookmark_place
+        WHERE b.space = :space AND b.chain = t.chain AND b.pos = t.pos AND b.own = 0
+      ) OR EXISTS (
+        SELECT 1 FROM bookmark AS b
+        WHERE b.space = :space AND b.name = t.head AND b.chain = t.chain AND b.pos = t.pos AND b.own = 1
+      ) THEN 1 ELSE 0 END
+    FROM turn AS t WHERE t.space = :space AND t.id = :id
+    """,
+)
+
+
+def only_parent(connection: Connection, space: int, turn_id: TurnId) -> OnlyParent | None:
+    """The turn with this id, as its only child needs it."""
+    row = connection.row(ONLY_PARENT, space=space, id=turn_id)
+    return None if row is None else OnlyParent(*row)
+
+
 LINKS_OF = Query(
     "links of a chain",
     "SELECT parent_chain, parent_pos FROM link WHERE space = :space AND chain = :chain ORDER BY ordinal",

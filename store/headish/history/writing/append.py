@@ -27,7 +27,7 @@ from headish.history.writing.planning import (
 from headish.rows.bookmarks import Named, NameMove, find_named, move_bookmark
 from headish.rows.counters import SpaceNumbers, take_seq
 from headish.rows.payloads import add_payloads, refuse_barred, split_payload
-from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
+from headish.rows.turns import StoredTurn, add_links, add_turns, only_parent, tip_of
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE
@@ -109,6 +109,30 @@ def append_batch(
     # Of a batch only a name that was left at its last turn is remembered: that turn alone is known then.
     ends = {name: named for name, named in moved.items() if named.place == built[-1].turn.place} if built else {}
     return Written(built, before, now, ends, frozenset(tips))
+
+
+def append_behind(connection: Connection, space: int, draft: Draft, parent_id: TurnId, mint: Mint) -> Written | None:
+    """``append_batch`` of a draft that asks only to continue one turn, by its id, in half of the steps. None, and
+    nothing is changed, where there is no such turn, or a name points at it.
+
+    The row of the draft holds its payload. Cost: three statements, four where a chain begins.
+    Raises: QuotaExceeded, BarredContent.
+    """
+    parent = only_parent(connection, space, parent_id)
+    if parent is None or parent.named:
+        return None
+    before, goes_on = Place(parent.chain, parent.pos), parent.pos == parent.last
+    is_head = goes_on and not parent.linked
+    after = take_seq(connection, space, 1, heads=int(not is_head), given_bytes=len(draft.payload))
+    if after.bars:
+        refuse_barred(connection, space, [draft.said.hash])
+    place = Place(parent.chain, parent.pos + 1) if goes_on else Place(after.seq, 0)
+    stored = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
+    add_turns(connection, space, [(stored, draft.payload)])
+    if not goes_on:
+        add_links(connection, space, [(place.chain, [before])])
+    numbers = SpaceNumbers(after.seq - 1, after.change), SpaceNumbers(after.seq, after.change)
+    return Written([Appended(stored, (parent_id,))], *numbers, {}, frozenset([before]))
 
 
 def make_stored(

@@ -67,10 +67,10 @@ def in_batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
 
 
 def _needs_stored(draft: Draft) -> bool:
-    return any(
-        isinstance(reference, Headish) and (reference.steps or reference.past is not None)
-        for reference in draft.continues
-    )
+    for reference in draft.continues:
+        if isinstance(reference, Headish) and (reference.steps or reference.past is not None):
+            return True
+    return False
 
 
 class StoredTurns(Sequence[Turn]):

@@ -88,7 +88,7 @@ def append_remembered(
     """
     place = Place(left.place.chain, left.place.pos + 1)
     stored = make_stored(draft, place, numbers.seq + 1, mint(), [left.digest], (left.id,), left.name)
-    proof, moved, moves = _go_on(space, numbers, left, stored, draft, len(draft.payload))
+    proof, moved, moves = _go_on(space, numbers, left, stored, place, draft, len(draft.payload))
     after = SpaceNumbers(stored.seq, numbers.change)
     written = Written([Appended(stored, (left.id,))], numbers, after, moved, frozenset([left.place]))
     return connection.run_whole(written, proof, add_turn(space, stored, draft.payload), *moves)
@@ -105,7 +105,7 @@ def append_all_remembered(
     built, rows = _build_line(space, drafts, left, numbers.seq, mint)
     last = built[-1].turn
     given_bytes = sum([len(draft.payload) for draft in drafts])
-    proof, moved, moves = _go_on(space, numbers, left, last, drafts[-1], given_bytes)
+    proof, moved, moves = _go_on(space, numbers, left, last, last.place, drafts[-1], given_bytes)
     large = payload_statements(space, {draft.said.hash: draft.payload for draft in drafts})
     if not connection.run_proven(proof, *large, *rows, *moves):
         return None
@@ -113,7 +113,7 @@ def append_all_remembered(
 
 
 def _go_on(
-    space: int, numbers: SpaceNumbers, left: Left, last: StoredTurn, draft: Draft, given_bytes: int
+    space: int, numbers: SpaceNumbers, left: Left, last: StoredTurn, place: Place, draft: Draft, given_bytes: int
 ) -> tuple[Statement, dict[bytes, Named], tuple[Statement, ...]]:
     """The proof that an end is as it was left, which takes the numbers up to the last turn; where its name is then, and
     the statements that move it."""
@@ -123,8 +123,7 @@ def _go_on(
         return take_behind(space, numbers, given_bytes, end, count), {}, ()
     at = (left.name, left.place.chain, left.place.pos, left.named.move, left.named.running)
     proof = take_next(space, numbers, given_bytes, at, count)
-    # Not ``last.place``: each step into another module is one more on the way of every append.
-    step = NameMove(Place(last.chain, last.pos), last.digest, True, last.seq, recent=draft.facts.said_at)
+    step = NameMove(place, last.digest, True, last.seq, recent=draft.facts.said_at)
     named, moves = move_on(space, left.name, step, left.named)
     return proof, {left.name: named}, moves
 
@@ -162,7 +161,8 @@ def remember(known: Remembered, written: Written) -> Remembered:
     named = None if last.head is None else written.moved.get(last.head)
     if last.head is None or named is not None:
         # Put in last: the order of a dict is that of the last moves.
-        ends[last.id] = left = Left(Place(last.chain, last.pos), last.id, last.digest, last.head, named)
+        place = Place(last.chain, last.pos) if named is None else named.place
+        ends[last.id] = left = Left(place, last.id, last.digest, last.head, named)
         if last.head is not None:
             names[last.head] = left
     if len(names) > NAMES:

@@ -19,7 +19,7 @@ from headish.content.media import guess_media_type
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
 from headish.history.reading.decode import complete_turn
-from headish.history.writing.append import Appended, Written, append_batch
+from headish.history.writing.append import Appended, Written, append_batch, append_behind
 from headish.history.writing.tips import NOTHING, End, Left, append_remembered, is_plain, remember
 from headish.rows.counters import SpaceNumbers
 from headish.rows.turns import StoredTurn
@@ -102,7 +102,7 @@ def _add(space: Space, draft: Draft) -> Turn:
     end = is_plain(draft)
     if end is None and draft.facts.is_looked_up:
         return _add_once(space, draft)
-    return store_draft(space, draft, end, partial(_append_one, space, draft))
+    return store_draft(space, draft, end, partial(_append_one, space, draft, end))
 
 
 def store_draft(space: Space, draft: Draft, end: End | None, careful: Callable[[Connection, Mint], Written]) -> Turn:
@@ -130,7 +130,11 @@ def store_remembered(
     return written
 
 
-def _append_one(space: Space, draft: Draft, connection: Connection, mint: Mint) -> Written:
+def _append_one(space: Space, draft: Draft, end: End | None, connection: Connection, mint: Mint) -> Written:
+    if isinstance(end, str):
+        written = append_behind(connection, space._number, draft, end, mint)
+        if written is not None:
+            return written
     return append_batch(connection, space._number, [draft], mint)
 
 

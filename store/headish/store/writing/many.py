@@ -117,9 +117,9 @@ def _add_together(
 
 def _earlier(first_index: int, stored: Sequence[Appended | StoredTurn]) -> Earlier:
     """How the turns of a batch are found."""
-    seqs = array("q", (each.turn.seq if isinstance(each, Appended) else each.seq for each in stored))
+    seqs = array("q", [each.turn.seq if isinstance(each, Appended) else each.seq for each in stored])
     # Turns that were known lie elsewhere; without any, the first number is enough for the whole batch.
-    follow = all(seq == seqs[0] + index for index, seq in enumerate(seqs))
+    follow = seqs == array("q", range(seqs[0], seqs[0] + len(seqs)))
     return Earlier(first_index, seqs[0], None if follow else seqs)
 
 
