@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headish.content import encoding, strictjson
+from headish.content.drafts import make_draft
 from headish.content.encoding import (
     decode_payload,
     decode_payloads,
@@ -18,8 +19,9 @@ from headish.content.encoding import (
     read_call,
     read_content,
 )
-from headish.errors import InvalidContent
+from headish.errors import InvalidContent, TooDeep
 from headish.values.blocks import ContentBlock, Text, Thinking, ToolResult, ToolUse
+from headish.values.limits import PAYLOAD_LIMIT_BYTES
 
 TEXT = {"type": "text", "text": "a"}
 CALL = {"type": "tool_use", "name": "add", "id": "c", "input": {"a": [1, {"b": None}]}}
@@ -137,13 +139,28 @@ class Texts(str):
         {**CALL, "input": {"a": float("nan")}}, {**CALL, "input": {"a": date(2000, 1, 1)}},
         {**CALL, "input": {"a": b"b"}}, {**CALL, "input": {"a": Texts("b")}},
         {"type": "tool_result", "content": [{**TEXT, "text": Spelled.A}]},
-        {"type": "tool_result", "tool_use_id": Spelled.A},
+        {"type": "tool_result", "tool_use_id": Spelled.A}, {**TEXT, "opaque": "\ud800"},
+        {"type": "tool_result", "content": [1]}, {"type": "tool_result", "content": [{**TEXT, "content": [TEXT]}]},
     ],
     ids=ascii,
 )  # fmt: skip
 def test_what_a_careful_reader_must_see_is_not_taken_at_a_glance(given: object) -> None:
     assert encoding.encode_known([TEXT, given]) is None
     assert encoding.encode_known([given]) is None
+
+
+@pytest.mark.parametrize("given", [Spelled.A, Texts("a")])
+def test_a_text_of_another_type_is_refused_by_name(given: str) -> None:
+    with pytest.raises(InvalidContent, match=f"a {type(given).__name__} is no JSON value"):
+        make_draft(given, {"role": "user"}, PAYLOAD_LIMIT_BYTES)
+
+
+def test_results_within_results_are_too_deep_and_not_the_end_of_the_stack() -> None:
+    blocks: list[Any] = [TEXT]
+    for _ in range(5_000):
+        blocks = [{"type": "tool_result", "tool_use_id": "c", "content": blocks}]
+    with pytest.raises(TooDeep):
+        make_draft(blocks, {"role": "user"}, PAYLOAD_LIMIT_BYTES)
 
 
 def test_many_payloads_at_once_are_each_what_they_are_alone() -> None:

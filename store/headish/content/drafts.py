@@ -339,7 +339,9 @@ def _read_role(turn: Mapping[str, Any]) -> str:
 
 def encode_content(given: Content, *, json: bool = False) -> bytes:
     """Content as payload bytes."""
-    if type(given) is str and not json:
+    if isinstance(given, str) and not json:
+        if type(given) is not str:
+            strictjson.check(given, encoding.WHAT)  # refuses it: of an Enum, nobody knows which text is meant
         return encoding.encode_text(given)
     return encoding.encode_json(given) if json else encoding.encode_payload(encoding.read_content(given))
 

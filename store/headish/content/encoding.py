@@ -162,16 +162,21 @@ def encode_known(content: object) -> bytes | None:
     try:
         # Each by its own class: of a union msgspec makes its plan anew each time.
         return encode_read(tuple([msgspec.convert(each, KINDS[each["type"]]) for each in content]))
-    except (msgspec.ValidationError, LookupError, TypeError):
+    except (msgspec.ValidationError, LookupError, TypeError, UnicodeEncodeError):
         return None
 
 
-def _is_builtin(item: Any) -> bool:
-    """Whether a block is a ``dict`` of Python's own types: of an ``Enum``, which is no JSON, msgspec takes the text."""
+def _is_builtin(item: Any, *, may_hold: bool = True) -> bool:
+    """Whether a block is a ``dict`` of Python's own types: of an ``Enum``, which is no JSON, msgspec takes the text.
+
+    Only a block that ``may_hold`` others has some: what nests deeper is for the careful look.
+    """
     if type(item) is not dict or not _IN_BLOCKS.issuperset(map(type, item.values())):
         return False
     inner = item.get("content")
-    return inner is None or (type(inner) is list and all(map(_is_builtin, inner)))
+    if inner is None:
+        return True
+    return may_hold and type(inner) is list and all(_is_builtin(each, may_hold=False) for each in inner)
 
 
 def _is_simple(block: ContentBlock) -> bool:

@@ -113,4 +113,7 @@ def _tell_known(kind: str, part: Mapping[str, Any], source: Any) -> str | None:
         return "anthropic" if is_own or part.keys() & {"title", "context", "citations"} else None
     if kind == "document" and isinstance(part.get("document"), Mapping):
         return "cohere"
-    return _tell_parts(part.get("content")) if kind == "tool_result" else None
+    try:
+        return _tell_parts(part.get("content")) if kind == "tool_result" else None
+    except RecursionError:
+        return None  # whoever reads the blocks says that they are nested too deep
