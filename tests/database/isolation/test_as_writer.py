@@ -27,7 +27,7 @@ SUITE = [
 ]
 """The store's own tests without fixtures of their own. They take minutes: HEADISH_TEST_WRITER=all runs them, too."""
 VERBS = "concurrency/test_every_verb.py"
-TENANTS, ROLES, SECURING = "test_tenants.py", "test_roles.py", "test_securing.py"
+TENANTS, ROLES, SECURING, SHARING = "test_tenants.py", "test_roles.py", "test_securing.py", "test_sharing.py"
 ELSEWHERE = {
     **dict.fromkeys(("Store.capture", "Store.write", "Streams.recover", "Streams.drop", "Database.move"), TENANTS),
     **dict.fromkeys(("Spaces.add", "Store.reindex", "Store.sign"), TENANTS),
@@ -39,14 +39,22 @@ ELSEWHERE = {
         ROLES,
     ),
     **dict.fromkeys(("Database.distribute", "Database.secure", "Spaces.grant", "Spaces.revoke"), SECURING),
+    **dict.fromkeys(("AccessTokens.add", "AccessTokens.remove"), TENANTS),
+    "restore": ROLES,
+    "Bundles.apply": SHARING,
+    **{f"Remotes.{name}": SHARING for name in (
+        "add", "set", "remove", "invite", "revoke", "push", "pull", "erase_pending", "dismiss_pending",
+    )},
 }  # fmt: skip
 """The verbs that store, and that no test which runs again calls; and the file of this folder that calls them."""
 BY_OTHERS = {
     **{f"Batches.{name}": "Objects.put" for name in ("create", "status", "collect")},
     "Batches.drop": "Objects.remove",
     "Streams.recover_remote": "Streams.recover",
+    "Remotes.answer": "Remotes.push",
 }
-"""Verbs that ask a provider, and send the server no statement that another verb does not send."""
+"""Verbs that ask a provider, or answer where a push to a space of a database runs the same, and send the server no
+statement that another verb does not send."""
 
 
 def again(path: str) -> Iterator[tuple[str, Any]]:
@@ -74,7 +82,9 @@ def test_every_verb_that_stores_is_called_in_a_secured_database() -> None:
 
 
 def _as_called(verb: str) -> str:
-    return verb.rpartition(".")[2] if verb.startswith(("Store.", "Database.")) else verb.lower()
+    kind, _, name = verb.rpartition(".")
+    part = load(VERBS).PROPERTIES.get(kind, kind.lower())
+    return name if kind in ("", "Store", "Database") else f"{part}.{name}"
 
 
 def test_the_login_is_held_by_policies(place: Place) -> None:
