@@ -85,6 +85,45 @@ class TestPipes:
             for each in (reads, other, full_reads, full):
                 os.close(each)
 
+    def test_what_comes_drop_by_drop_is_no_message(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.3)
+        reads, other = os.pipe()
+        stopped = threading.Event()
+
+        def beat() -> None:
+            while not stopped.wait(0.02):
+                os.write(other, b"x" * 25)
+
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            with pytest.raises(RemoteUnavailable, match=r"only a part of a message in 0\.3 seconds"):
+                Pipes("it", reads, other).read(16_777_225)
+        finally:
+            stopped.set()
+            thread.join()
+            os.close(reads)
+            os.close(other)
+
+    def test_a_message_that_takes_longer_than_a_silence_comes_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.3)
+        reads, other = os.pipe()
+        data = os.urandom(100_000)
+
+        def send() -> None:
+            for at in range(0, len(data), 10_000):
+                time.sleep(0.1)
+                os.write(other, data[at : at + 10_000])
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        try:
+            assert Pipes("it", reads, other).read(len(data)) == data
+        finally:
+            thread.join()
+            os.close(reads)
+            os.close(other)
+
     def test_one_that_talks_while_it_takes_nothing_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(commands, "SILENCE_SECONDS", 0.5)
         (reads, other), (taken, writes) = os.pipe(), os.pipe()

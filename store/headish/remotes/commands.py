@@ -33,6 +33,9 @@ _SSH = re.compile(
 LAST_PORT = 65535
 _TOLD_BYTES = 2000
 _CHUNK_BYTES = 64 * 1024
+_LEAST_BYTES = 4096
+"""So much at least of what is read comes within the time of a silence. A store that is at work says less: where the
+length of a frame was altered on the way, the frame would be waited for as long as it says so."""
 _AHEAD_BYTES = 1024 * 1024
 """So much is read of a store that talks while it is written to; what it says behind that waits."""
 _WRITE_BYTES = 4096
@@ -114,7 +117,7 @@ class Pipes:
     """Two directions of bytes to a store, with an end to silence: a file to read from and to write to.
 
     ``read`` gives fewer bytes where the other side has ended, and ``ended`` says so from then on.
-    Raises: RemoteUnavailable where it is silent for too long, or takes nothing any more.
+    Raises: RemoteUnavailable where it is silent for too long, says too little, or takes nothing any more.
     """
 
     def __init__(self, name: str, reads: int, writes: int, errors: int | None = None) -> None:
@@ -124,7 +127,7 @@ class Pipes:
         self._buffer, self._told = bytearray(), bytearray()
 
     def read(self, length: int) -> bytes:
-        while len(self._buffer) < length and self._fill():
+        while len(self._buffer) < length and self._fill_to(min(length, len(self._buffer) + _LEAST_BYTES)):
             pass
         self.ended = self.ended or len(self._buffer) < length
         taken = bytes(self._buffer[:length])
@@ -154,6 +157,15 @@ class Pipes:
         lines = self._told.decode(errors="replace").splitlines()
         last = next((each for each in reversed(lines) if each.strip()), "")
         return printable(last)[:300]
+
+    def _fill_to(self, wanted: int) -> bool:
+        """Read until so many bytes are here, for no longer than a silence; whether they are."""
+        until = time.monotonic() + SILENCE_SECONDS
+        while len(self._buffer) < wanted and self._fill():
+            if len(self._buffer) < wanted and until <= time.monotonic():
+                told = f"it said only a part of a message in {SILENCE_SECONDS:g} seconds"
+                raise RemoteUnavailable(self.name, told)
+        return len(self._buffer) >= wanted
 
     def _fill(self) -> bool:
         """Read what has come; whether anything has."""
