@@ -15,6 +15,18 @@ from headish.remotes.objects import ObjectPlace
 from headish.store.keeping import remotes as remotes_verbs
 from headish.syncing import bundling, erasures, own_log, pulling, signers
 
+SYNCS = """
+import sys
+from headish import Store
+from headish.errors import HeadishError
+with Store.open(sys.argv[1]) as store:
+    try:
+        store.remotes.exchange("box")
+    except HeadishError as error:
+        print(type(error).__name__)
+"""
+"""A program that syncs with the remote ``box``, and says what failed."""
+
 
 class Machine:
     """A store of its own, with keys of its own while it is entered."""

@@ -140,6 +140,11 @@ class TestWhatThisStoreDoesNotTake:
         early.sync(), late.sync()
         reader.store.close()
         with Store.open(tmp_path / "reader.db", payload_limit_bytes=1000) as store:
-            with pytest.raises(TooLarge), Machine(store, reader.keys, "reader") as own:
-                own.remotes.pull("box")
+            own = Machine(store, reader.keys, "reader")
+            with pytest.raises(TooLarge), own:
+                store.remotes.pull("box")
             assert len(texts(store, "short")) == 2
+            say(store, 1, "mine")
+            with pytest.raises(TooLarge):
+                own.sync()
+        assert late.sync().pulled.stored == 1, "what was said here goes there all the same"

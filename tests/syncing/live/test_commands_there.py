@@ -20,7 +20,7 @@ import pytest
 from headish import Store
 from headish.errors import InvalidBundle, RemoteRefused, RemoteUnavailable
 from support.command import HEADISH
-from support.machines import Machine, state
+from support.machines import SYNCS, Machine, state
 
 SSHD = shutil.which("sshd") or shutil.which("/usr/sbin/sshd")
 
@@ -84,7 +84,7 @@ class TestACommand:
             desk.store.add_turn(f"{number} " + "x" * 300_000)
         desk.sync()
         box = Store.open(box_at(tmp_path))
-        syncs = [sys.executable, "-c", _SYNCS, str(tmp_path / "desk.db")]
+        syncs = [sys.executable, "-c", SYNCS, str(tmp_path / "desk.db")]
         try:
             for turn in range(10):
                 for store in (desk.store, box):
@@ -113,16 +113,6 @@ def fail(*_, **__):
     raise ZeroDivisionError("of this machine")
 Remotes.answer = fail
 main(sys.argv[1:])
-"""
-_SYNCS = """
-import sys
-from headish import Store
-from headish.errors import HeadishError
-with Store.open(sys.argv[1]) as store:
-    try:
-        store.remotes.exchange("box")
-    except HeadishError as error:
-        print(type(error).__name__)
 """
 
 

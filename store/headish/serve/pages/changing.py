@@ -226,8 +226,18 @@ LISTED_TURNS = 20
 """So many of the turns that an erasure would take are shown."""
 SCOPES: dict[str, Literal["turn", "thread", "branch"]] = {"turn": "turn", "thread": "thread", "branch": "branch"}
 ACTIONS: dict[str, tuple[Right, Action]] = {
+    "say": ("write", say),
+    "answer": ("write", answer),
+    "retry": ("write", retry),
+    "edit": ("write", edit),
+    "fork": ("write", fork),
+    "take": ("write", take),
+    "replace": ("write", replace),
+    "hide": ("write", hide),
+    "show": ("write", show),
+    "describe": ("write", describe),
+    "undo": ("write", undo),
+    "stop": ("write", stop),
     "erase": ("erase", erase),
-    **{each.__name__: ("write", each)
-       for each in (say, answer, retry, edit, fork, take, replace, hide, show, describe, undo, stop)},
-}  # fmt: skip
+}
 """Each action, and the right that it needs."""

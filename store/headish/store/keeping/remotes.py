@@ -15,6 +15,7 @@ from headish.errors import (
     RemoteRolledBack,
     RemoteTaken,
     RemoteUnavailable,
+    TooLarge,
     shown,
 )
 from headish.remotes.commands import Pipes
@@ -354,7 +355,7 @@ class Remotes:
                 return Synced(pulled, send_all(LivePush(live, NameWishes(), allow_secrets)))
         try:
             pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
-        except QuotaExceeded:  # what does not fit here keeps nothing from going there
+        except (QuotaExceeded, TooLarge):  # what does not fit here keeps nothing from going there
             self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
             raise
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))

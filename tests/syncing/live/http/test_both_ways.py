@@ -27,7 +27,7 @@ from headish.errors import (
 from headish.rows.elsewhere.arrivals import arrivals_among
 from headish.store.asking.origins import acting_options, is_strangers
 from headish.syncing.live import answering
-from support.machines import Machine, state
+from support.machines import SYNCS, Machine, state
 from support.offices import VARIABLE, Office, both_ways, office_at
 from support.relays import relayed
 from support.served import served
@@ -236,7 +236,7 @@ class TestCutOff:
                 url = "http://" + urlsplit(server.login).netloc
                 desk.store.remotes.add("box", url, key_env=VARIABLE)
                 desk.store.remotes.exchange("box")
-                syncs = [sys.executable, "-c", _SYNCS, str(tmp_path / "desk.db")]
+                syncs = [sys.executable, "-c", SYNCS, str(tmp_path / "desk.db")]
                 for turn in range(4):
                     for store in (desk.store, office):
                         store.add_turns({"content": f"{turn} {number} " + "y" * 100_000} for number in range(10))
@@ -251,15 +251,3 @@ class TestCutOff:
                 desk.store.remotes.exchange("box")
                 assert state(desk.store) == state(office)
                 assert server.end() == 0
-
-
-_SYNCS = """
-import sys
-from headish import Store
-from headish.errors import HeadishError
-with Store.open(sys.argv[1]) as store:
-    try:
-        store.remotes.exchange("box")
-    except HeadishError as error:
-        print(type(error).__name__)
-"""
