@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from headish import Store
+from headish_cli.options import GlobalOptions
+from headish_cli.printing import paging
 from support.command import HEADISH, Command
 from support.terminal import Terminal
 
@@ -52,6 +59,36 @@ class TestPager:
         terminal.wait_for("ended")
         assert terminal.wait() in (0, 130)
         assert "Traceback" not in terminal.shown
+
+    @pytest.mark.parametrize("pressed", ["before it was started", "while it takes the rest"])
+    def test_ctrl_c_at_a_bad_moment_is_waited_for_too(
+        self, pressed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A pager shows something before the call that starts it returns, and reads when its user pages down."""
+
+        class PressedAtOnce(subprocess.Popen[bytes]):
+            def __init__(self, *given: Any, **named: Any) -> None:
+                super().__init__(*given, **named)
+                signal.raise_signal(signal.SIGINT)
+
+        def close_pressed(stream: paging.PagedStream) -> None:
+            monkeypatch.undo()
+            signal.raise_signal(signal.SIGINT)
+
+        ended = tmp_path / "ended"
+        pager = f"trap '' INT; cat > /dev/null; sleep 0.2; echo all > '{ended}'"
+        monkeypatch.setattr(paging, "pager_command", lambda: pager)
+        at_once = pressed == "before it was started"
+        if at_once:
+            monkeypatch.setattr(subprocess, "Popen", PressedAtOnce)
+        else:
+            monkeypatch.setattr(paging.PagedStream, "close", close_pressed)
+        before = sys.stdout
+        with pytest.raises(KeyboardInterrupt) if at_once else nullcontext(), paging.paged(GlobalOptions(None, "s")):
+            print("a line")
+        assert sys.stdout is before
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert ended.read_text() == "all\n"
 
     def test_a_pager_of_ones_own_gets_whole_lines(self, long: Command, tmp_path: Path) -> None:
         for name in ("HEADISH_PAGER", "PAGER"):

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import TextIOWrapper
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 import click
 
@@ -43,15 +44,14 @@ def paged(settings: GlobalOptions) -> Iterator[None]:
         return
     from subprocess import PIPE, Popen  # late: no pager runs in a pipe
 
-    process = Popen(command, shell=True, stdin=PIPE, env=DEFAULTS | os.environ)  # noqa: S602
-    stream = PagedStream(cast(IO[bytes], process.stdin), encoding="utf-8", errors="replace", line_buffering=True)
-    terminal, sys.stdout = sys.stdout, stream
-    try:
+    with ExitStack() as at_the_end:
+        with _ctrl_c_held_back():
+            process = Popen(command, shell=True, stdin=PIPE, env=DEFAULTS | os.environ)  # noqa: S602
+            stream = PagedStream(cast(IO[bytes], process.stdin), "utf-8", errors="replace", line_buffering=True)
+            at_the_end.callback(_end, process, stream, sys.stdout)
+            sys.stdout = stream
         with suppress(BrokenPipeError):
             yield
-    finally:
-        sys.stdout = terminal
-        _end(process, stream)
 
 
 def pager_command() -> str | None:
@@ -73,11 +73,30 @@ def _is_terminal(stream: object) -> bool:
     return stream is not None and cast(IO[str], stream).isatty()
 
 
-def _end(process: Popen[bytes], stream: PagedStream) -> None:
-    with suppress(BrokenPipeError):
-        stream.close()
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """A pager may show something, and be answered by Ctrl-C, before the call that starts it has returned.
+
+    Raises: KeyboardInterrupt at the end, if Ctrl-C was pressed within.
+    """
+    pressed: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # whoever ignores it wants the pager to ignore it as well
+        signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def _end(process: Popen[bytes], stream: PagedStream, terminal: TextIO) -> None:
+    sys.stdout = terminal
     while True:
         try:
+            with suppress(BrokenPipeError):
+                stream.close()
             process.wait()
             return
         except KeyboardInterrupt:
