@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -176,6 +177,29 @@ def test_what_a_stricter_server_refuses_at_the_commit_is_run_again(store: Store,
         for number in range(4):
             other.add_turn(f"turn {number}", continues="main")
     assert texts(store, "main") == ["first", *(f"turn {number}" for number in range(4))]
+
+
+def test_a_refusal_at_the_commit_may_come_while_the_message_is_still_being_sent(
+    store: Store, new_postgresql: str, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver waits for one answer to what ends a message, and gets two: why it was refused, and that it ended."""
+
+    def end_slowly(pipeline: Any) -> None:
+        def end() -> None:
+            pipeline.pgconn.pipeline_sync()
+            time.sleep(0.05)
+
+        pipeline.command_queue.append(end)
+        pipeline.result_queue.append(None)
+
+    monkeypatch.setattr(psycopg.Pipeline, "_enqueue_sync", end_slowly)
+    with own_connection(new_postgresql) as connection, connection.begin():
+        connection.exec_driver_sql(REFUSE_EVERY_OTHER_COMMIT)
+    for number in range(4):
+        store.add_turn(f"turn {number}", continues="main")
+    assert "whole" in sent
+    assert texts(store, "main") == ["first", *(f"turn {number}" for number in range(4))]
+    assert store.verify().problems == ()
 
 
 @pytest.mark.parametrize("refuses_commits", [False, True])

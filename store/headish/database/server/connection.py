@@ -76,10 +76,15 @@ class ServerConnection(Connection):
         values = [value for each in (proof, *others) for value in each.values]
         settings = self._sent.before(proof.query, self._space)
         self._begin_with_statements(False)
-        with self._piped():
-            self._cursor.execute(settings)
-            self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
-            self._sent.whole = result  # what ends the message, and commits it, is sent at the end of the block
+        try:
+            with self._piped():
+                self._cursor.execute(settings)
+                self._cursor.execute(sql, values)  # the row that is fetched is that of the last one
+                self._sent.whole = result  # what ends the message, and commits it, is sent at the end of the block
+        except IndexError as error:
+            # A refusal at the very end is one answer more than the driver waits for. Where all of them come at once it
+            # looks for a command that each belongs to.
+            raise self._driver.OperationalError("the server refused a message at its end") from error
         return bool(self._cursor.fetchone() == (1,))
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
