@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -28,6 +30,14 @@ if not hasattr(signal, "setitimer"):
 QUICK = Query("answer at once", "SELECT %s::text")
 INTERRUPTS = int(os.environ.get("HEADISH_INTERRUPTS", "100"))
 """How many a test sends; ``make soak`` sends 10,000."""
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """What is raised while garbage is collected goes nowhere."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 class TestInterrupts:
@@ -142,6 +152,7 @@ class TestInterrupts:
                 store._write(work)
             is_free(store)
 
+    @pytest.mark.usefixtures("uncollected")
     def test_a_thread_that_is_cancelled_leaves_none(self, file_place: FilePlace) -> None:
         import ctypes
 

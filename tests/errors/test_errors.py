@@ -6,6 +6,10 @@ import copy
 import inspect
 import pickle
 import re
+import subprocess
+import sys
+
+import pytest
 
 from headish import errors
 from support.loops import failing
@@ -86,3 +90,12 @@ def test_an_error_counts_cuts_and_says_the_way_out() -> None:
         str(errors.InvalidCall("n" * 99, "no such tool")): f"the call of '{'n' * 80}' cannot be run: no such tool",
     }
     assert {text: words for text, words in said.items() if words not in text} == {}
+
+
+@pytest.mark.slow
+def test_all_of_them_can_be_imported_at_once() -> None:
+    """In a process of its own: some are loaded by the first use of one."""
+    program = "from headish.errors import *; print(*sorted(globals()))"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert {kind.__name__ for kind in KINDS} <= set(told.stdout.split())
+    assert not hasattr(errors, "NoSuchError")

@@ -124,15 +124,24 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 # In the order of the tree above.
 from headish.errors.base import *
 from headish.errors.naming import *
 from headish.errors.invalid import *
 from headish.errors.state import *
-from headish.errors.calls import *
-from headish.errors.remotes import *
 from headish.errors.formats import *
 from headish.errors.database import *
+
+if TYPE_CHECKING:
+    from headish.errors.calls import *
+    from headish.errors.remotes import *
+
+_LATE = ("calls", "remotes")
+"""Loaded by the first use of a name that none of the others has, and by ``import *``: a command that reads raises none
+of their errors, and to make the classes takes a fiftieth of its start."""
 
 
 def _name_as_one(kinds: list[object]) -> None:
@@ -140,6 +149,28 @@ def _name_as_one(kinds: list[object]) -> None:
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, HeadishError):
             kind.__module__ = __name__
+
+
+def _load_all() -> None:
+    for name in _LATE:
+        found = vars(import_module(f"{__name__}.{name}"))
+        globals().update({name: each for name, each in found.items() if isinstance(each, type)})
+    _name_as_one(list(globals().values()))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":  # which ``import *`` asks for
+        return [each for each in __dir__() if not each.startswith("_")]
+    if not name.startswith("_"):
+        _load_all()
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    _load_all()
+    return list(globals())
 
 
 _name_as_one(list(globals().values()))
