@@ -18,23 +18,15 @@ from typing import Any, Literal
 
 import click
 
-from headish.errors import (
-    Ambiguous,
-    HeadishError,
-    InvalidHeadish,
-    InvalidName,
-    InvalidRole,
-    UnknownDatabase,
-    UnknownFormat,
-)
+from headish.errors import HeadishError, UnknownDatabase
 from headish.values.checks.controls import escape_controls
 from headish.values.times import local_times
 from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
-from headish_cli.printing.hints import hint, told_by_system
-from headish_cli.printing.output import Misspelled, Told, read_cursor, sentence
+from headish_cli.printing.hints import refusal
+from headish_cli.printing.output import Told, read_cursor
 
 MODULES = {
     "commands.bookmarks": "bookmark undo",
@@ -70,7 +62,8 @@ MODULES = {
     "commands.sharing.answering": "serve-stdio",
     "commands.sharing.bundles": "bundle",
     "commands.sharing.cloning": "clone",
-    "commands.sharing.remotes": "pull push remote status sync",
+    "commands.sharing.exchanging": "pull push status sync",
+    "commands.sharing.remotes": "remote",
     "commands.spaces": "spaces",
     "commands.talking.asking": "ask retry",
     "commands.talking.batches": "batch",
@@ -125,20 +118,8 @@ class HeadishCommand(LazyGroup):
         try:
             with _silent_when_closed(), local_times():
                 return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except OSError as error:
-            raise Told(told_by_system(error)) from None
-        except Exception as error:
-            if isinstance(error, Ambiguous) and error.described:
-                raise Told(
-                    f"several turns have the handle {error.prefix!r}; take one of these:", error.described
-                ) from None
-            if isinstance(error, (InvalidHeadish, InvalidName, InvalidRole, UnknownFormat)):
-                raise Misspelled(sentence(error) + hint(error, ctx.obj)) from None
-            if isinstance(error, HeadishError):
-                raise Told(sentence(error) + hint(error, ctx.obj)) from None
-            raise
+        except (HeadishError, OSError) as error:
+            raise refusal(error, ctx.obj) from None
 
 
 def _open_what_is_closed() -> None:

@@ -154,3 +154,29 @@ def test_a_clone_waits_for_its_invitation(two: tuple[Command, Command, str]) -> 
     confirm = desk("remote", "invite", "box", cloned["remote"]["recipient"]).out.split()
     laptop(*confirm[1:])
     assert "box: 1 turn came." in laptop("sync").err
+
+
+@pytest.mark.parametrize("verb", ["sync", "push", "pull"])
+def test_a_remote_that_fails_keeps_no_other_one_out(
+    two: tuple[Command, Command, str], verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The failing ones come before, between and behind, by name; what the others brought is printed as ever."""
+    desk, laptop, url = two
+    for each in (desk, laptop):
+        each("add", "hello", "-b", "main")
+        each("remote", "add", "b-box", url, "--device", "desk" if each is desk else "laptop", "--plain")
+        each("remote", "add", "d-box", url + "2", "--device", "desk" if each is desk else "laptop", "--plain")
+    desk("sync")
+    monkeypatch.delenv("OFFICE_TOKEN", raising=False)
+    for name in ("a-office", "c-office", "e-office"):
+        laptop("remote", "add", name, "https://office.example", "--key-env", "OFFICE_TOKEN")
+    done = laptop.run(verb, "--json")
+    assert done.code == 1
+    reached = [each.get("remote") or each["pulled"]["remote"] for each in done.json_lines]
+    assert reached == ["b-box", "d-box"]
+    lines = done.err.splitlines()
+    assert [each.split(": ")[:2] for each in lines] == [["headish", f"{each}-office"] for each in "ace"]
+    assert all("the environment variable OFFICE_TOKEN" in each for each in lines)
+    for each in "bd":
+        assert laptop(verb, f"{each}-box", "--json").json.keys() == done.json_lines[0].keys()
+    assert "a-office" not in laptop.fails(verb, "a-office"), "the one that was named needs no name"

@@ -133,6 +133,27 @@ class TestWhatThisStoreDoesNotTake:
             store.remotes.pull("box")
         assert len(texts(reader.store, "short")) == 2
 
+    def test_another_turn_under_a_known_id_keeps_nothing_from_going_there(
+        self, three: Three, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two sound turns have one id: neither was altered here, and each device still says what is new."""
+        (early, late), reader = in_order(three), three[2]
+        turn = early.store.add_turn("said", bookmark="main")
+        with monkeypatch.context() as patch:
+            patch.setattr(reader.store._database, "mint", lambda: turn.id)
+            reader.store.add_turn("something else", bookmark="other")
+        reader.sync(), late.sync()
+        with pytest.raises(ForeignConflict, match=turn.id):
+            early.sync()
+        say(reader.store, 1, "mine")
+        with pytest.raises(ForeignConflict, match=turn.id):
+            reader.sync()
+        with pytest.raises(ForeignConflict, match=turn.id):
+            late.sync()
+        assert set(late.store.bookmarks) == {"other", "mine"}
+        assert early.store.text("main") == "said"
+        assert all(each.store.verify().problems == () for each in three)
+
     def test_a_payload_that_is_too_large_keeps_no_other_device_out(self, three: Three, tmp_path: Path) -> None:
         (early, late), reader = in_order(three), three[2]
         early.store.add_turn("x" * 2000, bookmark="main")

@@ -1,4 +1,4 @@
-"""Hints that the command adds to an error: the database that it looked into, and how to make one."""
+"""How the command tells an error: its sentence, and hints, as the database that it looked into, and how to make one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headish.errors import HeadishError, UnknownDatabase, UnknownSpace, UnknownTurn
+from headish.errors import (
+    Ambiguous,
+    HeadishError,
+    InvalidHeadish,
+    InvalidName,
+    InvalidRole,
+    UnknownDatabase,
+    UnknownFormat,
+    UnknownSpace,
+    UnknownTurn,
+)
+from headish_cli.printing.output import Misspelled, Told, sentence
 
 if TYPE_CHECKING:
     from headish_cli.options import GlobalOptions
+
+
+def refusal(error: HeadishError | OSError, settings: object, *, about: str = "") -> Told:
+    """An error as the line and the exit code with which the command ends; ``about`` is what it happened to."""
+    before = about and f"{about}: "
+    if isinstance(error, OSError):
+        return Told(before + told_by_system(error))
+    if isinstance(error, Ambiguous) and error.described:
+        return Told(f"{before}several turns have the handle {error.prefix!r}; take one of these:", error.described)
+    is_misspelled = isinstance(error, InvalidHeadish | InvalidName | InvalidRole | UnknownFormat)
+    return (Misspelled if is_misspelled else Told)(before + sentence(error) + hint(error, settings))
 
 
 def hint(error: HeadishError, settings: object) -> str:

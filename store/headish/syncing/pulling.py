@@ -34,6 +34,9 @@ from headish.syncing.signers import BundleSigner, check_signed, find_signer, jud
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
+NOT_STORED = (QuotaExceeded, ForeignConflict, TooLarge)
+"""What keeps a sound page from being stored here. It keeps nothing else from coming, and nothing from going there."""
+
 
 class Pull(NamedTuple):
     """A running pull."""
@@ -232,7 +235,7 @@ def _advance(reading: _LogReading, device: str) -> bool:
         except (MissingParents, InvalidBundle) as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             return moved
-        except (QuotaExceeded, ForeignConflict, TooLarge) as error:
+        except NOT_STORED as error:
             reading.waiting[device] = f"{seen.label}: {error}"
             reading.refused[device] = _told_of(seen.label, error)
             return moved

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from headish_cli.commands.sharing.remotes import joining_options, tell_pulled, tell_remote
+from headish_cli.commands.sharing.exchanging import tell_pulled
+from headish_cli.commands.sharing.remotes import joining_options, tell_remote
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import print_json
 

@@ -1,4 +1,4 @@
-"""``remote``, ``sync``, ``push``, ``pull`` and ``status``: one history on several machines."""
+"""``remote``: the places that hold this history, and which machines have a part in them."""
 
 from __future__ import annotations
 
@@ -7,34 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish.values.times import local_time
-from headish_cli.commands.sharing.bundles import tell_names
 from headish_cli.options import GlobalOptions, json_option, pass_settings, together
 from headish_cli.printing.briefs import BriefGroup
-from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
+from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
 if TYPE_CHECKING:
-    from headish import Store
-    from headish.values.results.sharing import Pulled, Pushed, RemotePlace, SyncRun
+    from headish.values.results.sharing import RemotePlace
 
-name_argument = click.argument("name", required=False)
-secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
-prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
 SETTINGS = ("key", "names", "erasures", "trust", "sign", "require-signed", "key-env")
 SWITCH = {None: None, "on": True, "off": False, "true": True, "false": False}
 """What is chosen of a remote; and what the words of a switch are."""
-THERE = {
-    "made": "new there",
-    "moved": "moved on there",
-    "removed": "removed there",
-    "refused": "may not be moved there",
-    "unknown": "is at a turn there that is not here: pull first",
-}
-"""What people are told of a bookmark at a live remote, by what became of it."""
-_NONE = "There is no remote: 'headish remote add NAME URL' adds one."
-create_option = click.option("--create", is_flag=True, help="Make the database of a live remote where there is none.")
-rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
+NO_REMOTE = "There is no remote: 'headish remote add NAME URL' adds one."
 
+secrets_option = click.option("--allow-secrets", is_flag=True, help="Go on where something looks like a key.")
 
 joining_options = together(
     click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]"),
@@ -97,7 +82,7 @@ def list_command(settings: GlobalOptions, as_json: bool) -> None:
         print_json_lines(remotes)
         return
     if not remotes:
-        say(_NONE)
+        say(NO_REMOTE)
     for each in remotes:
         how = "encrypted" if each.encrypted else "live" if is_live(each.url) else "plain"
         click.echo(f"{one_line(each.name, 255)}  {one_line(each.url, 500)}  {how}  as {one_line(each.device, 255)}")
@@ -211,119 +196,6 @@ def revoke_command(settings: GlobalOptions, name: str, device: str, allow_secret
         click.echo(f"headish remote set {name} key={fingerprint}")
 
 
-@click.command("push")
-@name_argument
-@click.option("--delete", is_flag=True, help="Remove bookmarks at a live remote that were removed here.")
-@click.option(
-    "--force-with-lease",
-    metavar="HEADISH",
-    help="Move bookmarks of a live remote that went apart, if they are at this turn there.",
-)
-@create_option
-@secrets_option
-@rollback_option
-@json_option
-@pass_settings
-def push_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
-    """Send what is new here to the remote NAME, or to all.
-
-    Bookmarks of a live remote go forward. Where both sides moved one, it stays, and the exit code is 1.
-    """
-    with settings.open() as store:
-        sent = []
-        for each in _names(store, name):
-            done = store.remotes.push(each, **how)
-            sent.append(done)
-            if as_json:
-                print_json_lines([done])
-            else:
-                _tell_pushed(done)
-    _end(sent)
-
-
-@click.command("pull")
-@name_argument
-@prune_option
-@rollback_option
-@json_option
-@pass_settings
-def pull_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
-    """Fetch what is new at the remote NAME, or at all. A bookmark that moved here stays where it is."""
-    with settings.open() as store:
-        done = [store.remotes.pull(each, **how) for each in _names(store, name)]
-    if as_json:
-        print_json_lines(done)
-    else:
-        for each in done:
-            tell_pulled(each)
-    _end(done)
-
-
-@click.command("sync")
-@name_argument
-@prune_option
-@create_option
-@secrets_option
-@rollback_option
-@json_option
-@pass_settings
-def sync_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
-    """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart."""
-    with settings.open() as store:
-        done = [store.remotes.exchange(each, **how) for each in _names(store, name)]
-    if as_json:
-        print_json_lines(done)
-    else:
-        for each in done:
-            tell_pulled(each.pulled)
-            _tell_pushed(each.pushed)
-    _end([part for each in done for part in (each.pulled, each.pushed)])
-
-
-@click.command("status")
-@name_argument
-@json_option
-@pass_settings
-def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
-    """Show the state of the remote NAME, or of all: what it does not have yet, and which bookmarks diverged."""
-    with settings.open() as store:
-        found = [store.remotes.status(each) for each in _names(store, name)]
-    if as_json:
-        print_json_lines(found)
-        return
-    for status in found:
-        remote = one_line(status.remote.name, 255)
-        click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
-        if status.remote.waits:
-            click.echo(f"  {one_line(status.remote.waits, 500)}")
-        if status.run is not None:
-            click.echo(f"  {_tell_run(status.run)}")
-        behind = [each.label for each in status.devices if not each.erased]
-        if behind:
-            click.echo(f"  erasures not reached: {len(behind)} of {len(status.devices)} devices")
-        for each in status.diverged:
-            here = each.partition("/")[2]
-            click.echo(f"  {one_line(each, 255)} goes apart from {one_line(here, 255)}: headish diff {here}..{each}")
-
-
-def _tell_run(run: SyncRun) -> str:
-    """How the server syncs with a remote; a failure on a line of its own."""
-    told = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
-    moments = {"last": run.last, "at work since": run.begun, "next": run.next}
-    told += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]
-    failed = f"\n  failed {counted(run.failed, 'time')}: {one_line(run.error, 300)}" if run.failed else ""
-    return ", ".join(told) + failed
-
-
-def _names(store: Store, name: str | None) -> list[str]:
-    if name is not None:
-        return [name]
-    names = [each.name for each in store.remotes.list()]
-    if not names:
-        say(_NONE)
-    return names
-
-
 def tell_remote(remote: RemotePlace) -> None:
     """A remote in words, and what is to be done next."""
     from headish.remotes.kinds import is_live
@@ -333,32 +205,3 @@ def tell_remote(remote: RemotePlace) -> None:
     say(f"{one_line(remote.name, 255)}: {how}; this machine is {one_line(remote.device, 255)}.")
     if remote.waits:
         say(f"{one_line(remote.waits, 500)}.")
-
-
-def tell_pulled(done: Pulled) -> None:
-    """What a pull brought, in words."""
-    say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
-    for each in done.signed:
-        say(f"signed: {one_line(each, 500)}")
-    tell_names(done.names, of_devices=True)
-    for each in done.kept:
-        say(f"{one_line(each, 255)}: both sides changed what is said of it; that of here was later and stays")
-    for each in done.waiting:
-        say(f"waiting: {one_line(each, 500)}")
-
-
-def _tell_pushed(done: Pushed) -> None:
-    remote = one_line(done.remote, 255)
-    say(f"{remote}: {counted(done.turns, 'turn')} sent.")
-    for each in done.names:
-        name = one_line(each.name, 255)
-        told = THERE.get(each.outcome)
-        if each.outcome == "diverged":
-            say(f"{name}: {each.here:,} here, {each.there:,} on {remote}; headish diff {name}..{remote}/{name}")
-        elif told is not None:
-            say(f"{remote}/{name}: {told}")
-
-
-def _end(done: Sequence[Pulled | Pushed]) -> None:
-    if any(each.outcome in ("diverged", "unknown") for part in done for each in part.names):
-        raise SystemExit(1)

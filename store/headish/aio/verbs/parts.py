@@ -399,7 +399,8 @@ class AsyncRemotes(Front["Remotes"]):
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
         create: bool = False
     ) -> Synced:
-        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
+        """Pull, then push; to a folder or bucket also where the pull raises that something of a device is not stored
+        here. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
         return await self._wait(
             self.sync.exchange, name=name, prune=prune, allow_secrets=allow_secrets,
             accept_rollback=accept_rollback, create=create

@@ -11,11 +11,9 @@ from headish.errors import (
     HeadishError,
     InvalidArgument,
     NotADevice,
-    QuotaExceeded,
     RemoteRolledBack,
     RemoteTaken,
     RemoteUnavailable,
-    TooLarge,
     shown,
 )
 from headish.remotes.commands import Pipes
@@ -48,7 +46,7 @@ from headish.syncing.live.taking import take_all
 from headish.syncing.logs import folder_of, logs_of, machine_of
 from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
 from headish.syncing.own_log import Push
-from headish.syncing.pulling import Pull, pull
+from headish.syncing.pulling import NOT_STORED, Pull, pull
 from headish.syncing.pushing import push
 from headish.syncing.remotes import (
     OpenRemote,
@@ -343,7 +341,9 @@ class Remotes:
         self, name: str, *, prune: bool = False, allow_secrets: bool = False, accept_rollback: bool = False,
         create: bool = False,
     ) -> Synced:  # fmt: skip
-        """Pull, then push. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both."""
+        """Pull, then push; to a folder or bucket also where the pull raises that something of a device is not stored
+        here. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both.
+        """
         remote = self._find(name)
         if create and not remote.is_live:
             raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
@@ -355,7 +355,7 @@ class Remotes:
                 return Synced(pulled, send_all(LivePush(live, NameWishes(), allow_secrets)))
         try:
             pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
-        except (QuotaExceeded, TooLarge):  # what does not fit here keeps nothing from going there
+        except NOT_STORED:
             self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
             raise
         return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))

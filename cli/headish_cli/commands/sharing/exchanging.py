@@ -1,0 +1,194 @@
+"""``push``, ``pull``, ``sync`` and ``status``: what goes to the remotes, comes from there, and stands between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headish.errors import HeadishError
+from headish.values.times import local_time
+from headish_cli.commands.sharing.bundles import tell_names
+from headish_cli.commands.sharing.remotes import NO_REMOTE, secrets_option
+from headish_cli.options import GlobalOptions, json_option, pass_settings
+from headish_cli.printing.hints import refusal
+from headish_cli.printing.output import counted, one_line, print_json, print_json_lines, say
+
+if TYPE_CHECKING:
+    from headish import Store
+    from headish.store.keeping.remotes import Remotes
+    from headish.values.results.sharing import Pulled, Pushed, Synced, SyncRun
+
+THERE = {
+    "made": "new there",
+    "moved": "moved on there",
+    "removed": "removed there",
+    "refused": "may not be moved there",
+    "unknown": "is at a turn there that is not here: pull first",
+}
+"""What people are told of a bookmark at a live remote, by what became of it."""
+
+name_argument = click.argument("name", required=False)
+prune_option = click.option("--prune", is_flag=True, help="Remove bookmarks that another device removed.")
+create_option = click.option("--create", is_flag=True, help="Make the database of a live remote where there is none.")
+rollback_option = click.option("--accept-rollback", is_flag=True, help="Accept a remote that is in an older state.")
+
+
+@click.command("push")
+@name_argument
+@click.option("--delete", is_flag=True, help="Remove bookmarks at a live remote that were removed here.")
+@click.option(
+    "--force-with-lease",
+    metavar="HEADISH",
+    help="Move bookmarks of a live remote that went apart, if they are at this turn there.",
+)
+@create_option
+@secrets_option
+@rollback_option
+@json_option
+@pass_settings
+def push_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
+    """Send what is new here to the remote NAME, or to all.
+
+    Bookmarks of a live remote go forward. Where both sides moved one, it stays, and the exit code is 1. Without NAME, a
+    remote that fails does not stop the others.
+    """
+    _visit(settings, name, as_json, lambda remotes, each: remotes.push(each, **how))
+
+
+@click.command("pull")
+@name_argument
+@prune_option
+@rollback_option
+@json_option
+@pass_settings
+def pull_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
+    """Fetch what is new at the remote NAME, or at all. A bookmark that moved here stays where it is.
+
+    Without NAME, a remote that fails does not stop the others.
+    """
+    _visit(settings, name, as_json, lambda remotes, each: remotes.pull(each, **how))
+
+
+@click.command("sync")
+@name_argument
+@prune_option
+@create_option
+@secrets_option
+@rollback_option
+@json_option
+@pass_settings
+def sync_command(settings: GlobalOptions, name: str | None, as_json: bool, **how: Any) -> None:
+    """Pull, then push: the remote NAME, or all. Exit code 1 where a bookmark goes apart.
+
+    Without NAME, a remote that fails does not stop the others.
+    """
+    _visit(settings, name, as_json, lambda remotes, each: remotes.exchange(each, **how))
+
+
+@click.command("status")
+@name_argument
+@json_option
+@pass_settings
+def status_command(settings: GlobalOptions, name: str | None, as_json: bool) -> None:
+    """Show the state of the remote NAME, or of all: what it does not have yet, and which bookmarks diverged."""
+    with settings.open() as store:
+        found = [store.remotes.status(each) for each in _names(store, name)]
+    if as_json:
+        print_json_lines(found)
+        return
+    for status in found:
+        remote = one_line(status.remote.name, 255)
+        click.echo(f"{remote}: {counted(status.unsent, 'turn')} not sent, {counted(len(status.devices), 'device')}")
+        if status.remote.waits:
+            click.echo(f"  {one_line(status.remote.waits, 500)}")
+        if status.run is not None:
+            click.echo(f"  {_tell_run(status.run)}")
+        behind = [each.label for each in status.devices if not each.erased]
+        if behind:
+            click.echo(f"  erasures not reached: {len(behind)} of {len(status.devices)} devices")
+        for each in status.diverged:
+            here = each.partition("/")[2]
+            click.echo(f"  {one_line(each, 255)} goes apart from {one_line(here, 255)}: headish diff {here}..{each}")
+
+
+def _tell_run(run: SyncRun) -> str:
+    """How the server syncs with a remote; a failure on a line of its own."""
+    told = [f"'headish serve' syncs every {counted(round(run.every_seconds / 60), 'minute')}"]
+    moments = {"last": run.last, "at work since": run.begun, "next": run.next}
+    told += [f"{words} {local_time(moment)}" for words, moment in moments.items() if moment is not None]
+    failed = f"\n  failed {counted(run.failed, 'time')}: {one_line(run.error, 300)}" if run.failed else ""
+    return ", ".join(told) + failed
+
+
+def _visit(
+    settings: GlobalOptions, name: str | None, as_json: bool, verb: Callable[[Remotes, str], Pulled | Pushed | Synced]
+) -> None:
+    """Visit the remote NAME, or all of them, and tell what each visit did as soon as it is done.
+
+    Of several, one that fails is told by name, and the exit code is that of the first one; else 1 where a bookmark goes
+    apart.
+    """
+    failed, apart = 0, False
+    with settings.open() as store:
+        names = _names(store, name)
+        for each in names:
+            try:
+                done = verb(store.remotes, each)
+            except (HeadishError, OSError) as error:
+                if len(names) == 1:
+                    raise
+                told = refusal(error, settings, about=each)
+                told.show()
+                failed = failed or told.exit_code
+                continue
+            apart |= _tell(done, as_json)
+    if failed or apart:
+        raise SystemExit(failed or 1)
+
+
+def _tell(done: Pulled | Pushed | Synced, as_json: bool) -> bool:
+    """Say what a visit did; whether a bookmark goes apart."""
+    from headish.values.results.sharing import Pulled, Synced
+
+    parts = (done.pulled, done.pushed) if isinstance(done, Synced) else (done,)
+    if as_json:
+        print_json(done)
+    else:
+        for part in parts:
+            tell_pulled(part) if isinstance(part, Pulled) else _tell_pushed(part)
+    return any(each.outcome in ("diverged", "unknown") for part in parts for each in part.names)
+
+
+def _names(store: Store, name: str | None) -> list[str]:
+    if name is not None:
+        return [name]
+    names = [each.name for each in store.remotes.list()]
+    if not names:
+        say(NO_REMOTE)
+    return names
+
+
+def tell_pulled(done: Pulled) -> None:
+    """What a pull brought, in words."""
+    say(f"{one_line(done.remote, 255)}: {counted(done.stored, 'turn')} came.")
+    for each in done.signed:
+        say(f"signed: {one_line(each, 500)}")
+    tell_names(done.names, of_devices=True)
+    for each in done.kept:
+        say(f"{one_line(each, 255)}: both sides changed what is said of it; that of here was later and stays")
+    for each in done.waiting:
+        say(f"waiting: {one_line(each, 500)}")
+
+
+def _tell_pushed(done: Pushed) -> None:
+    remote = one_line(done.remote, 255)
+    say(f"{remote}: {counted(done.turns, 'turn')} sent.")
+    for each in done.names:
+        name = one_line(each.name, 255)
+        told = THERE.get(each.outcome)
+        if each.outcome == "diverged":
+            say(f"{name}: {each.here:,} here, {each.there:,} on {remote}; headish diff {name}..{remote}/{name}")
+        elif told is not None:
+            say(f"{remote}/{name}: {told}")
