@@ -122,6 +122,11 @@ FEATURES = (
         ("an export", "of the file", "no", "no", "no", "no"),
     ),
     Feature(
+        "Sync between machines that each write", "through a folder, ssh or a server",
+        "tests/syncing/test_convergence.py::TestAFolderThatDeliversLate",
+        ("no", "no", "no", "no", "no", "no"),
+    ),
+    Feature(
         "Tenants kept apart", "spaces",
         "tests/store/test_database.py::TestStores::test_spaces_are_apart",
         ("no", "no", "by session id", "by thread id", "by user", "by scope"),

@@ -250,7 +250,7 @@ def read_text(text: str | None, *, may_be_absent: bool = False) -> str | None:
     if text == "-":
         return decode_text(read_stdin(PAYLOAD_LIMIT_BYTES))
     # If nothing else can be the text, even a socket is read; only a person at a terminal is not waited for.
-    is_read = _brings_data() if text is not None or may_be_absent else not _is_terminal()
+    is_read = _brings_data() if text is not None or may_be_absent else not is_terminal()
     piped = decode_text(read_stdin(PAYLOAD_LIMIT_BYTES)) if is_read else ""
     if text is not None:
         return f"{text}\n\n{piped}" if piped and text else text or piped
@@ -293,7 +293,7 @@ def file_or_pipe(file: str | None) -> str:
 
     Raises: UsageError.
     """
-    if file is None and _is_terminal():
+    if file is None and is_terminal():
         raise click.UsageError("there is nothing to read: name a file, or pipe it in ('-' is what you type)")
     return "-" if file is None else file
 
@@ -319,7 +319,8 @@ def _brings_data() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
-def _is_terminal() -> bool:
+def is_terminal() -> bool:
+    """Whether a person can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

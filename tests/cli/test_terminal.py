@@ -169,6 +169,51 @@ class TestScreens:
         assert not (tmp_path / "none.db").exists()
 
 
+class TestAPassphrase:
+    """Where neither variable gives it, the person is asked: unseen, and twice."""
+
+    def test_is_asked_for_and_is_the_one_that_the_variable_gives(self, tmp_path: Path) -> None:
+        url, keys = (tmp_path / "box").as_uri(), {"HEADISH_KEYS": str(tmp_path / "keys")}
+        words = ("remote", "add", "box", url, "--device", "desk", "--passphrase")
+        terminal = Terminal("--db", str(tmp_path / "a.db"), *words, env=keys)
+        for wanted, typed in (
+            ("remote: ", "ours"),
+            ("Repeat it: ", "hers"),
+            ("remote: ", "ours"),
+            ("Repeat it: ", "ours"),
+        ):
+            terminal.wait_for(wanted)
+            assert "four words" not in terminal.shown
+            terminal.raw = ""
+            terminal.type(f"four words of {typed}\n")
+        code, shown = terminal.wait(), terminal.shown
+        assert (code, "this machine is desk" in shown) == (0, True)
+        assert "four words" not in shown
+        Command(str(tmp_path / "a.db"))("add", "hello", "-b", "main")
+        assert (
+            Terminal("--db", str(tmp_path / "a.db"), "sync", env={"HEADISH_KEYS": str(tmp_path / "keys")}).wait() == 0
+        )
+        cloned = Terminal(
+            "--db", str(tmp_path / "b.db"), "clone", url, "--device", "laptop", "--passphrase",
+            env={"HEADISH_KEYS": str(tmp_path / "others"), "HEADISH_PASSPHRASE": "four words of ours"},
+        )  # fmt: skip
+        assert (cloned.wait(), "1 turn came" in cloned.shown) == (0, True)
+
+    def test_ctrl_c_adds_nothing(self, tmp_path: Path) -> None:
+        url = (tmp_path / "box").as_uri()
+        terminal = Terminal("--db", str(tmp_path / "a.db"), "clone", url, "--passphrase")
+        terminal.wait_for("remote: ")
+        terminal.type("\x03")
+        assert terminal.wait() == 130
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("words", [("file:///x", "--plain"), ("ssh://desk",)])
+    def test_is_not_asked_for_where_none_is_used(self, tmp_path: Path, words: tuple[str, ...]) -> None:
+        terminal = Terminal("--db", str(tmp_path / "a.db"), "remote", "add", "box", *words, "--passphrase")
+        assert terminal.wait() == 1
+        assert "remote: " not in terminal.shown
+
+
 class TestCompletion:
     @needs_bash
     def test_bash_completes_a_name(self, headish: Command, tmp_path: Path) -> None:

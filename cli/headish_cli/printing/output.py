@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -150,6 +150,17 @@ def lay_out(before: Sequence[str], said: str, behind: Sequence[str] = (), *, spa
                 each[:] = [other for other in each if other is not part]
     first, last = map("".join, parts)
     return fit(first + one_line(said, room_beside(first, last)) + last)
+
+
+def in_columns(rows: Sequence[Sequence[str]], right: Container[int]) -> Iterator[str]:
+    """Rows as lines with their columns below each other: numbers, those at ``right``, by their last digit. An empty
+    column takes no room."""
+    sizes = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    shown = [index for index, size in enumerate(sizes) if size]
+    for row in rows:
+        blanks = [" " * (sizes[index] - cells(row[index])) for index in shown]
+        padded = zip(shown, blanks, strict=True)
+        yield "  ".join(some + row[index] if index in right else row[index] + some for index, some in padded).rstrip()
 
 
 def fit(line: str) -> str:

@@ -22,7 +22,7 @@ from headish.serve.pages.money import say_cost, say_reply_cost
 from headish.serve.pages.threads import read_about
 from headish.serve.recorder.recording import CallRecorder
 from headish.store.reading import reports
-from support.command import Command
+from support.command import Command, at_terminal
 from support.passed import CLAUDE_CODE, anthropic_answer, anthropic_body, assistant, passed, user
 from support.serving import serving
 
@@ -145,6 +145,20 @@ def test_the_list_of_calls_says_what_each_cost_and_nothing_where_that_is_not_kno
     table.write_text(TABLE + 'provider = "openai"\n', "utf-8")
     assert command("call", "list").out == plain
     assert [json.loads(line) for line in command("call", "list", "--json").out.splitlines()] == records
+
+
+def test_at_a_terminal_the_list_of_calls_has_titles_and_its_numbers_stand_below_them(
+    store: Store, tmp_path: Path
+) -> None:
+    talk(store)
+    target = str(tmp_path / "money.db")
+    titles, *lines = at_terminal("--db", target, "call", "list", columns=200).splitlines()
+    assert titles.split() == ["call", "time", "client", "model", "status", "input", "output"]
+    piped = Command(target)("call", "list").out.splitlines()
+    assert [line.split() for line in lines] == [line.split() for line in piped], "a pipe gets calls alone"
+    assert {line.index("claude-x") for line in lines} == {titles.index("model")}
+    assert {len(line) for line in lines} == {len(titles)}
+    assert at_terminal("--db", target, "call", "list", "--broke").splitlines() == ["No calls."]
 
 
 def test_the_replies_of_a_thread_are_read_once_for_tokens_and_cost(

@@ -12,7 +12,7 @@ import click
 from headish.errors import HeadishError
 from headish.values.times import local_time
 from headish_cli.options import GlobalOptions, json_option, pass_settings
-from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say, width
 from headish_cli.printing.paging import paged
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 CLIENT_COLUMNS, MODEL_COLUMNS = 14, 24
 ASKED_SECONDS = 2.0
+TITLES = ("call", "time", "client", "model", "status", "input", "output", "", "")
+"""What stands above the columns at a terminal; a cost and what broke speak for themselves."""
+NUMBERS = (5, 6, 7)
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
@@ -45,7 +48,8 @@ def list_command(
 
     With NAME, those of the conversation of that bookmark. A line has the id, the time, the client, the model, the
     status, the tokens in and out, the cost where you have a table of prices ('headish cost --help'), and where the
-    prefix of the request before broke. What keeps calls from being stored is reported on stderr.
+    prefix of the request before broke. At a terminal, titles stand above the columns. What keeps calls from being
+    stored is reported on stderr.
     """
     prices = settings.read_prices()
     with settings.open() as store:
@@ -61,11 +65,13 @@ def list_command(
         return
     if not found:
         say("No calls.")
-    costs = [_say_cost(each, prices) for each in found]
-    room = max(map(cells, costs), default=0)
+        return
+    rows = [_row(each, _say_cost(each, prices)) for each in found]
+    if width() is not None:
+        rows.insert(0, TITLES)
     with paged(settings):
-        for each, cost in zip(found, costs, strict=True):
-            click.echo(_line(each, " " * (room - cells(cost)) + cost))
+        for line in in_columns(rows, NUMBERS):
+            click.echo(line)
 
 
 @call_command.command("show")
@@ -113,16 +119,21 @@ def gateway_problems(settings: GlobalOptions) -> list[str]:
     return problems
 
 
-def _line(call: PassedCall, cost: str) -> str:
+def _row(call: PassedCall, cost: str) -> tuple[str, ...]:
     facts = call.facts
-    model = pad(one_line(facts.model or facts.path, MODEL_COLUMNS), MODEL_COLUMNS)
-    client = pad(one_line(call.client, CLIENT_COLUMNS), CLIENT_COLUMNS)
-    broke = f"  broke at {_place(facts.broke)}" if facts.broke else ""
     status = str(facts.status or facts.outcome)
     status += " unrecorded" if facts.outcome == "unrecorded" and facts.status else ""
-    tokens = f"{_tokens_in(call):>8,} {facts.usage.get('output_tokens', 0):>7,}"
-    line = f"{call.id}  {local_time(call.time, 'seconds')}  {client}  {model}  {status:>3}  {tokens}"
-    return f"{line}{'  ' if cost else ''}{cost}{broke}".rstrip()
+    return (
+        call.id,
+        local_time(call.time, "seconds"),
+        one_line(call.client, CLIENT_COLUMNS),
+        one_line(facts.model or facts.path, MODEL_COLUMNS),
+        status,
+        f"{_tokens_in(call):,}",
+        f"{facts.usage.get('output_tokens', 0):,}",
+        cost,
+        f"broke at {_place(facts.broke)}" if facts.broke else "",
+    )
 
 
 def _find_cost(call: PassedCall, prices: Prices | None) -> tuple[Decimal, str] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from headish_cli.commands.sharing.exchanging import tell_pulled
-from headish_cli.commands.sharing.remotes import joining_options, tell_remote
+from headish_cli.commands.sharing.remotes import asked, joining_options, tell_remote
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.output import print_json
 
@@ -23,7 +23,7 @@ def clone_command(settings: GlobalOptions, url: str, name: str, as_json: bool, *
 
     The last turn that came is @. If another machine must invite this one first, it says how; then take 'headish sync'.
     """
-    with settings.open(create=True) as store:
+    with asked(url, joining), settings.open(create=True) as store:
         done = store.remotes.clone(name, url, **joining)
     if as_json:
         print_json(done)

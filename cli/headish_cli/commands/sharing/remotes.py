@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish_cli.options import GlobalOptions, json_option, pass_settings, together
+from headish_cli.options import GlobalOptions, is_terminal, json_option, pass_settings, together
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say
 
@@ -25,13 +27,33 @@ joining_options = together(
     click.option("--device", metavar="NAME", help="Call this machine so there. [default: its host name]"),
     click.option("--plain", is_flag=True, help="Do not encrypt: whoever can read the place can read everything."),
     click.option("--passphrase", is_flag=True,
-                 help="Share the key by a passphrase, from HEADISH_PASSPHRASE or its _FILE."),
+                 help="Share the key by a passphrase: HEADISH_PASSPHRASE, its _FILE, or typed."),
     click.option("--key", metavar="FINGERPRINT",
                  help="Take no other key than the one that 'remote add' showed there."),
     click.option("--key-env", metavar="PLACE",
                  help="Where the token for a server is: a variable, or keyring:NAME."),
 )  # fmt: skip
 """How a machine joins a place."""
+
+
+@contextmanager
+def asked(url: str, joining: Mapping[str, Any]) -> Iterator[None]:
+    """Ask the person at the terminal for the passphrase of a place, where it is wanted and nothing else gives it. It is
+    in the environment until the place was joined. Raises: InvalidArgument."""
+    from headish.remotes.keys import PASSPHRASE, read_passphrase
+    from headish.remotes.kinds import is_live
+
+    is_used = joining["passphrase"] and not joining["plain"] and not is_live(url)
+    if not is_used or not is_terminal() or read_passphrase() is not None:
+        yield
+        return
+    os.environ[PASSPHRASE] = click.prompt(
+        "Passphrase of the remote", hide_input=True, confirmation_prompt="Repeat it", err=True
+    )
+    try:
+        yield
+    finally:
+        del os.environ[PASSPHRASE]
 
 
 @click.group("remote", cls=BriefGroup)
@@ -61,7 +83,7 @@ def add_command(settings: GlobalOptions, name: str, url: str, as_json: bool, **j
     Keys of a bucket come from the environment or the provider's own files. A bucket that keeps old versions also keeps
     what is erased later.
     """
-    with settings.open(create=True) as store:
+    with asked(url, joining), settings.open(create=True) as store:
         added = store.remotes.add(name, url, **joining)
     if as_json:
         print_json(added)

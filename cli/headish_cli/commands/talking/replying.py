@@ -9,7 +9,7 @@ import click
 
 from headish.errors import InvalidArgument
 from headish_cli.options import INPUT, GlobalOptions, file_or_pipe, json_option, pass_settings, read_file
-from headish_cli.printing.output import cells, counted, one_line, pad, print_json, print_json_lines, say
+from headish_cli.printing.output import counted, in_columns, one_line, print_json, print_json_lines, say
 from headish_cli.printing.telling import reply_record, tell_branch, tell_reply, tell_turn, timed_record
 
 if TYPE_CHECKING:
@@ -141,10 +141,8 @@ def print_counts(by: str | None, titles: Sequence[str], counts: Sequence[tuple[C
     """A line for each count, its numbers below their titles; and how many replies have no token counts."""
     rows = [[by or "", *titles]]
     rows += [[one_line(each.key or ("(unknown)" if by else "all"), 60), *numbers] for each, numbers in counts]
-    room = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        columns = [pad(row[0], room[0]), *(cell.rjust(size) for cell, size in zip(row[1:], room[1:], strict=True))]
-        click.echo("  ".join(columns).rstrip())
+    for line in in_columns(rows, range(1, len(rows[0]))):
+        click.echo(line)
     silent = sum(each.silent for each, _ in counts)
     if silent:
         say("1 reply has no token counts." if silent == 1 else f"{silent:,} replies have no token counts.")
