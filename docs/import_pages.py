@@ -6,6 +6,7 @@ Where a file is found, and what is lost and why, stands in the table of the read
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,10 +82,36 @@ def _section(name: str, said: FormatFacts) -> str:
     watched = " `--watch` keeps its folder imported." if name in LOGS else ""
     facts = f"{said.where}{watched}\n\nFormat: `{name}`. Keys: {said.key}. Seen: {said.seen}.\n"
     computed = tuple((_shown(piece), _becomes(name, piece)) for piece in PIECES[name])
+    usual = _kept_by_all(computed)
+    if usual:
+        keys = ", ".join(f"`{key}`" for key in usual)
+        facts += f"\nEach of these turns keeps {keys} in `app`; the table shows what else is there.\n"
+        computed = tuple((piece, _without(usual, becomes)) for piece, becomes in computed)
     return (
         f"\n## {said.title}\n\n{facts}\n{_table('piece', 'becomes', computed)}"
         f"\n{_table('lost, or not read', 'why', said.lost)}"
     )
+
+
+_TURN = re.compile(r"(?:^|; )(?:system|developer|user|assistant|tool): ")
+_APP = re.compile(r"`app`: ([\w, ]+)")
+
+
+def _kept_by_all(rows: Rows) -> list[str]:
+    """The keys of ``app`` that every turn of the rows has, in their order."""
+    kept = [keys.split(", ") for _, becomes in rows for keys in _APP.findall(becomes)]
+    turns = sum(len(_TURN.findall(becomes)) for _, becomes in rows)
+    return [key for key in kept[0] if all(key in each for each in kept)] if kept and len(kept) == turns else []
+
+
+def _without(usual: list[str], becomes: str) -> str:
+    """What a piece becomes, without the keys that every turn has."""
+
+    def others(found: re.Match[str]) -> str:
+        left = [key for key in found[1].split(", ") if key not in usual]
+        return f"`app`: {', '.join(left)}" if left else ""
+
+    return _APP.sub(others, becomes).replace(" ()", "").replace(", )", ")")
 
 
 def _table(left: str, right: str, rows: Rows) -> str:
