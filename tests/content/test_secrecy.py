@@ -8,8 +8,9 @@ import pytest
 
 from headish import Store
 from headish.content import strictjson
-from headish.content.secrecy import find_secret, is_quiet
+from headish.content.secrecy import HIDDEN, find_secret, hide_shapes, is_quiet
 from headish.errors import InvalidArgument, InvalidContent
+from headish.serve.recorder.piecewise import ShapeFilter
 from support.insides import unchanged
 
 RANDOM = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -132,3 +133,22 @@ def test_a_text_that_is_quiet_at_a_glance_holds_no_key() -> None:
     assert len(given) > len(NAMES) * 4 + len(SHAPES) * 3
     assert [value for value in given if is_quiet(strictjson.encode(value).decode())] == []
     assert is_quiet(strictjson.encode({"max_tokens": 1, "location": "https://host/", "title": "é"}).decode())
+
+
+TOKEN = "ghp_a1b2c3d4e5f6g7h8i9j0"
+
+
+@pytest.mark.parametrize("text", [
+    f"https://me:hunter2-{TOKEN}@host", f"https://me:{TOKEN}-hunter2@host", f"https://{TOKEN}:hunter2@host",
+    f"{TOKEN}https://me:hunter2@host", "sk-a1b2c3d4e5f6g7h8i9-postgres://me:hunter2@host", f"é{TOKEN}é://me:hunter2@host",
+    "Bearer abcdefghijklmnop0123://me:hunter2@host", f"postgres://me:hunter2@{TOKEN}",
+    "ébearer abcdefghijklmnophunter2", f"{TOKEN}-----BEGIN PRIVATE KEY-----hunter2",
+    "Bearer abcdefghijklmnop0-----BEGIN PRIVATE KEY-----\nhunter2",
+])  # fmt: skip
+def test_a_password_and_a_token_without_a_blank_between_them_are_both_hidden(text: str) -> None:
+    """In a whole text as in pieces of it: see also tests/serve/test_piecewise.py."""
+    keys = ShapeFilter()
+    for hidden in (hide_shapes(text), "".join(map(keys.feed, text)) + keys.finish()):
+        assert HIDDEN in hidden
+        assert "hunter2" not in hidden
+        assert TOKEN not in hidden

@@ -44,6 +44,7 @@ PROSE = (
     "😀",
     '"',
     "BEGIN ",
+    "é",
 )
 texts = st.lists(st.sampled_from([*KEYS, *PROSE])).map("".join)
 

@@ -36,7 +36,7 @@ _SHAPES = (
     r"|hdsh_[A-Za-z0-9_-]{49}"  # a server of headish
     r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
     r")"
-    r"|\b[Bb]earer +(?=[^ ]*[0-9])[A-Za-z0-9._~+/-]{16,}"
+    r"|(?a:\b)[Bb]earer +(?=[^ ]*[0-9])[A-Za-z0-9._~+/-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 """What keys look like, by the prefixes that their makers give them."""
@@ -55,8 +55,8 @@ _ENDINGS = (
 _ENDING_CHARACTERS = max(map(len, _ENDINGS))
 _SHORTEST = 19
 """A text that has a shape is at least so long."""
-_LOGIN = r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@"
-"""An address with a user and a password."""
+_LOGIN = r"(?:(?a:\b)[a-zA-Z][a-zA-Z0-9+.-]{0,30})?://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@"
+"""An address with a user and a password; without its scheme, where that may be the end of a token."""
 _NO_KEY = (
     r"(?i:(?:bearer|basic|token) +)?(?:\$\w+|\$?\{\{?[^}]*\}?\}|\*+|<[^>]*>|keyring:.*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)?"
 )
@@ -179,8 +179,8 @@ def _hide_shapes(text: str) -> str:
     """A text without what looks like a key; of a private key all that stands between its first line and its last."""
     if not has_shape(text):
         return text
-    text = re.sub(_PRIVATE, HIDDEN, text)
-    return re.sub(_LOGIN, HIDDEN, re.sub(_SHAPES, HIDDEN, text))
+    # Logins and shapes at once: one that was hidden alone could take away what the other is known by.
+    return re.sub(f"{_LOGIN}|{_SHAPES}", HIDDEN, re.sub(_PRIVATE, HIDDEN, text))
 
 
 def _is_named_like_one(name: str, text: str) -> bool:
