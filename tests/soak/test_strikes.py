@@ -62,14 +62,14 @@ class TestResults:
     """What has run counts."""
 
     def test_a_run_that_was_ended_goes_on_where_it_was(self, soak: Soak, tmp_path: Path) -> None:
-        path, verbs = tmp_path / "results", ["Pointers.set", "Objects.put"]
+        path, verbs = tmp_path / "results", ["Pointers.set", "Objects.put", "Bundles.apply"]
         assert not strike_all(soak, "interrupts", "sqlite", verbs, 2, Results(path))
         assert not strike_all(soak, "interrupts", "sqlite", verbs, 5, Results(path))
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         assert [(each["verb"], each["strikes"]) for each in lines] == [
             *((verb, 2) for verb in verbs), *((verb, 3) for verb in verbs)
         ]  # fmt: skip
-        assert [Results(path).of("interrupts", "sqlite", verb).strikes for verb in verbs] == [5, 5]
+        assert [Results(path).of("interrupts", "sqlite", verb).strikes for verb in verbs] == [5, 5, 5]
         assert Results(path).of("interrupts", "postgresql", verbs[0]) == (0, 0)
 
     def test_all_verbs_have_their_turn_before_one_has_its_second(

@@ -40,6 +40,7 @@ def _bundle(tag: str) -> Path:
 def _add_bundle(store: Store, tag: str) -> None:
     """A bundle of a thread that another space has."""
     add_thread(other(store), tag)
+    _bundle(tag).unlink(missing_ok=True)  # each file's first tag is the same
     other(store).bundles.create(_bundle(tag), tag)
 
 
