@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ import sqlalchemy
 from headish import Store
 from headish.database import postgresql
 from headish.database.query import Query
-from headish.database.server.connection import ServerConnection
+from headish.database.server.connection import Piped, ServerConnection
 from headish.errors import DatabaseUnavailable, OutcomeUnknown
 from headish.history.writing import append
 from support.growing import texts
@@ -72,6 +75,71 @@ def test_the_calls_after_it_open_new_connections(
     assert len(store.log("main")) == 35
     assert (caplog.text, capfd.readouterr().err) == ("", "")
     assert store.verify().problems == ()
+
+
+@pytest.mark.slow
+def test_no_driver_says_what_the_store_tells_or_does_again(store: Store, new_postgresql: str, tmp_path: Path) -> None:
+    """In a program without a log, whose warnings Python prints: a call that succeeds on a new connection is silent."""
+    program = """
+import sys
+from headish import Store
+with Store.open(sys.argv[1]) as store:
+    for verb in sys.stdin:
+        if verb == "add\\n":
+            store.add_turn("x", continues="main")
+        elif verb == "many\\n":
+            store.add_turns([{"content": str(number)} for number in range(30)])
+        else:
+            store.log("main")
+        print(verb, end="", flush=True)
+"""
+    words = [sys.executable, "-c", program, new_postgresql]
+    with (
+        (tmp_path / "err").open("w+") as err,
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for verb in ("add\n", "many\n", "log\n") * 2:
+            drop_all(new_postgresql)
+            process.stdin.write(verb)
+            process.stdin.flush()
+            assert process.stdout.readline() == verb
+        process.stdin.close()
+        assert process.wait(60) == 0
+        err.seek(0)
+        assert err.read() == ""
+    assert store.stats().turns == 1 + 2 * (1 + 30)
+
+
+def test_rows_that_break_off_are_told_by_the_store_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection ends itself while several rows are under way, behind the first message of the transaction."""
+    backend: Any = database_of(store)
+
+    def work(connection: Any) -> None:
+        own = connection.row(Query("who", "SELECT pg_backend_pid()"))[0]
+        connection.run_rows(Query("end", "SELECT pg_terminate_backend(:own)"), [[own]] * 100)
+
+    monkeypatch.setattr(postgresql, "RECONNECT_SECONDS", 0.0)
+    with pytest.raises(DatabaseUnavailable):
+        backend.read(work)
+    assert caplog.records == []
+
+
+def test_ctrl_c_while_a_broken_message_is_left_is_no_error_of_the_server() -> None:
+    class Broken(AbstractContextManager[None]):
+        def __exit__(self, *_: object) -> None:
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise RuntimeError("cannot exit")
+
+    with pytest.raises(KeyboardInterrupt), Piped(Broken()):
+        raise ValueError("it broke inside")
+    with pytest.raises(RuntimeError, match="cannot exit"), Piped(Broken()):
+        pass
 
 
 class LosesTheAnswer:

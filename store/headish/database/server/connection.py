@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from headish.database.isolation.confined import SentSettings
 from headish.database.query import Connection, Query, Spelling, Statement
+from headish.database.server.failures import interrupt_behind
 from headish.database.server.merged import merge
 
 T = TypeVar("T")
@@ -48,7 +49,8 @@ class ServerConnection(Connection):
         return ServerConnection(self._driver, self._sent, self._words, space, takes_whole=self._takes_whole)
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
-        with self._first(query):
+        # Rows go through a pipeline of the driver's own, unless they are in ours.
+        with self._first(query) or (self._piped() if len(rows) > 1 else nullcontext()):
             super().run_rows(query, rows)
 
     def run_proven(self, proof: Statement, *others: Statement) -> bool:
@@ -88,7 +90,7 @@ class ServerConnection(Connection):
         return bool(self._cursor.fetchone() == (1,))
 
     def _execute(self, query: Query, parameters: dict[str, Any]) -> None:
-        with self._first(query):
+        with self._first(query) or nullcontext():
             super()._execute(query, parameters)
 
     def _begin_with_statements(self, begins: bool) -> None:
@@ -96,10 +98,10 @@ class ServerConnection(Connection):
         if self._driver.autocommit is begins:
             self._driver.autocommit = not begins
 
-    def _first(self, query: Query) -> AbstractContextManager[Any]:
-        """Sends the settings that were not sent yet in one message with what follows inside."""
+    def _first(self, query: Query) -> AbstractContextManager[Any] | None:
+        """Sends the settings that were not sent yet in one message with what follows inside; None where all were."""
         settings = self._sent.before(query, self._space)
-        return self._together(settings) if settings else nullcontext()
+        return self._together(settings) if settings else None
 
     @contextmanager
     def _together(self, settings: str) -> Iterator[None]:
@@ -108,6 +110,28 @@ class ServerConnection(Connection):
             self._driver.execute(settings, prepare=False)
             yield
 
-    def _piped(self) -> AbstractContextManager[Any]:
+    def _piped(self) -> AbstractContextManager[None]:
         """What is sent inside goes out as one message."""
-        return self._driver.pipeline()  # type: ignore[no-any-return]
+        return Piped(self._driver.pipeline())
+
+
+class Piped(AbstractContextManager[None]):
+    """The driver's pipeline. Where it cannot be left because of an error inside, the driver would log that, and a
+    program without a log prints it: but what went wrong inside is told, or done again, by who called."""
+
+    __slots__ = ("_pipeline",)
+
+    def __init__(self, pipeline: AbstractContextManager[object]) -> None:
+        self._pipeline = pipeline
+
+    def __enter__(self) -> None:
+        self._pipeline.__enter__()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            self._pipeline.__exit__(None, None, None)
+        except Exception as second:
+            if error is None:
+                raise
+            if (interrupt := interrupt_behind(second, error)) is not None:
+                raise interrupt from error
