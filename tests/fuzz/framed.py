@@ -39,7 +39,7 @@ from headish.gateway.spool.writer import SUFFIX
 from headish.remotes.commands import Pipes
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin
 from headish.serve.recorder.recording import CallRecorder
-from headish.store.keeping import live
+from headish.store.keeping.sharing import live
 from headish.syncing.bundling import SyncTarget, apply_bundle, check_bundle
 from headish.syncing.live import wire as wire_module
 from headish.syncing.live.answering import Answering, Doorkeeper

@@ -23,7 +23,7 @@ from headish.bundles.live import LIVE, LiveKind  # noqa: E402
 from headish.bundles.records import BUNDLE  # noqa: E402
 from headish.imports.registry import READERS  # noqa: E402
 from headish.store.backups.frames import BACKUP  # noqa: E402
-from headish.store.keeping import live  # noqa: E402
+from headish.store.keeping.sharing import live  # noqa: E402
 from imports.samples import MADE  # noqa: E402
 from support.lines import Line, line_to  # noqa: E402
 from support.machines import machines  # noqa: E402

@@ -13,7 +13,7 @@ import pytest
 from headish import Store
 from headish.errors import HeadishError, RemoteUnavailable
 from headish.remotes.commands import Pipes
-from headish.store.keeping import live
+from headish.store.keeping.sharing import live
 
 Answer = Callable[[int, int], object]
 """What answers, over the descriptors that it reads from and writes to."""

@@ -12,7 +12,7 @@ import pytest
 
 from headish import Store
 from headish.remotes.objects import ObjectPlace
-from headish.store.keeping import remotes as remotes_verbs
+from headish.store.keeping.sharing import places
 from headish.syncing import bundling, erasures, own_log, pulling, signers
 
 SYNCS = """
@@ -120,7 +120,7 @@ def cut_off(after: int, stop: Callable[[], None] = _stop) -> Iterator[list[int]]
     with pytest.MonkeyPatch.context() as patch:
         for name in ("put", "put_new", "get", "list", "delete"):
             patch.setattr(ObjectPlace, name, stopping(getattr(ObjectPlace, name)))
-        for module in (pulling, own_log, signers, erasures, bundling, remotes_verbs):
+        for module in (pulling, own_log, signers, erasures, bundling, places):
             patch.setattr(module, "write_locked", stopping(bundling.write_locked))
         yield moments
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from headish import Database, Store
 from headish.errors import InvalidBundle, RemoteUnavailable
 from headish.remotes.commands import Pipes
-from headish.store.keeping import live
+from headish.store.keeping.sharing import live
 from support.lines import CountedPipes, line_to
 from support.machines import CutOff, Machine, cut_off, url_of
 from support.relays import relayed

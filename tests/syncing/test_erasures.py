@@ -9,7 +9,7 @@ import pytest
 
 from headish import Store
 from headish.rows.elsewhere.notices import all_notices
-from headish.store.keeping.live import target_of
+from headish.store.keeping.sharing.live import target_of
 from headish.syncing import erasures
 from support.insides import counted_statements
 from support.machines import Machine, invite, objects, url_of

@@ -15,8 +15,7 @@ from headish.errors import (
     RemoteRefused,
     RemoteUnavailable,
 )
-from headish.store.keeping import live
-from headish.store.keeping import remotes as remotes_verbs
+from headish.store.keeping.sharing import live, places
 from headish.syncing.remotes import SeenLog, read_remotes, store_remote
 from support.ends import Ends, outcomes, push, sync
 from support.lines import line_to
@@ -99,7 +98,7 @@ class TestWhatIsAllowed:
         def fail(*_: Any) -> None:
             raise OSError
 
-        monkeypatch.setattr(remotes_verbs, "store_remote", fail)
+        monkeypatch.setattr(places, "store_remote", fail)
         with pytest.raises(OSError), desk as store:
             store.remotes.add("other", "cmd:headish serve-stdio")
         assert set(desk.keys.iterdir()) == before

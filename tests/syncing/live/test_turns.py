@@ -17,7 +17,7 @@ from headish.errors import (
 )
 from headish.remotes.commands import Pipes
 from headish.store.asking.origins import is_strangers
-from headish.store.keeping import remotes as remotes_verbs
+from headish.store.keeping.sharing import exchanges
 from headish.syncing import naming
 from headish.syncing.live import answering, conversation, moves, taking, wire
 from headish.syncing.live.answering import Answering
@@ -109,7 +109,7 @@ class TestTurns:
                 push(back)
             else:
                 with monkeypatch.context() as patch:
-                    patch.setattr(remotes_verbs, "send_all", _cut)
+                    patch.setattr(exchanges, "send_all", _cut)
                     with pytest.raises(RemoteUnavailable):
                         sync(back)
                 push(back)

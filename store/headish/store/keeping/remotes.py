@@ -5,59 +5,26 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection
 
-from msgspec.structs import replace
-
-from headish.errors import (
-    HeadishError,
-    InvalidArgument,
-    NotADevice,
-    RemoteRolledBack,
-    RemoteTaken,
-    RemoteUnavailable,
-    shown,
-)
-from headish.remotes.commands import Pipes
-from headish.remotes.keys import forget_keys
-from headish.remotes.kinds import check_url, is_database, is_live
-from headish.remotes.objects import ObjectPlace
-from headish.rows.counters import read_counter
-from headish.rows.elsewhere.remotes import list_remote_bookmarks, remove_remote
+from headish.rows.elsewhere.remotes import list_remote_bookmarks
 from headish.store.keeping.erase import scrub_now
-from headish.store.keeping.live import (
-    CALLER,
-    answer,
-    database_at,
-    name_token,
-    refuse_key_env,
-    settings_of_live,
-    talking,
-    target_of,
-)
 from headish.store.keeping.schedules import find_run
-from headish.store.space import Space
-from headish.syncing.bundling import SyncTarget, write_locked
-from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_erasures, pending_notices
-from headish.syncing.joining import check_key, give_key, renew_key
-from headish.syncing.live.answering import Doorkeeper
-from headish.syncing.live.conversation import LiveSync
-from headish.syncing.live.moves import NameWishes
-from headish.syncing.live.sending import LivePush, send_all
-from headish.syncing.live.taking import take_all
-from headish.syncing.logs import folder_of, logs_of, machine_of
-from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
-from headish.syncing.own_log import Push
-from headish.syncing.pulling import NOT_STORED, Pull, pull
-from headish.syncing.pushing import push
-from headish.syncing.remotes import (
-    OpenRemote,
-    RemoteState,
-    describe,
-    key_of,
-    read_remote,
-    read_remotes,
-    save_remote,
-    store_remote,
+from headish.store.keeping.sharing.exchanges import answer_caller, exchange_with, find_remote, pull_from, push_to
+from headish.store.keeping.sharing.live import target_of
+from headish.store.keeping.sharing.places import (
+    Joining,
+    add_place,
+    change_place,
+    clone_place,
+    invite_to,
+    remove_place,
+    revoke_from,
 )
+from headish.store.space import Space
+from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_erasures, pending_notices
+from headish.syncing.live.answering import Doorkeeper
+from headish.syncing.live.moves import NameWishes
+from headish.syncing.logs import machine_of
+from headish.syncing.remotes import OpenRemote, describe, read_remotes
 from headish.syncing.standing import count_unsent, describe_device, find_diverged, find_elsewhere, tell_unreached
 from headish.values.checks.doors import FLAG, door
 from headish.values.names import check_name, stored_name
@@ -73,8 +40,6 @@ from headish.values.results.sharing import (
     Synced,
 )
 from headish.values.turns import Bookmark
-
-ERASURES = ("apply", "ask", "ignore")
 
 
 class Remotes:
@@ -107,28 +72,7 @@ class Remotes:
         Raises: RemoteTaken, InvalidName, InvalidArgument, RemoteUnavailable; NotADevice for another passphrase, another
         key, or one that opens none of the logs that lie there.
         """
-        encoded, label = check_labels(name, device)
-        check_fingerprint(key)
-        if plain and (key is not None or passphrase):
-            raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
-        space = self._space
-        known = space._read(lambda connection: read_remotes(connection, space._number))
-        if any(each.name == encoded for each in known):
-            raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
-        if is_database(url):
-            url = database_at(url, space._database.backend)
-        if is_live(url):
-            settings = settings_of_live(url, label, key_env, has_options=plain or passphrase or key is not None)
-        else:
-            refuse_key_env(key_env)
-            settings = join(name, url, space.space, label, plain=plain, passphrase=passphrase, key=key)
-        added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
-        try:
-            space._write(lambda connection: store_remote(connection, number, added))
-        except BaseException:
-            forget_keys(settings.id)  # nothing would name its files any more
-            raise
-        return describe(added)
+        return add_place(self._space, name, url, Joining(device, plain, passphrase, key, key_env))
 
     @door(plain=FLAG, passphrase=FLAG)
     def clone(
@@ -139,24 +83,7 @@ class Remotes:
 
         Raises: as both; InvalidArgument where there is a history; RemoteUnavailable where none lies there.
         """
-        space = self._space
-        if space._read(lambda connection: read_counter(connection, space._number)).seq:
-            raise InvalidArgument(
-                "there is a history here already: 'headish remote add', then 'headish sync' joins both"
-            )
-        if not is_live(url) and not ObjectPlace(check_url(url)).list(folder_of(space.space)):
-            raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
-        added = self.add(name, url, device=device, plain=plain, passphrase=passphrase, key=key, key_env=key_env)
-        try:
-            waits = added.waits and not is_live(added.url)
-            cloned = Cloned(added, None if waits else self.pull(name))
-            if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
-                raise RemoteUnavailable(url, f"no history of the space {space.space!r} is there")
-            return cloned
-        except HeadishError:
-            if not space._read(lambda connection: read_counter(connection, space._number)).seq:
-                self.remove(name)  # so that it can be cloned again
-            raise
+        return clone_place(self._space, name, url, Joining(device, plain, passphrase, key, key_env))
 
     @door()
     def list(self) -> builtins.list[RemotePlace]:
@@ -170,9 +97,7 @@ class Remotes:
 
         Raises: UnknownRemote.
         """
-        remote, number = self._find(name), self._space._number
-        self._space._write(lambda connection: remove_remote(connection, number, remote.name))
-        forget_keys(remote.settings.id)
+        remove_place(self._space, name)
 
     @door()
     def set(
@@ -192,28 +117,9 @@ class Remotes:
         the token of a server lies from now on, as in ``add``.
         Raises: UnknownRemote, InvalidArgument.
         """
-        remote = self._find(name)
-        check_fingerprint(key)
-        if key is not None and remote.is_live:
-            raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")
-        if erasures is not None and erasures not in ERASURES:
-            raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(erasures)}")
-        if trust and remote.settings.encrypted:
-            raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
-        if (sign or require_signed) and remote.is_live:
-            raise InvalidArgument(f"remote {name!r} is live and keeps no bundles to sign: 'headish sign' signs turns")
-        if key_env is not None:
-            name_token(remote, key_env)
         changes = {"key": key, "names": names, "erasures": erasures, "trust": trust, "sign": sign,
                    "require_signed": require_signed}  # fmt: skip
-        settings = replace(remote.settings, **{field: each for field, each in changes.items() if each is not None})
-        if sign is not None or require_signed is not None:  # where two folders became one, one of their ids is left
-            settings = replace(settings, place=None)
-        state = remote.state
-        if settings.sign and not remote.settings.sign and state.own.number:
-            # Who requires signatures would wait for ever behind what was put there without.
-            state = replace(state, anew=True)
-        return describe(self._save(remote, remote._replace(settings=settings, state=state)))
+        return change_place(self._space, name, changes, key_env)
 
     @door()
     def invite(self, name: str, recipient: str) -> str:
@@ -224,18 +130,7 @@ class Remotes:
         fingerprint goes by another way.
         Raises: UnknownRemote, NoRemoteKey, InvalidArgument, RemoteUnavailable.
         """
-        remote = self._find(name)
-        if remote.is_live:
-            raise InvalidArgument(
-                f"remote {name!r} has no key to give: ssh, the command or a token says who may call there"
-            )
-        key = key_of(renew_key(remote, self._space.space))
-        if key is None:
-            raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
-        give_key(ObjectPlace(remote.url), self._space.space, key, recipient)
-        invited = tuple(sorted({*remote.state.invited, recipient}))
-        self._save(remote, remote._replace(state=replace(remote.state, invited=invited)))
-        return key.fingerprint
+        return invite_to(self._space, name, recipient)
 
     @door()
     def revoke(self, name: str, device: str, *, allow_secrets: bool = False) -> str:
@@ -248,11 +143,7 @@ class Remotes:
         Raises: UnknownRemote, InvalidArgument, NoRemoteKey, RemoteUnavailable, and as ``pull``; SecretsFound before
         anything is changed, unless ``allow_secrets``.
         """
-        remote = self._find(name)
-        if remote.is_live:
-            raise InvalidArgument(f"remote {name!r} has no devices to take out: a store answers there")
-        self.pull(name)
-        return take_out(self._target(), self._space.space, self._find(name), device, allow_secrets=allow_secrets)
+        return revoke_from(self._space, name, device, allow_secrets=allow_secrets)
 
     @door()
     def devices(self, name: str) -> builtins.list[RemoteDevice]:
@@ -297,18 +188,10 @@ class Remotes:
         Raises: UnknownRemote, NoRemoteKey, SecretsFound, RemoteUnavailable, RemoteRolledBack; of a live remote also
         RemoteRefused; InvalidArgument for names of a remote that is not live.
         """
-        remote = self._find(name)
-        wishes = self._wishes(delete, force_with_lease)
-        if remote.is_live:
-            with talking(self._space, self._target(), remote, writes=True, create=create) as live:
-                return send_all(LivePush(live, wishes, allow_secrets))
-        if wishes or create:
-            raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
-        remote = renew_key(remote, self._space.space)
-        check_key(remote, self._space.space)  # what a device that was taken out could read stays here
-        given = Push(self._target(), logs_of(remote, self._space.space), remote, allow_secrets)
-        done, _ = push(given, accept_rollback=accept_rollback)
-        return done
+        space = self._space
+        leases = () if force_with_lease is None else (space._read_at(force_with_lease, lambda _, turn: turn.id),)
+        wishes = NameWishes(delete, frozenset(leases))
+        return push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback, create=create)
 
     @door(prune=FLAG, accept_rollback=FLAG)
     def pull(self, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
@@ -322,19 +205,7 @@ class Remotes:
         that are not as far as they were, unless ``accept_rollback``, NotADevice for those that no device wrote, and
         QuotaExceeded, TooLarge or ForeignConflict for those with something that is not stored here.
         """
-        space = self._space
-        remote = self._find(name)
-        if remote.is_live:
-            with talking(space, self._target(), remote, writes=False) as live:
-                return self._pulled(live, prune=prune)
-        remote = renew_key(remote, space.space)
-        done, left = pull(Pull(self._target(), logs_of(remote, space.space), remote, accept_rollback, prune))
-        self._note_arrived(done)
-        if done.waiting or isinstance(left, NotADevice | RemoteRolledBack):
-            check_key(remote, space.space)  # a key that was changed explains it
-        if left is not None:
-            raise left
-        return done
+        return pull_from(self._space, name, prune=prune, accept_rollback=accept_rollback)
 
     @door(prune=FLAG, accept_rollback=FLAG, create=FLAG)
     def exchange(
@@ -344,21 +215,9 @@ class Remotes:
         """Pull, then push; to a folder or bucket also where the pull raises that something of a device is not stored
         here. A live remote that takes nothing is only pulled. ``create`` as ``push``. Raises: as both.
         """
-        remote = self._find(name)
-        if create and not remote.is_live:
-            raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
-        if remote.is_live:
-            with talking(self._space, self._target(), remote, writes=True, create=create) as live:
-                pulled = self._pulled(live, prune=prune)
-                if live.welcome.read_only:
-                    return Synced(pulled, Pushed(name))
-                return Synced(pulled, send_all(LivePush(live, NameWishes(), allow_secrets)))
-        try:
-            pulled = self.pull(name, prune=prune, accept_rollback=accept_rollback)
-        except NOT_STORED:
-            self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
-            raise
-        return Synced(pulled, self.push(name, allow_secrets=allow_secrets, accept_rollback=accept_rollback))
+        return exchange_with(
+            self._space, name, prune=prune, allow_secrets=allow_secrets, accept_rollback=accept_rollback, create=create
+        )
 
     @door()
     def answer(
@@ -374,10 +233,11 @@ class Remotes:
         ``questions`` limits how many are answered. A store that was opened read-only takes nothing.
         Raises: RemoteUnavailable where it falls silent or breaks off; whatever it was refused with.
         """
-        space, target = self._space, self._target()
-        may_erase = trust if erases is None else erases
-        door = Doorkeeper(space.space, target.backend.read_only, names, trust, may_erase, caller, questions)
-        return answer(space, target, Pipes(CALLER, reads, writes), door)
+        space, may_erase = self._space, trust if erases is None else erases
+        read_only = space._open_backend().read_only
+        return answer_caller(
+            space, reads, writes, Doorkeeper(space.space, read_only, names, trust, may_erase, caller, questions)
+        )
 
     @door()
     def bookmarks(self) -> builtins.list[Bookmark]:
@@ -424,7 +284,7 @@ class Remotes:
 
         Raises: UnknownErasure for an id of which nothing is pending; CorruptTurn.
         """
-        erased = apply_pending(self._target(), ids)
+        erased = apply_pending(target_of(self._space), ids)
         if erased:
             scrub_now(self._space._database)
         return erased
@@ -436,30 +296,7 @@ class Remotes:
 
         Raises: UnknownErasure for an id of which nothing is pending.
         """
-        return dismiss_pending(self._target(), ids)
-
-    def _wishes(self, delete: bool, force_with_lease: str | None) -> NameWishes:
-        leases = () if force_with_lease is None else (self._space._read_at(force_with_lease, lambda _, turn: turn.id),)
-        return NameWishes(delete, frozenset(leases))
-
-    def _pulled(self, live: LiveSync, *, prune: bool) -> Pulled:
-        done = take_all(live, prune=prune)
-        self._note_arrived(done)
-        return done
-
-    def _note_arrived(self, done: Pulled) -> None:
-        database = self._space._database
-        database.count_written(done.stored)
-        if done.erased:
-            scrub_now(database)
+        return dismiss_pending(target_of(self._space), ids)
 
     def _find(self, name: str) -> OpenRemote:
-        space = self._space
-        return space._read(lambda connection: read_remote(connection, space._number, name))
-
-    def _save(self, base: OpenRemote, changed: OpenRemote) -> OpenRemote:
-        number = self._space._number
-        return write_locked(self._target(), lambda connection: save_remote(connection, number, base, changed))
-
-    def _target(self) -> SyncTarget:
-        return target_of(self._space)
+        return find_remote(self._space, name)

@@ -1,0 +1,98 @@
+"""Push, pull, exchange and answer: what goes to a remote, and what comes from there."""
+
+from __future__ import annotations
+
+from headish.errors import InvalidArgument, NotADevice, RemoteRolledBack
+from headish.remotes.commands import Pipes
+from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.sharing.live import CALLER, answer, talking, target_of
+from headish.store.space import Space
+from headish.syncing.joining import check_key, renew_key
+from headish.syncing.live.answering import Doorkeeper
+from headish.syncing.live.conversation import LiveSync
+from headish.syncing.live.moves import NameWishes
+from headish.syncing.live.sending import LivePush, send_all
+from headish.syncing.live.taking import take_all
+from headish.syncing.logs import logs_of
+from headish.syncing.own_log import Push
+from headish.syncing.pulling import NOT_STORED, Pull, pull
+from headish.syncing.pushing import push
+from headish.syncing.remotes import OpenRemote, read_remote
+from headish.values.results.sharing import Pulled, Pushed, Synced
+
+
+def find_remote(space: Space, name: str) -> OpenRemote:
+    """A remote, with how it stands now. Raises: UnknownRemote."""
+    return space._read(lambda connection: read_remote(connection, space._number, name))
+
+
+def push_to(
+    space: Space, name: str, wishes: NameWishes, *, allow_secrets: bool, accept_rollback: bool, create: bool = False
+) -> Pushed:
+    """``Remotes.push``."""
+    remote, target = find_remote(space, name), target_of(space)
+    if remote.is_live:
+        with talking(space, target, remote, writes=True, create=create) as live:
+            return send_all(LivePush(live, wishes, allow_secrets))
+    if wishes or create:
+        raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
+    remote = renew_key(remote, space.space)
+    check_key(remote, space.space)  # what a device that was taken out could read stays here
+    done, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
+    return done
+
+
+def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: bool = False) -> Pulled:
+    """``Remotes.pull``."""
+    remote, target = find_remote(space, name), target_of(space)
+    if remote.is_live:
+        with talking(space, target, remote, writes=False) as live:
+            return _pull_live(space, live, prune=prune)
+    remote = renew_key(remote, space.space)
+    done, left = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
+    _note_arrived(space, done)
+    if done.waiting or isinstance(left, NotADevice | RemoteRolledBack):
+        check_key(remote, space.space)  # a key that was changed explains it
+    if left is not None:
+        raise left
+    return done
+
+
+def exchange_with(
+    space: Space, name: str, *, prune: bool, allow_secrets: bool, accept_rollback: bool, create: bool
+) -> Synced:
+    """``Remotes.exchange``."""
+    remote, wishes = find_remote(space, name), NameWishes()
+    if create and not remote.is_live:
+        raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
+    if remote.is_live:
+        with talking(space, target_of(space), remote, writes=True, create=create) as live:
+            pulled = _pull_live(space, live, prune=prune)
+            if live.welcome.read_only:
+                return Synced(pulled, Pushed(name))
+            return Synced(pulled, send_all(LivePush(live, wishes, allow_secrets)))
+    try:
+        pulled = pull_from(space, name, prune=prune, accept_rollback=accept_rollback)
+    except NOT_STORED:
+        push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+        raise
+    sent = push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
+    return Synced(pulled, sent)
+
+
+def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
+    """``Remotes.answer``, once it is known what the caller may do."""
+    return answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
+
+
+def _pull_live(space: Space, live: LiveSync, *, prune: bool) -> Pulled:
+    done = take_all(live, prune=prune)
+    _note_arrived(space, done)
+    return done
+
+
+def _note_arrived(space: Space, done: Pulled) -> None:
+    database = space._database
+    database.count_written(done.stored)
+    if done.erased:
+        scrub_now(database)

@@ -1,0 +1,151 @@
+"""Which places hold a space, how each is used, and which machines have a part in it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from headish.errors import HeadishError, InvalidArgument, RemoteTaken, RemoteUnavailable, shown
+from headish.remotes.keys import forget_keys
+from headish.remotes.kinds import check_url, is_database, is_live
+from headish.remotes.objects import ObjectPlace
+from headish.rows.counters import read_counter
+from headish.rows.elsewhere.remotes import remove_remote
+from headish.store.keeping.sharing.exchanges import find_remote, pull_from
+from headish.store.keeping.sharing.live import database_at, name_token, refuse_key_env, settings_of_live, target_of
+from headish.store.space import Space
+from headish.syncing.bundling import write_locked
+from headish.syncing.joining import give_key, renew_key
+from headish.syncing.logs import folder_of
+from headish.syncing.membership import check_fingerprint, check_labels, join, take_out
+from headish.syncing.remotes import OpenRemote, RemoteState, describe, key_of, read_remotes, save_remote, store_remote
+from headish.values.results.sharing import Cloned, RemotePlace
+
+ERASURES = ("apply", "ask", "ignore")
+
+
+class Joining(NamedTuple):
+    """How a machine joins a place: the arguments of ``Remotes.add``."""
+
+    device: str | None = None
+    plain: bool = False
+    passphrase: bool = False
+    key: str | None = None
+    key_env: str | None = None
+
+
+def add_place(space: Space, name: str, url: str, how: Joining) -> RemotePlace:
+    """``Remotes.add``."""
+    encoded, label = check_labels(name, how.device)
+    check_fingerprint(how.key)
+    if how.plain and (how.key is not None or how.passphrase):
+        raise InvalidArgument("a plain remote has no key: leave out key and passphrase, or plain")
+    known = space._read(lambda connection: read_remotes(connection, space._number))
+    if any(each.name == encoded for each in known):
+        raise RemoteTaken(name, "there is one of this name: 'headish remote remove' it first")
+    if is_database(url):
+        url = database_at(url, space._database.backend)
+    if is_live(url):
+        has_options = how.plain or how.passphrase or how.key is not None
+        settings = settings_of_live(url, label, how.key_env, has_options=has_options)
+    else:
+        refuse_key_env(how.key_env)
+        settings = join(name, url, space.space, label, plain=how.plain, passphrase=how.passphrase, key=how.key)
+    added, number = OpenRemote(encoded, url, settings, RemoteState()), space._number
+    try:
+        space._write(lambda connection: store_remote(connection, number, added))
+    except BaseException:
+        forget_keys(settings.id)  # nothing would name its files any more
+        raise
+    return describe(added)
+
+
+def clone_place(space: Space, name: str, url: str, how: Joining) -> Cloned:
+    """``Remotes.clone``."""
+    if _is_begun(space):
+        raise InvalidArgument("there is a history here already: 'headish remote add', then 'headish sync' joins both")
+    if not is_live(url) and not ObjectPlace(check_url(url)).list(folder_of(space.space)):
+        raise RemoteUnavailable(url, f"no history of the space {space.space!r} lies there")
+    added = add_place(space, name, url, how)
+    try:
+        waits = added.waits and not is_live(added.url)
+        cloned = Cloned(added, None if waits else pull_from(space, name))
+        if is_live(url) and not (cloned.pulled and cloned.pulled.stored):
+            raise RemoteUnavailable(url, f"no history of the space {space.space!r} is there")
+        return cloned
+    except HeadishError:
+        if not _is_begun(space):
+            remove_place(space, name)  # so that it can be cloned again
+        raise
+
+
+def _is_begun(space: Space) -> bool:
+    return bool(space._read(lambda connection: read_counter(connection, space._number)).seq)
+
+
+def remove_place(space: Space, name: str) -> None:
+    """``Remotes.remove``."""
+    remote, number = find_remote(space, name), space._number
+    space._write(lambda connection: remove_remote(connection, number, remote.name))
+    forget_keys(remote.settings.id)
+
+
+def change_place(space: Space, name: str, changes: dict[str, Any], key_env: str | None) -> RemotePlace:
+    """``Remotes.set``; a change of None is none."""
+    remote = find_remote(space, name)
+    wanted = {field: each for field, each in changes.items() if each is not None}
+    _check_changes(remote, name, wanted)
+    if key_env is not None:
+        name_token(remote, key_env)
+    settings = replace(remote.settings, **wanted)
+    if wanted.keys() & {"sign", "require_signed"}:  # where two folders became one, one of their ids is left
+        settings = replace(settings, place=None)
+    state = remote.state
+    if settings.sign and not remote.settings.sign and state.own.number:
+        # Who requires signatures would wait for ever behind what was put there without.
+        state = replace(state, anew=True)
+    return describe(_save(space, remote, remote._replace(settings=settings, state=state)))
+
+
+def _check_changes(remote: OpenRemote, name: str, wanted: dict[str, Any]) -> None:
+    """Check that a remote can be used so. Raises: InvalidArgument."""
+    check_fingerprint(wanted.get("key"))
+    if "key" in wanted and remote.is_live:
+        raise InvalidArgument(f"remote {name!r} is live and has no key to confirm")
+    if wanted.get("erasures", "ask") not in ERASURES:
+        raise InvalidArgument(f"erasures is apply, ask or ignore, not {shown(wanted['erasures'])}")
+    if wanted.get("trust") and remote.settings.encrypted:
+        raise InvalidArgument(f"remote {name!r} is encrypted: what your devices say there acts here as it is")
+    if (wanted.get("sign") or wanted.get("require_signed")) and remote.is_live:
+        raise InvalidArgument(f"remote {name!r} is live and keeps no bundles to sign: 'headish sign' signs turns")
+
+
+def invite_to(space: Space, name: str, recipient: str) -> str:
+    """``Remotes.invite``."""
+    remote = find_remote(space, name)
+    if remote.is_live:
+        raise InvalidArgument(
+            f"remote {name!r} has no key to give: ssh, the command or a token says who may call there"
+        )
+    key = key_of(renew_key(remote, space.space))
+    if key is None:
+        raise InvalidArgument(f"remote {name!r} is not encrypted: whoever can read the place needs no invitation")
+    give_key(ObjectPlace(remote.url), space.space, key, recipient)
+    invited = tuple(sorted({*remote.state.invited, recipient}))
+    _save(space, remote, remote._replace(state=replace(remote.state, invited=invited)))
+    return key.fingerprint
+
+
+def revoke_from(space: Space, name: str, device: str, *, allow_secrets: bool) -> str:
+    """``Remotes.revoke``."""
+    if find_remote(space, name).is_live:
+        raise InvalidArgument(f"remote {name!r} has no devices to take out: a store answers there")
+    pull_from(space, name)
+    remote = find_remote(space, name)
+    return take_out(target_of(space), space.space, remote, device, allow_secrets=allow_secrets)
+
+
+def _save(space: Space, base: OpenRemote, changed: OpenRemote) -> OpenRemote:
+    number = space._number
+    return write_locked(target_of(space), lambda connection: save_remote(connection, number, base, changed))
