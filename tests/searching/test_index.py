@@ -18,7 +18,7 @@ import pytest
 from headish import Database, Store
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, ReadOnly
-from headish.history.searching import index
+from headish.history.searching import entries, index
 from headish.history.searching.index import catch_up, forget_entries
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep import matches, searches
@@ -89,6 +89,49 @@ class TestCatchingUp:
         told: list[int] = []
         store.search("cat", progress=told.append)
         assert told == [1, 1, 1]
+
+    def test_large_payloads_come_in_one_statement(self, store: Store) -> None:
+        """Small, erased and equal ones are among them; a search reads them against the order of the index."""
+        backend, counts = database_of(store), []
+        for words in ("", "", "dog " * 600):  # the first makes the index
+            turns = store.add_turns({"content": f"cat {number % 50} " + words * (number % 3)} for number in range(60))
+            with counted_statements() as counted:
+                catch_up(backend, store._number)
+            counts.append(counted.count)
+        assert counts[2] == counts[1] + 1
+        store.erase(turns[1].id, reason="r")
+        with counted_statements() as counted:
+            assert len(found(store, "dog")) == 39
+        assert counted.count < 20
+        assert problems(store) == []
+
+    @pytest.mark.parametrize("bytes_at_once", [1, 7000, 8000])
+    def test_of_large_payloads_few_are_held_at_once(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, bytes_at_once: int
+    ) -> None:
+        """The first always, however large, and further ones as far as there is room: none is left out."""
+        monkeypatch.setattr(entries, "BYTES_AT_ONCE", bytes_at_once)
+        fetched: list[int] = []
+        fetch = matches.large_payloads
+
+        def note(*given: Any) -> dict[int, bytes | None]:
+            done = fetch(*given)
+            fetched.append(sum(len(data or b"") for data in done.values()))
+            return done
+
+        monkeypatch.setattr(matches, "large_payloads", note)
+        store.add_turns({"content": f"cat {number} " + "dog " * 600 * (number % 3)} for number in range(60))
+        assert len(found(store, "dog")) == 40
+        assert max(fetched) < bytes_at_once + 5000
+        assert problems(store) == []
+
+    def test_the_first_of_large_payloads_is_read_in_any_order(self, store: Store) -> None:
+        store.add_turns({"content": f"{number} " + "dog " * 600} for number in range(3))
+        asked = [2, 3, 1]
+        got = read(store, lambda connection: matches.large_payloads(connection, store._number, asked, 1))
+        assert 2 in got
+        everything = read(store, lambda connection: matches.large_payloads(connection, store._number, asked, 10**6))
+        assert sorted(everything) == [1, 2, 3]
 
     def test_the_end_of_an_import_indexes_it(self, store: Store, tmp_path: Path) -> None:
         path = tmp_path / "thread.jsonl"

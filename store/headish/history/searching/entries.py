@@ -8,7 +8,7 @@ words than an entry takes has the fact ``x`` in their place, and every search lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -21,7 +21,8 @@ from headish.content.searching.pieces import FieldText, document_pieces, pieces_
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.rows.upkeep.matches import SearchedTurn, large_payload
+from headish.rows.upkeep import matches
+from headish.rows.upkeep.matches import SearchedTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 
@@ -30,6 +31,8 @@ BEFORE, BEHIND = "+", "/"
 """Sort before and behind every sign."""
 ENTRY_BYTES = 900_000
 """PostgreSQL takes a megabyte of words for a row."""
+BYTES_AT_ONCE = 4 * 1024 * 1024
+"""How much of large payloads one statement reads, unless the first alone is larger."""
 LONG = 1_000_000
 """A turn with more characters is cut into words in portions of so many."""
 _decode_system = msgspec.json.Decoder(dict[str, object]).decode
@@ -51,18 +54,20 @@ _NO_TOOLS: frozenset[str] = frozenset()
 def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn]) -> Iterator[SearchableTurn]:
     """The texts of turns. What does not decode has none here: whoever reads it is told, and so is verify.
 
-    Cost: one statement for each large payload, and memory for one.
+    The turns are in the order of their commit numbers, or against it.
+    Cost: one statement for ``DECODED_TOGETHER`` turns with large payloads, and for each ``BYTES_AT_ONCE`` of these.
     """
     listed = list(sources)
     for start in range(0, len(listed), DECODED_TOGETHER):
         portion = listed[start : start + DECODED_TOGETHER]
+        large = _LargePayloads(connection, space, portion)
         small = [each for each in portion if each.data is not None and each.type != DOCUMENT]
         together = decode_payloads([each.data or b"" for each in small])
         blocks = {} if together is None else {each.seq: found for each, found in zip(small, together, strict=True)}
         for source in portion:
             found = blocks.get(source.seq)
             if found is None:
-                yield _read_alone(connection, space, source)
+                yield _read_alone(source, large)
             elif len(found) == 1 and type(found[0]) is Text:  # as of most turns
                 yield SearchableTurn(source, [FieldText("text", found[0].text)], _NO_TOOLS)
             else:
@@ -165,10 +170,26 @@ def _code(name: str) -> str:
     return f"{crc32(name.casefold().encode(errors='surrogatepass')):08x}"
 
 
-def _read_alone(connection: Connection, space: int, source: SearchedTurn) -> SearchableTurn:
+class _LargePayloads:
+    """The large payloads of a portion of turns, taken in its order; ``BYTES_AT_ONCE`` of them are held, or one."""
+
+    def __init__(self, connection: Connection, space: int, portion: Sequence[SearchedTurn]) -> None:
+        self._connection, self._space = connection, space
+        self._wanted = [each.seq for each in portion if each.data is None and each.erased is None]
+        self._held: dict[int, bytes | None] = {}
+
+    def take(self, seq: int) -> bytes | None:
+        """The next one; None where it is missing."""
+        if seq not in self._held:
+            wanted = self._wanted[self._wanted.index(seq) :]
+            self._held = matches.large_payloads(self._connection, self._space, wanted, BYTES_AT_ONCE)
+        return self._held.pop(seq, None)
+
+
+def _read_alone(source: SearchedTurn, large: _LargePayloads) -> SearchableTurn:
     if source.erased is not None:
         return SearchableTurn(source, [], set())
-    payload = source.data if source.data is not None else large_payload(connection, space, source.place)
+    payload = source.data if source.data is not None else large.take(source.seq)
     if payload is None:
         return SearchableTurn(source, [], set())
     if source.type == DOCUMENT:

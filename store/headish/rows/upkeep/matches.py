@@ -164,19 +164,30 @@ def page_of(connection: Connection, space: int, seqs: Sequence[int]) -> dict[int
     return {each.turn.seq: each for each in shown}
 
 
+# The sizes are added up before any bytes are read. The first is read however large it is.
 LARGE = Query(
-    "large payload of a turn",
-    """
-    SELECT p.data FROM turn AS t JOIN payload AS p ON p.space = :space AND p.hash = t.hash AND t.erased IS NULL
-    WHERE t.space = :space AND t.chain = :chain AND t.pos = :pos
+    "large payloads of turns, as many as there is room for",
+    f"""
+    WITH w AS MATERIALIZED (
+      SELECT t.seq, p.hash, sum(p.size) OVER (ORDER BY t.seq * :way) - p.size AS before
+      FROM turn AS t JOIN payload AS p ON p.space = :space AND p.hash = t.hash
+      WHERE t.space = :space AND t.seq IN ({WANTED}) AND t.erased IS NULL
+    )
+    SELECT w.seq, p.data FROM w JOIN payload AS p ON p.space = :space AND p.hash = w.hash
+    WHERE w.before < :room OR w.seq = :first
     """,
 )
 
 
-def large_payload(connection: Connection, space: int, place: Place) -> bytes | None:
-    """The payload of a turn that does not stand in its row."""
-    row = connection.row(LARGE, space=space, chain=place.chain, pos=place.pos)
-    return None if row is None else row[0]
+def large_payloads(connection: Connection, space: int, seqs: Sequence[int], room: int) -> dict[int, bytes | None]:
+    """The payloads of turns that do not stand in their rows, by commit number, in this order: as many of at most
+    ``LOOKED_UP`` as begin within so many bytes."""
+    way = 1 if seqs[0] <= seqs[-1] else -1
+    [portion] = in_portions(seqs)
+    return {
+        int(seq): data
+        for seq, data in connection.rows(LARGE, space=space, way=way, room=room, first=seqs[0], **portion)
+    }
 
 
 SUBJECTS = Query(
