@@ -15,7 +15,7 @@ from headish.content import strictjson
 from headish.content.drafts import Draft
 from headish.content.resending.entries import SentEntry
 from headish.database.query import Connection
-from headish.history.conversations import ListedConversation, change_record
+from headish.history.conversations.records import ListedConversation, change_record
 from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import append
 from headish.history.writing.lanes import (

@@ -12,7 +12,7 @@ from typing import Any
 
 from headish.database.query import Connection
 from headish.errors import UnknownConversation
-from headish.history.conversations import ListedConversation, change_record, find_by_key, read_conversation
+from headish.history.conversations.records import ListedConversation, change_record, find_by_key, read_conversation
 from headish.history.reading.decode import read_mapping
 from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import find_bookmark, set_bookmark

@@ -12,19 +12,16 @@ from msgspec import UNSET, UnsetType
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
-from headish.history.conversations import (
+from headish.history.conversations.entries import leave_out_gone, leave_out_twins, make_entries
+from headish.history.conversations.records import (
     ListedConversation,
     change_record,
-    check_changes,
-    check_key,
     find_by_key,
     find_conversation,
     find_parts,
-    leave_out_gone,
-    leave_out_twins,
-    make_entries,
     read_conversation,
 )
+from headish.history.conversations.saying import check_changes, check_key
 from headish.history.reading.halves import count_without, hidden_among
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain

@@ -1,39 +1,31 @@
-"""Conversations: find the one that a headish belongs to, its record, and its line in a list (rule R33,
-conversations)."""
+"""Which conversation a headish belongs to, and what is said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UnsetType
 
 from headish.content import strictjson
-from headish.content.excerpts import first_words_or_kinds, one_line, words_of_beginning
 from headish.database.query import Connection
 from headish.errors import (
     CorruptRecord,
-    CorruptTurn,
     InvalidArgument,
     InvalidContent,
     KeyTaken,
     RecordChanged,
     UnknownBookmark,
     UnknownConversation,
-    shown,
 )
+from headish.history.conversations.saying import CHECKS, check_changes
 from headish.history.reading.find import find_turn
-from headish.history.reading.order import arrange
 from headish.history.reading.versions import find_firsts
-from headish.history.twins import folded_twins
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import (
     First,
     StoredRecord,
     find_record,
-    find_records,
     names_in,
     newest_in,
     record_by_key,
@@ -41,22 +33,14 @@ from headish.rows.conversations import (
     records_below_key,
     write_record,
 )
-from headish.rows.threads.entries import Listed, ListedTurn
-from headish.rows.threads.ranges import ids_of_range
-from headish.rows.threads.walks import read_links
 from headish.rows.turns import parent_at, turn_by_id
-from headish.rows.upkeep.erasures import is_living
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.limits import KEY_LIMIT_BYTES, MAPPING_LIMIT_BYTES, TAGS_LIMIT, TITLE_LIMIT
-from headish.values.messages import Attributes
 from headish.values.names import Absent, stored_name
-from headish.values.results.conversations import Conversation, Entry, Record, read_record
-from headish.values.turns import DOCUMENT, reply_of, said_at_of
+from headish.values.results.conversations import Conversation, Record, read_record
 
 Changes = Mapping[str, Any]
 """What is to be said anew of a conversation: some of the fields of ``Record``."""
-_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 NAMES_SHOWN = 5
 
 
@@ -112,7 +96,7 @@ def find_parts(connection: Connection, space: int, key: bytes, limit: int) -> li
 
 def read_conversation(connection: Connection, space: int, found: ListedConversation) -> Conversation:
     """A conversation with what is said of it. Raises: CorruptRecord."""
-    return _conversation(found, find_record(connection, space, found.subject))
+    return as_conversation(found, find_record(connection, space, found.subject))
 
 
 def title_of(connection: Connection, space: int, headish: Headish) -> str | None:
@@ -139,11 +123,11 @@ def change_record(
     wanted = None if isinstance(expect, Absent) else expect
     if expect is not None and wanted != before:
         raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", wanted, before)
-    record = msgspec.structs.replace(_conversation(found, stored).record, **changes)
+    record = msgspec.structs.replace(as_conversation(found, stored).record, **changes)
     if record.key is not None:
         _free_key(connection, space, record.key, found.subject)
     said = _write(connection, space, found.subject, (before or 0) + 1, record)
-    return _conversation(found, said)
+    return as_conversation(found, said)
 
 
 def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
@@ -178,48 +162,15 @@ def write_arrived_record(connection: Connection, space: int, subject: bytes, rev
     return True
 
 
-def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be said of a conversation, without what is left unset. Raises: InvalidArgument, InvalidContent."""
-    return {name: CHECKS[name](given) for name, given in changes.items() if not isinstance(given, UnsetType)}
-
-
-def check_key(given: object) -> str | None:
-    """The key of a conversation, None to take it away. Raises: InvalidArgument."""
-    if given is None:
-        return None
-    text = _check_text("key", given, KEY_LIMIT_BYTES)
-    if not text or len(text.encode()) > KEY_LIMIT_BYTES:
-        raise InvalidArgument(f"the key of a conversation is text of 1 to {KEY_LIMIT_BYTES:,} bytes")
-    return text
-
-
-def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
-    """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
-    return [each for each in listed if each.last.erased is None or not _is_gone(connection, space, each)]
-
-
-def leave_out_twins(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
-    """Those whose last turn is not the twin of one that is shown. Cost: that of ``folded_twins``."""
-    folded = folded_twins(connection, space, [TurnId(each.last.id) for each in listed if each.last.id is not None])
-    return [each for each in listed if each.last.id not in folded]
-
-
-def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
-    if listed.first.id is not None and listed.first.erased is None:
-        return False
-    if listed.name is None:
-        begins = turn_by_id(connection, space, TurnId(str(listed.start)))
-        return begins is not None and not is_living(connection, space, begins.place)
-    end = find_bookmark(connection, space, listed.name)
-    segments = [] if end is None else arrange([end], read_links(connection, space, end))
-    return not any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each))
-
-
-def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:
-    """Conversations as a list shows them. Cost: one statement for each 64. Raises: CorruptTurn, CorruptRecord."""
-    found = [_found(each) for each in listed]
-    records = find_records(connection, space, [each.subject for each in found])
-    return [_entry(each, here, records.get(here.subject)) for each, here in zip(listed, found, strict=True)]
+def as_conversation(found: ListedConversation, stored: StoredRecord | None) -> Conversation:
+    """A conversation with the row that is about it. Raises: CorruptRecord."""
+    return Conversation(
+        name=None if found.name is None else stored_name(found.name),
+        first=found.first,
+        turn=found.turn,
+        record=Record() if stored is None else _read_record(stored),
+        revision=None if stored is None else stored.revision,
+    )
 
 
 def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> TurnId | None:
@@ -279,131 +230,9 @@ def _write(connection: Connection, space: int, subject: bytes, revision: int, re
     return stored
 
 
-def _conversation(found: ListedConversation, stored: StoredRecord | None) -> Conversation:
-    return Conversation(
-        name=None if found.name is None else stored_name(found.name),
-        first=found.first,
-        turn=found.turn,
-        record=Record() if stored is None else _read_record(stored),
-        revision=None if stored is None else stored.revision,
-    )
-
-
 def _read_record(stored: StoredRecord) -> Record:
     try:
         return read_record(stored.data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         what = f"what is said of the conversation {stored_name(stored.subject)!r}"
         raise CorruptRecord(what, f"it does not decode ({error})") from None
-
-
-def _found(listed: Listed) -> ListedConversation:
-    if listed.last.id is None:
-        raise CorruptTurn(f"of the conversation {stored_name(listed.name or b'')!r}", "it is missing")
-    first = None if listed.start is None else TurnId(listed.start)
-    return ListedConversation(listed.name, first, TurnId(listed.last.id))
-
-
-def _entry(listed: Listed, found: ListedConversation, stored: StoredRecord | None) -> Entry:
-    conversation = _conversation(found, stored)
-    system = _system(listed.last)
-    # Of one without a name, when its last turn was said: an import stores today what was said years ago.
-    moved = (
-        datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else said_at_of(system, found.turn)
-    )
-    model = reply_of(system).get("model")
-    return Entry(
-        conversation=conversation,
-        title=conversation.record.title or _words(listed.first),
-        last=_words(listed.last),
-        role=listed.last.role or None,
-        model=model if isinstance(model, str) else None,
-        time=moved,
-        branches=listed.branches,
-        turns=listed.turns,
-    )
-
-
-def _words(words: ListedTurn) -> str:
-    """The first words of a turn; a document's name; of what has no words, what it is. Empty where there is no turn."""
-    if words.id is None:
-        return ""
-    if words.overlay is not None:
-        return one_line(f"(overlay: {_does(words)}) {_said(words)}")
-    return "(erased)" if words.erased is not None else _said(words)
-
-
-def _does(words: ListedTurn) -> str:
-    from headish.history.windows.states import describe  # late: few lists have one
-
-    try:
-        overlay = msgspec.json.decode(words.overlay or b"", type=Attributes).overlay
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(str(words.id), f"its attributes do not decode ({error})") from None
-    return "" if overlay is None else describe(overlay)
-
-
-def _said(words: ListedTurn) -> str:
-    if words.payload is None:
-        return ""
-    if words.type == DOCUMENT:
-        return one_line(str(_system(words).get("document_name", "")))
-    payload = bytes(words.payload)
-    if words.cut:
-        return words_of_beginning(payload)
-    try:
-        return first_words_or_kinds(payload)
-    except InvalidContent as error:
-        raise CorruptTurn(str(words.id), str(error)) from None
-
-
-def _system(words: ListedTurn) -> dict[str, Any]:
-    if words.system is None:
-        return {}
-    try:
-        return _decode_mapping(words.system)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptTurn(str(words.id), f"its system does not decode ({error})") from None
-
-
-def _check_title(given: object) -> str:
-    return "" if given is None else _check_text("title", given, TITLE_LIMIT)
-
-
-def _check_tags(given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidArgument(f"tags are a list of texts, not {type(given).__name__}")
-    tags = tuple(dict.fromkeys(_check_text("tag", each, TITLE_LIMIT) for each in given))
-    if len(tags) > TAGS_LIMIT or "" in tags:
-        raise InvalidArgument(f"a conversation has at most {TAGS_LIMIT} tags, and none is empty")
-    return tags
-
-
-def _check_flag(given: object) -> bool:
-    if not isinstance(given, bool):
-        raise InvalidArgument(f"archived and pinned are True or False, not {shown(given)}")
-    return given
-
-
-def _check_app(given: object) -> Mapping[str, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise InvalidArgument(f"app is a mapping, not {type(given).__name__}")
-    # Encoded and decoded: callers may change the mapping that they gave, and JSON may turn a tuple into a list.
-    return _decode_mapping(strictjson.encode_mapping(given or {}, "app", MAPPING_LIMIT_BYTES))
-
-
-def _check_text(what: str, given: object, limit: int) -> str:
-    if not isinstance(given, str) or len(given) > limit:
-        raise InvalidArgument(f"the {what} of a conversation is text of at most {limit:,} characters")
-    strictjson.check_text(given, what)
-    return given
-
-
-CHECKS = {
-    "title": _check_title,
-    "tags": _check_tags,
-    "archived": _check_flag,
-    "pinned": _check_flag,
-    "key": check_key,
-    "app": _check_app,
-}

@@ -1,0 +1,127 @@
+"""The line of a conversation in a list."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headish.content.excerpts import first_words_or_kinds, one_line, words_of_beginning
+from headish.database.query import Connection
+from headish.errors import CorruptTurn, InvalidContent
+from headish.history.conversations.records import ListedConversation, as_conversation
+from headish.history.reading.order import arrange
+from headish.history.twins import folded_twins
+from headish.rows.bookmarks import find_bookmark
+from headish.rows.conversations import StoredRecord, find_records
+from headish.rows.threads.entries import Listed, ListedTurn
+from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.walks import read_links
+from headish.rows.turns import turn_by_id
+from headish.rows.upkeep.erasures import is_living
+from headish.values.ids import TurnId
+from headish.values.messages import Attributes
+from headish.values.names import stored_name
+from headish.values.results.conversations import Entry
+from headish.values.turns import DOCUMENT, reply_of, said_at_of
+
+_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
+    """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
+    return [each for each in listed if each.last.erased is None or not _is_gone(connection, space, each)]
+
+
+def leave_out_twins(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
+    """Those whose last turn is not the twin of one that is shown. Cost: that of ``folded_twins``."""
+    folded = folded_twins(connection, space, [TurnId(each.last.id) for each in listed if each.last.id is not None])
+    return [each for each in listed if each.last.id not in folded]
+
+
+def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:
+    """Conversations as a list shows them. Cost: one statement for each 64. Raises: CorruptTurn, CorruptRecord."""
+    found = [_found(each) for each in listed]
+    records = find_records(connection, space, [each.subject for each in found])
+    return [_entry(each, here, records.get(here.subject)) for each, here in zip(listed, found, strict=True)]
+
+
+def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
+    if listed.first.id is not None and listed.first.erased is None:
+        return False
+    if listed.name is None:
+        begins = turn_by_id(connection, space, TurnId(str(listed.start)))
+        return begins is not None and not is_living(connection, space, begins.place)
+    end = find_bookmark(connection, space, listed.name)
+    segments = [] if end is None else arrange([end], read_links(connection, space, end))
+    return not any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each))
+
+
+def _found(listed: Listed) -> ListedConversation:
+    if listed.last.id is None:
+        raise CorruptTurn(f"of the conversation {stored_name(listed.name or b'')!r}", "it is missing")
+    first = None if listed.start is None else TurnId(listed.start)
+    return ListedConversation(listed.name, first, TurnId(listed.last.id))
+
+
+def _entry(listed: Listed, found: ListedConversation, stored: StoredRecord | None) -> Entry:
+    conversation = as_conversation(found, stored)
+    system = _system(listed.last)
+    # Of one without a name, when its last turn was said: an import stores today what was said years ago.
+    moved = (
+        datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else said_at_of(system, found.turn)
+    )
+    model = reply_of(system).get("model")
+    return Entry(
+        conversation=conversation,
+        title=conversation.record.title or _words(listed.first),
+        last=_words(listed.last),
+        role=listed.last.role or None,
+        model=model if isinstance(model, str) else None,
+        time=moved,
+        branches=listed.branches,
+        turns=listed.turns,
+    )
+
+
+def _words(words: ListedTurn) -> str:
+    """The first words of a turn; a document's name; of what has no words, what it is. Empty where there is no turn."""
+    if words.id is None:
+        return ""
+    if words.overlay is not None:
+        return one_line(f"(overlay: {_does(words)}) {_said(words)}")
+    return "(erased)" if words.erased is not None else _said(words)
+
+
+def _does(words: ListedTurn) -> str:
+    from headish.history.windows.states import describe  # late: few lists have one
+
+    try:
+        overlay = msgspec.json.decode(words.overlay or b"", type=Attributes).overlay
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(str(words.id), f"its attributes do not decode ({error})") from None
+    return "" if overlay is None else describe(overlay)
+
+
+def _said(words: ListedTurn) -> str:
+    if words.payload is None:
+        return ""
+    if words.type == DOCUMENT:
+        return one_line(str(_system(words).get("document_name", "")))
+    payload = bytes(words.payload)
+    if words.cut:
+        return words_of_beginning(payload)
+    try:
+        return first_words_or_kinds(payload)
+    except InvalidContent as error:
+        raise CorruptTurn(str(words.id), str(error)) from None
+
+
+def _system(words: ListedTurn) -> dict[str, Any]:
+    if words.system is None:
+        return {}
+    try:
+        return _decode_mapping(words.system)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CorruptTurn(str(words.id), f"its system does not decode ({error})") from None
