@@ -18,7 +18,9 @@ _ROLES = {*ROLES, ""}
 
 
 def mappings_of(stored: StoredTurn) -> tuple[tuple[str, bytes | None], ...]:
-    """The columns of a record that hold a JSON object, by name."""
+    """The columns of a record that hold a JSON object, by name; none of them where the record has none."""
+    if stored.attributes is stored.inherited is stored.system is stored.app is None:
+        return ()  # nearly every turn
     return (
         ("attributes", stored.attributes),
         ("inherited", stored.inherited),
