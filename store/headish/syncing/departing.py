@@ -35,6 +35,8 @@ from headish.values.turns import DOCUMENT
 Spoken = tuple[StoredTurn, bytes | None]
 """A row, and its payload where that is a small one."""
 NAMES_READ = 1000
+# What nearly every turn has beside its payload: this spares looking through five columns.
+_NOTHING = (None,) * 5
 
 
 class Span(NamedTuple):
@@ -172,7 +174,8 @@ class Departing:
     def _record(
         self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None], foreign: bool
     ) -> TurnRecord:
-        if None in parents:
+        before = tuple(filter(None, parents))
+        if len(before) != len(parents):
             raise CorruptTurn(stored.id, "a turn that it continues is missing")
         payload = data
         if payload is None and stored.erased is None:
@@ -187,7 +190,7 @@ class Departing:
             left = WireLeft(stored.digest, stored.key, stored.supersedes)
         # By position, in the order of the fields: names cost as much again, and this runs for every turn.
         return TurnRecord(
-            stored.id, tuple(filter(None, parents)), payload, stored.hash, stored.seal, stored.role, stored.type,
+            stored.id, before, payload, stored.hash, stored.seal, stored.role, stored.type,
             stored.content_type, bool(stored.cache), stored.attributes, stored.inherited, stored.system, stored.app,
             stored.head, None if receipt is None else receipt.id, left, foreign,
         )  # fmt: skip
@@ -239,8 +242,10 @@ def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
     Cost: nearly every text is ruled out by the few letters that each kind of key has.
     """
     for turn in turns:
-        said = turn.payload, turn.attributes, turn.inherited, turn.system, turn.app, turn.head
-        if any(map(_holds_key, filter(None, said))):
+        beside = turn.attributes, turn.inherited, turn.system, turn.app, turn.head
+        if (turn.payload and _holds_key(turn.payload)) or (
+            beside != _NOTHING and any(map(_holds_key, filter(None, beside)))
+        ):
             yield turn.id
 
 

@@ -137,6 +137,8 @@ def arrivals_among(connection: Connection, space: int, low: int, high: int) -> S
 
 def arrived_with(arrivals: Sequence[StoredArrival], seqs: Iterable[int]) -> set[int]:
     """Which of some commit numbers came with one of these arrivals, which are in order and share no turn."""
+    if not arrivals:
+        return set()
     begins = [each.first for each in arrivals]
     ends = [-1, *(each.last for each in arrivals)]
     return {seq for seq in seqs if seq <= ends[bisect_right(begins, seq)]}

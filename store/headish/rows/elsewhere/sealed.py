@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headish.database.query import Connection, Query
 from headish.rows.threads.places import LISTED, as_list
-from headish.rows.turns import T_COLUMNS, StoredTurn
+from headish.rows.turns import T_COLUMNS, StoredTurn, read_spoken
 from headish.values.ids import TurnId
 
 PAGE = 10_000
@@ -85,4 +85,4 @@ SPOKEN_WITH = Query(
 def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> list[tuple[StoredTurn, bytes | None]]:
     """The turns with some commit numbers, in order; each with its payload if that is a small one. One statement."""
     rows = connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()
-    return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]
+    return read_spoken(rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.turns import COLUMNS, StoredTurn, read_turns
+from headish.rows.turns import COLUMNS, StoredTurn, read_spoken, read_turns
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -101,7 +101,7 @@ def spoken_between(
     """The turns behind one commit number, up to another, in order, ``limit`` at the most; each with its payload if that
     is a small one."""
     rows = connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
-    return [(StoredTurn(*row[:-1]), row[-1]) for row in rows]
+    return read_spoken(rows)
 
 
 # The move before is numbered before it is compared: under a policy, no index answers a condition that computes.
