@@ -179,7 +179,7 @@ What each store has, what it lacks, and what it costs. We read the sources of th
 ## How fast
 
 Each figure is headish divided by the peer: below 1, headish takes less. They are medians of alternating rounds of
-`make bench-peers BENCH="--quick --cpu"`, in processor time, because a wait for the disk depends on the disk.
+`make bench-peers BENCH=--cpu`, in processor time, because a wait for the disk depends on the disk.
 
 {figures}
 
