@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread, Timer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -312,6 +313,35 @@ class TestTheEnd:
                 limit.cancel()
                 process.kill()
         assert not is_alive(pid)
+
+    def test_a_call_that_had_begun_when_the_interrupt_came_is_given_up(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody has been told yet that it runs."""
+        told = tmp_path / "told"
+
+        def wait_for(line: str) -> None:
+            end = time.monotonic() + 30
+            while line not in told.read_text():
+                assert time.monotonic() < end, f"no {line!r}"
+                time.sleep(0.01)
+
+        polite = {"calc": StdioServer(sys.executable, (SCRIPT,))}
+        with told.open("w") as errlog, ToolServers(polite, errlog=errlog) as servers:
+            portal = servers._now.portal
+            start = portal.start_task_soon
+
+            def start_struck(*given: Any) -> None:
+                start(*given)
+                wait_for("hanging")
+                monkeypatch.undo()
+                raise KeyboardInterrupt
+
+            monkeypatch.setattr(portal, "start_task_soon", start_struck)
+            with pytest.raises(KeyboardInterrupt):
+                servers.call("calc", "hang", {})
+            wait_for("let go")
+            assert servers.call("calc", "add", {"a": 1, "b": 1}).content == (Text("2"),)
 
     def test_a_session_over_http_is_ended(self) -> None:
         with http_server("--old") as serving:

@@ -7,8 +7,7 @@ thread an error result, which the model reads, and never the answers of other se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from headish.content import strictjson
@@ -19,6 +18,7 @@ from headish.tools.servers.results import make_failure, make_result
 from headish.values.blocks import ToolResult, ToolUse
 
 if TYPE_CHECKING:
+    from anyio import CancelScope
     from anyio.from_thread import BlockingPortal
 
     from headish.tools.servers.sessions import ServerSession
@@ -103,15 +103,13 @@ class ToolServers:
 
         A call's name is ``server___tool``, split at the first ``___``. Every failure is an error result.
         """
-        running = self._now
-        waited: list[Future[ToolResult]] = []
+        portal, together = self._now.portal, _Together(self._now.sessions)
         try:
-            waited.extend(running.portal.start_task_soon(_answer, running.sessions, call) for call in calls)
+            waited = [portal.start_task_soon(together.answer, call) for call in calls]
             return [future.result() for future in waited]
         except BaseException:
-            # Nobody waits for the others any more.
-            for future in waited:
-                future.cancel()
+            with suppress(RuntimeError):  # they have been stopped meanwhile
+                portal.start_task_soon(together.give_up)
             raise
 
     @property
@@ -121,12 +119,36 @@ class ToolServers:
         return self._running
 
 
-async def _answer(sessions: Mapping[str, ServerSession], call: ToolUse) -> ToolResult:
-    try:
-        session, tool = _find(sessions, call)
-        return make_result(call, await session.call(tool, _arguments(call)))
-    except HeadishError as error:
-        return make_failure(call, str(error))
+class _Together:
+    """Calls that somebody waits for together, on the thread of the servers.
+
+    They are ended here, and not by what their start returned: an interrupt can come after a call has begun, and before
+    who began it is told of it.
+    """
+
+    def __init__(self, sessions: Mapping[str, ServerSession]) -> None:
+        self._sessions = sessions
+        self._scopes: list[CancelScope] = []
+        self._is_given_up = False
+
+    async def answer(self, call: ToolUse) -> ToolResult:
+        from anyio import CancelScope  # late: it is there once servers run
+
+        with CancelScope() as scope:
+            self._scopes.append(scope)
+            if self._is_given_up:
+                scope.cancel()
+            try:
+                session, tool = _find(self._sessions, call)
+                return make_result(call, await session.call(tool, _arguments(call)))
+            except HeadishError as error:
+                return make_failure(call, str(error))
+        return make_failure(call, "nobody waits for it any more")
+
+    def give_up(self) -> None:
+        self._is_given_up = True
+        for scope in self._scopes:
+            scope.cancel()
 
 
 def _find(sessions: Mapping[str, ServerSession], call: ToolUse) -> tuple[ServerSession, str]:
