@@ -27,6 +27,7 @@ from headish.content.frames import FrameWriter
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent, NotADevice, TooLarge
 from headish.history.writing.arriving import check_payloads
+from headish.syncing.departing import find_keys
 from headish.values.ids import TurnId
 from headish.values.limits import LAST_MILLISECOND
 from support.loops import failing
@@ -234,3 +235,9 @@ def test_what_no_reader_would_take_is_not_written(monkeypatch: pytest.MonkeyPatc
 
 def test_whose_a_turn_is_goes_with_it() -> None:
     assert from_page(to_page([TURN._replace(foreign=True), NEXT], None), "x")[0].foreign
+
+
+@pytest.mark.parametrize("column", ["payload", "attributes", "inherited", "system", "app", "head"])
+def test_a_key_is_found_in_each_column_that_leaves(column: str) -> None:
+    key = b"sk-" + b"a1B2c3D4e5F6g7H8i9J0"
+    assert [*find_keys([TURN, NEXT._replace(**{column: key}), TURN])] == [SECOND]
