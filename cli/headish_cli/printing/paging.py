@@ -79,10 +79,12 @@ def _ctrl_c_held_back() -> Iterator[None]:
 
     Raises: KeyboardInterrupt at the end, if Ctrl-C was pressed within.
     """
-    pressed: list[int] = []
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # whoever ignores it wants the pager to ignore it as well
-        signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    if before is not signal.default_int_handler:  # whoever ignores it wants the pager to ignore it as well
+        yield
+        return
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:
