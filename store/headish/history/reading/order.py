@@ -36,3 +36,12 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
             segments.append(Segment(chain, low, pos))
             walked[chain] = pos + 1
     return segments
+
+
+def without(segments: Iterable[Segment], others: Iterable[Segment]) -> list[Segment]:
+    """The ranges of a walk, less what another walk reaches: of each chain both reach its beginning."""
+    reached: dict[int, int] = {}
+    for chain, _, high in others:
+        reached[chain] = max(high, reached.get(chain, -1))
+    cut = (Segment(chain, max(low, reached.get(chain, -1) + 1), high) for chain, low, high in segments)
+    return [segment for segment in cut if segment.low <= segment.high]
