@@ -16,7 +16,7 @@ from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.places import count_continuing, last_of_chains
 from headish.rows.threads.ranges import check_gapless, turns_of
 from headish.rows.threads.walks import read_links, read_tree_links
-from headish.rows.turns import StoredTurn, parent_at, turn_at
+from headish.rows.turns import StoredTurn, parent_at
 from headish.values.grammar import NEWEST, Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -138,11 +138,3 @@ def _id_at(connection: Connection, space: int, place: Place) -> TurnId:
     if found is None:
         raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
     return found.id
-
-
-def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
-    """The turn at a place that must hold one. Raises: CorruptTurn."""
-    stored = turn_at(connection, space, place)
-    if stored is None:
-        raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
-    return stored

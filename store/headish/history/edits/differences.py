@@ -17,7 +17,6 @@ from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.edits.branches import stored_at
 from headish.history.edits.ranges import BOTH, Range, find_range
 from headish.history.edits.words import Alike, Piece, align, count_words, diff_words
 from headish.history.reading.decode import (
@@ -33,7 +32,7 @@ from headish.history.reading.order import arrange, without
 from headish.history.reading.walk import read_backwards
 from headish.history.windows.states import describe
 from headish.rows.threads.walks import read_links
-from headish.rows.turns import StoredTurn
+from headish.rows.turns import StoredTurn, stored_at
 from headish.rows.upkeep.receipts import marks_of
 from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
 from headish.values.grammar import Headish

@@ -38,6 +38,17 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
     return segments
 
 
+def last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
+    """The ranges of the last so many turns of a walk, in its order."""
+    last: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        if count <= 0:
+            break
+        last.append(Segment(chain, max(low, high - count + 1), high))
+        count -= high - low + 1
+    return last[::-1]
+
+
 def without(segments: Iterable[Segment], others: Iterable[Segment]) -> list[Segment]:
     """The ranges of a walk, less what another walk reaches: of each chain both reach its beginning."""
     reached: dict[int, int] = {}
