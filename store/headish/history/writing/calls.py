@@ -58,15 +58,15 @@ LAST = "z" * 25
 class LaneName(NamedTuple):
     """What a lane is called that is stored for the first time.
 
-    ``names`` are tried in order with the number of the lane in its session. ``reserves`` leaves the plain name to a
-    lane that comes later. ``folds`` keeps it out of lists, as long as it has one exchange. ``title`` and ``app`` are
-    said of its conversation; with ``follows`` also which lane was before.
+    ``names`` are tried in order with the number of the lane in its session. ``beside`` is the key of the conversation
+    that it stands beside, which may come later, and to which it leaves the plain name. ``folds`` keeps it out of lists.
+    ``title`` and ``app`` are said of its conversation; with ``follows`` also which lane was before.
     """
 
     key: str
     session_key: str
     names: tuple[str, ...]
-    reserves: bool = False
+    beside: str | None = None
     folds: bool = False
     follows: bool = False
     title: str = ""
@@ -290,7 +290,7 @@ def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
     begins = next((each for each in lane.names if each in taken or any(name.startswith(f"{each}/") for name in taken)),
                   None)  # fmt: skip
     for base in lane.names if begins is None else (begins, *lane.names):
-        plain = [] if lane.reserves else [base]
+        plain = [base] if lane.beside is None else []
         if begins is None and _is_taken(connection, space, base) and base != lane.names[-1]:
             continue  # another session begins alike
         for candidate in (*plain, *(f"{base}/{each}" for each in range(max(2, number), number + LANES_COUNTED))):

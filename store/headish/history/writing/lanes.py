@@ -128,6 +128,14 @@ def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) 
     return Lane(tuple(turns), len(leading), since, behind, len(turns))
 
 
+def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
+    """Whether a list that begins with these messages of the system has the system prompt that a lane has now."""
+    turns = lane.turns[: lane.lead]
+    return len(turns) == len(lead) and all(
+        turn.raw == entry.hash or turn.bare == entry.bare_hash for turn, entry in zip(turns, lead, strict=True)
+    )
+
+
 def _replace(turns: list[LaneTurn], overlay: StoredTurn, leading: dict[str, int]) -> None:
     """Have a turn of the system say what an overlay puts in its place."""
     told = read_attributes(overlay).overlay

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Collection
 
 from headish.rows.elsewhere.remotes import list_remote_bookmarks
-from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.erase import scrub_arrived
 from headish.store.keeping.schedules import find_run
 from headish.store.keeping.sharing.exchanges import answer_caller, exchange_with, find_remote, pull_from, push_to
 from headish.store.keeping.sharing.live import target_of
@@ -282,8 +282,7 @@ class Remotes(SpacePart):
         Raises: UnknownErasure for an id of which nothing is pending; CorruptTurn.
         """
         erased = apply_pending(target_of(self._space), ids)
-        if erased:
-            scrub_now(self._space._database)
+        scrub_arrived(self._space, erased)
         return erased
 
     @door()
