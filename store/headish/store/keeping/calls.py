@@ -17,8 +17,8 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidArgument, UnknownCall, shown
 from headish.history.reading.decode import read_blocks, read_payload
 from headish.history.reading.order import arrange
-from headish.history.writing.calls import LAST
-from headish.history.writing.lanes import ANSWER_KEY, write_natives
+from headish.history.writing.lanes.lane import ANSWER_KEY, write_natives
+from headish.history.writing.lanes.naming import LAST
 from headish.rows.bookmarks import ALL
 from headish.rows.calls import StoredCall, find_call, list_calls, list_calls_of_lane
 from headish.rows.conversations import find_record
