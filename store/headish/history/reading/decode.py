@@ -167,15 +167,18 @@ def read_all_blocks(turns: Sequence[Walked]) -> list[tuple[ContentBlock, ...]]:
     return found
 
 
-def read_message(turn: Walked, content: tuple[ContentBlock, ...]) -> Message:
-    """A walked turn as a message of its own."""
-    return Message(
-        role=turn.role or None,
-        content=content,
-        cache=False if not turn.cache else read_cached(turn),  # spares most turns the call
-        attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
-        turn=turn.id,
-    )
+def read_messages(turns: Sequence[Walked], contents: Sequence[tuple[ContentBlock, ...]]) -> list[Message]:
+    """Walked turns as messages, each with its content. Raises: CorruptTurn."""
+    return [
+        Message(
+            role=turn.role or None,
+            content=content,
+            cache=False if not turn.cache else read_cached(turn),  # spares most turns the call
+            attributes=NO_ATTRIBUTES if turn.attributes is None else read_attributes(turn),
+            turn=turn.id,
+        )
+        for turn, content in zip(turns, contents, strict=True)
+    ]
 
 
 def thread_records(walked: Sequence[Walked]) -> list[ThreadRecord]:

@@ -36,3 +36,13 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
             segments.append(Segment(chain, low, pos))
             walked[chain] = pos + 1
     return segments
+
+
+def places_of(segments: Iterable[Segment]) -> list[Place]:
+    """The place of each turn of a walk."""
+    return [Place(chain, pos) for chain, low, high in segments for pos in range(low, high + 1)]
+
+
+def parents_of(place: Place, links: Mapping[int, Sequence[Place]]) -> Sequence[Place]:
+    """What the turn at a place continues."""
+    return [Place(place.chain, place.pos - 1)] if place.pos else links.get(place.chain, ())
