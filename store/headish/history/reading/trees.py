@@ -24,7 +24,7 @@ from headish.history.reading.versions import (
 from headish.history.reading.walk import missing, prove_turn, read_checked, superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
 from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, parents_of_turns
-from headish.rows.threads.walks import Placed, Walked, read_links
+from headish.rows.threads.walks import PlacedTurn, Walked, read_links
 from headish.rows.turns import turn_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
@@ -71,7 +71,7 @@ def read_part(connection: Connection, space: int, place: Place, limit: int, *, h
 def draw_part(
     connection: Connection,
     space: int,
-    walked: Sequence[Placed],
+    walked: Sequence[PlacedTurn],
     continues: dict[TurnId, tuple[TurnId, ...]],
     *,
     halves: bool = False,
@@ -190,7 +190,9 @@ def _without_first(segments: Iterable[Segment], count: int) -> list[Segment]:
     return left
 
 
-def _read_proven(connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]) -> dict[Place, Placed]:
+def _read_proven(
+    connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]
+) -> dict[Place, PlacedTurn]:
     """The turns at places and those that they continue. Raises: CorruptTurn."""
     needed = dict.fromkeys(each for place, listed in parents.items() for each in (place, *listed))
     found = {each.place: each for each in read_checked(connection, space, needed)}
@@ -219,7 +221,7 @@ def build_thread(
     """
     segments = arrange([end], links)
     rows = [(*astuple(turn), *place) for turn, place in zip(walked, places_of(segments), strict=True)]
-    placed = [*starmap(Placed, rows)]
+    placed = [*starmap(PlacedTurn, rows)]
     names = names_of_segments(connection, space, segments) if named else {}
     ids = {each.place: each.id for each in placed}
     continues = {each.id: _continues(each, links, ids) for each in placed}
@@ -227,8 +229,8 @@ def build_thread(
 
 
 def _without_halves(
-    turns: Sequence[Placed], continues: Mapping[TurnId, Sequence[TurnId]], outgrown: set[TurnId]
-) -> Sequence[Placed]:
+    turns: Sequence[PlacedTurn], continues: Mapping[TurnId, Sequence[TurnId]], outgrown: set[TurnId]
+) -> Sequence[PlacedTurn]:
     if not outgrown:
         return turns
     hidden = hidden_in([each.id for each in turns], continues, outgrown)
@@ -236,7 +238,7 @@ def _without_halves(
 
 
 def _number(
-    connection: Connection, space: int, walked: Sequence[Placed], links: Mapping[int, Sequence[Place]] | None
+    connection: Connection, space: int, walked: Sequence[PlacedTurn], links: Mapping[int, Sequence[Place]] | None
 ) -> dict[TurnId, Version]:
     asked = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
     # A chain that is not among the links of its thread continues nothing.
@@ -245,7 +247,7 @@ def _number(
 
 
 def _build(
-    walked: Sequence[Placed],
+    walked: Sequence[PlacedTurn],
     continues: dict[TurnId, tuple[TurnId, ...]],
     names: Names,
     counts: dict[Place, int],
@@ -276,5 +278,5 @@ def _build(
     ]
 
 
-def _continues(turn: Placed, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
+def _continues(turn: PlacedTurn, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
     return whole_parents(turn.id, [ids.get(parent) for parent in parents_of(turn.place, links)])

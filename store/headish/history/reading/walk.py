@@ -32,7 +32,7 @@ from headish.rows.threads.places import AT_ONCE, grown_from
 from headish.rows.threads.ranges import Whole, read_ranges, turns_of, turns_of_ranges
 from headish.rows.threads.walks import (
     Chains,
-    Placed,
+    PlacedTurn,
     Walked,
     read_inherited,
     read_links,
@@ -193,7 +193,7 @@ def order_inherited(
 class WalkedTree(msgspec.Struct, frozen=True, gc=False):
     """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
 
-    turns: list[Placed]
+    turns: list[PlacedTurn]
     links: dict[int, list[Place]]
     joined: list[Place]
 
@@ -205,7 +205,7 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
     Raises: CorruptTurn.
     """
     links: dict[int, list[Place]] = {}
-    walked: dict[Place, Placed] = {}
+    walked: dict[Place, PlacedTurn] = {}
     places: list[Place] = []
     joined: Place | None = place
     while joined is not None:
@@ -224,7 +224,7 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
 
 
 def _other_root(
-    connection: Connection, space: int, walked: Mapping[Place, Placed], links: Mapping[int, Sequence[Place]]
+    connection: Connection, space: int, walked: Mapping[Place, PlacedTurn], links: Mapping[int, Sequence[Place]]
 ) -> Place | None:
     """A turn that supersedes a root, or that a root supersedes, and that was not walked: an edited first message is a
     version of it, and no tree of its own."""
@@ -246,7 +246,7 @@ def superseded_of(turn: Walked) -> TurnId | None:
     return as_turn_id(named) if isinstance(named, str) else None
 
 
-def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[Placed]:
+def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[PlacedTurn]:
     """A part of the tree that a place belongs to, in commit order: ``limit`` turns, or fewer where there are no more.
 
     Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
@@ -260,7 +260,7 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
     return sorted(read_checked(connection, space, [*leading, *grown]), key=lambda each: each.seq)
 
 
-def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[Placed]:
+def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places, in no order, payloads compared with their addresses. Cost: one statement for each
     ``AT_ONCE`` places. Raises: CorruptTurn."""
     return _checked(connection, space, read_places(connection, space, places))
@@ -328,7 +328,7 @@ def missing(place: Place) -> CorruptTurn:
     return CorruptTurn(f"{place.chain}/{place.pos}", "it or one before it in its chain is missing")
 
 
-def _checked(connection: Connection, space: int, turns: list[Placed]) -> list[Placed]:
+def _checked(connection: Connection, space: int, turns: list[PlacedTurn]) -> list[PlacedTurn]:
     """The turns, what each says compared with its address; what was erased has a mark in its place."""
     for turn in turns:
         if turn.payload is not None and hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # no marks yet

@@ -42,7 +42,7 @@ class Walked(msgspec.Struct, frozen=True, gc=False):
     payload: bytes | Erased
 
 
-class Placed(Walked, frozen=True, gc=False):
+class PlacedTurn(Walked, frozen=True, gc=False):
     """A turn with its place, where no walk says it."""
 
     chain: int
@@ -222,12 +222,12 @@ READ_PLACES = Query(
 )
 
 
-def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Placed]:
+def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``AT_ONCE`` places."""
-    found: list[Placed] = []
+    found: list[PlacedTurn] = []
     for wanted in portions(places):
         rows = connection.rows(READ_PLACES, space=space, wanted=wanted)
-        found += [Placed(*row) for row in rows if row[0] is not None]
+        found += [PlacedTurn(*row) for row in rows if row[0] is not None]
     return found
 
 
@@ -242,9 +242,9 @@ READ_TREE = Query(
 )
 
 
-def read_tree(connection: Connection, space: int, place: Place) -> list[Placed]:
+def read_tree(connection: Connection, space: int, place: Place) -> list[PlacedTurn]:
     """All turns that grew from the roots of ``place``, with payloads, in no order."""
-    return connection.each(READ_TREE, Placed, space=space, chain=place.chain)
+    return connection.each(READ_TREE, PlacedTurn, space=space, chain=place.chain)
 
 
 READ_TREE_LINKS = Query(
@@ -321,6 +321,6 @@ READ_NEWEST = Query(
 )
 
 
-def read_newest(connection: Connection, space: int, limit: int) -> list[Placed]:
+def read_newest(connection: Connection, space: int, limit: int) -> list[PlacedTurn]:
     """The turns with the highest commit numbers, with payloads, in no order. Cost: one statement."""
-    return connection.each(READ_NEWEST, Placed, space=space, limit=limit)
+    return connection.each(READ_NEWEST, PlacedTurn, space=space, limit=limit)
