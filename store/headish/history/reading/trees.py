@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
-from headish.history.reading.order import arrange, parents_of, places_of
+from headish.history.reading.order import arrange, places_before, places_of
 from headish.history.reading.versions import (
     Version,
     VersionLink,
@@ -128,7 +128,7 @@ def read_stretch(
     if around is not None:
         first = min(first, max(0, _index_of(segments, *around) - limit // 2))
     places = _places_of(segments, first, limit)
-    parents = {place: parents_of(place, links) for place in places}
+    parents = {place: places_before(place, links) for place in places}
     found = _read_proven(connection, space, parents)
     continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
     shown = [found[place] for place in places]
@@ -279,4 +279,4 @@ def _build(
 
 
 def _continues(turn: PlacedTurn, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
-    return whole_parents(turn.id, [ids.get(parent) for parent in parents_of(turn.place, links)])
+    return whole_parents(turn.id, [ids.get(parent) for parent in places_before(turn.place, links)])

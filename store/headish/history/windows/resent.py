@@ -13,7 +13,7 @@ from itertools import takewhile
 from headish.content.drafts import Draft, encode_attributes
 from headish.content.encoding import encode_payload
 from headish.database.query import Connection
-from headish.history.reading.order import arrange, parents_of, places_of
+from headish.history.reading.order import arrange, places_before, places_of
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import holds_overlays, see_window
 from headish.history.windows.view import SeenMessage
@@ -76,7 +76,7 @@ def _last_line(walked: Sequence[Walked], places: Sequence[Place], links: Mapping
     """The first turn of the last stretch in which each turn continues only the one before it and none is an overlay."""
     first = len(walked) - 1
     while first and walked[first].type != OVERLAY:
-        if [*parents_of(places[first], links)] != [places[first - 1]]:
+        if [*places_before(places[first], links)] != [places[first - 1]]:
             break
         first -= 1
     return first
