@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from headish_cli import uncollected
 from headish_cli.completing import SPACE, completed_type
 from headish_cli.printing.briefs import brief
 
@@ -61,7 +62,8 @@ class LazyGroup(click.Group):
         module = self.modules.get(cmd_name)
         if module is None:
             return None
-        command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
+        with uncollected():
+            command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(command, click.Command)
         return with_common_options(command)
 
