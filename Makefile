@@ -143,7 +143,7 @@ bench-peers: .venv-peers/.installed
 	.venv-peers/bin/python tests/benchmarks/sessions.py
 
 aio: $(VENV)/.dev
-	$(BIN)/python -m headish.aio
+	$(BIN)/python docs/async_verbs.py
 
 # The examples of the HTTP API, each as a real server answers.
 examples: $(VENV)/.dev

@@ -25,6 +25,7 @@ from headish import errors
 from headish.database import schema
 from headish.database.file import fulltext
 from headish.database.revisions import REVISION
+from headish.database.upgrade import spelled_for
 from headish.history.erasing import places
 from headish.providers.dialects.table import DIALECTS
 from headish.providers.registry import PROVIDERS
@@ -163,20 +164,17 @@ def _carries(message: dict[str, Any], format: str) -> str:
 
 
 _SAME = """\
-Each statement is SQLite's. PostgreSQL's is the same with `BIGINT` for `INTEGER`, `BYTEA` for `BLOB` and
-`VARCHAR(25) COLLATE "C"` for `VARCHAR(25)`, without `WITHOUT ROWID` and without quotation marks. Where more differs, it
-stands below SQLite's.
+Each statement is SQLite's. PostgreSQL's is the same with `BIGSERIAL` for the `INTEGER` of `id`, `BIGINT` for any other,
+`BYTEA` for `BLOB` and `VARCHAR(25) COLLATE "C"` for `VARCHAR(25)`, without `WITHOUT ROWID` and quotation marks.
 """
 
 
 def write_schema() -> str:
-    """The tables: what each is for, and the statements that make it, for PostgreSQL where they are not told."""
+    """The tables: what each is for, and the statements that make it."""
     said = _attribute_docstrings(schema)
     parts = ["# The tables\n", NOTE, f"Revision `{REVISION}`. {text_of(schema)}\n\n{_SAME}"]
     for table in schema.metadata.sorted_tables:
-        ours, theirs = _statements(table, sqlite.dialect()), _statements(table, postgresql.dialect())
-        parts += [f"\n## {table.name}\n\n{said.get(table.name, '')}\n\n{_sql(ours)}"]
-        parts += [] if [*map(_for_postgresql, ours)] == theirs else [f"\nPostgreSQL:\n\n{_sql(theirs)}"]
+        parts += [f"\n## {table.name}\n\n{said.get(table.name, '')}\n\n{_sql(_statements(table))}"]
     parts += [f"\n## search_text\n\n{text_of(fulltext)}\n"]
     for title, statements in (("SQLite", fulltext.CREATE["sqlite"]), ("PostgreSQL", fulltext.CREATE["postgresql"])):
         parts += [f"\n{title}:\n\n{_sql(statements)}"]
@@ -187,31 +185,35 @@ def _sql(statements: Sequence[str]) -> str:
     return "```sql\n" + ";\n".join(statements) + ";\n```\n"
 
 
-def _for_postgresql(statement: str) -> str:
-    """SQLite's statement with the changes that ``_SAME`` tells."""
-    for ours, theirs in (("INTEGER", "BIGINT"), ("BLOB", "BYTEA"), ("\n WITHOUT ROWID", ""), ('"', "")):
-        statement = statement.replace(ours, theirs)
-    return statement.replace("VARCHAR(25)", 'VARCHAR(25) COLLATE "C"')
+def _statements(table: Table) -> list[str]:
+    """What makes a table and its indexes on SQLite; these by name, for SQLAlchemy has them in no order."""
+    made: list[CreateTable | CreateIndex] = [CreateTable(table)]
+    made += map(CreateIndex, sorted(table.indexes, key=lambda each: str(each.name)))
+    texts = [_compiled(each, sqlite.dialect()) for each in made]
+    if [spelled_for("postgresql", each) for each in texts] != [_compiled(each, postgresql.dialect()) for each in made]:
+        raise SystemExit(f"headish.database.upgrade does not spell the table {table.name} as PostgreSQL has it")
+    return texts
 
 
-def _statements(table: Table, dialect: Dialect) -> list[str]:
-    """What makes a table and its indexes; these by name, for SQLAlchemy has them in no order."""
-    made = [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda each: str(each.name)))]
-    texts = [str(each.compile(dialect=dialect)).strip().replace("\t", "    ") for each in made]
-    return ["\n".join(line.rstrip() for line in text.splitlines()) for text in texts]
+def _compiled(made: CreateTable | CreateIndex, dialect: Dialect) -> str:
+    text = str(made.compile(dialect=dialect)).strip().replace("\t", "    ")
+    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def write_ddl() -> str:
     """The module that makes a new database: the same statements, as text that needs no SQLAlchemy."""
     said = "The statements that make the tables of a new database. Written by `make docs` from schema.py."
-    parts = [f'"""{said}"""\n\nTABLES = {{\n']
-    for dialect in (sqlite.dialect(), postgresql.dialect()):
-        parts += [f'    "{dialect.name}": (\n']
-        for table in schema.metadata.sorted_tables:
-            parts += [f'        """\n{statement}\n""",\n' for statement in _statements(table, dialect)]
-        parts += ["    ),\n"]
-    parts += ['}\n"""For each database, in an order in which each table comes after those that it refers to."""\n']
+    parts = [f'"""{said}"""\n\nTABLES = (\n']
+    for table in schema.metadata.sorted_tables:
+        parts += [f"    {_literal(statement)},\n" for statement in _statements(table)]
+    parts += [')\n"""As SQLite has them, in an order in which each table comes after those that it refers to."""\n']
     return "".join(parts)
+
+
+def _literal(statement: str) -> str:
+    if "\n" in statement:
+        return f'"""\n{statement}\n"""'
+    return repr(statement) if '"' in statement else f'"{statement}"'
 
 
 def write_erasing() -> str:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from format_facts import FORMATS, FRAMEWORKS, FormatFacts, Rows
 from import_pieces import FILES, PIECES, PNG, Said
 
 from headish import Store
 from headish.imports.folders import LOGS
 from headish.imports.imported import Imported
-from headish.imports.readers.format_pages import FORMATS, FRAMEWORKS, FormatFacts, Rows
 
 TITLE = """# Import formats
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 
 import pytest
+from async_verbs import ASKING, FOLDER, MODULES, PARTS, STEPS, WAITING, WIDER, module_of
 
 from headish.aio import AsyncDatabase, AsyncStore
-from headish.aio.__main__ import ASKING, FOLDER, MODULES, PARTS, STEPS, WAITING, WIDER, module_of
 from headish.aio.verbs import parts
 from headish.store.asking.batches import Batches
 from headish.store.database import Database

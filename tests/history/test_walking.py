@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from headish import Store
 from headish.content.inherited import combine, fold, merge
+from headish.errors import UnknownTurn
 from support.dags import dags, ladder_of_forks, linear, reference_merge_patch, reference_walk, stacked_diamonds
 from support.growing import grow, texts
 from support.insides import counted_rows, counted_statements
@@ -312,3 +313,24 @@ def test_a_thread_of_many_branches_is_read_in_few_statements(place: Place) -> No
             assert len(store.log("main")) == len(store.messages("main")) == 2 * questions + 1
             said = [each.turn for each in store.resolve("main").messages]
             assert [turn.id for turn in reversed(store.log("main"))] == said
+
+
+def test_a_place_far_back_and_what_differs_from_it_are_found_in_few_statements(place: Place) -> None:
+    """Forks are stepped over in portions that grow fourfold, and the turns that differ are read ``AT_ONCE``."""
+    counts: dict[int, tuple[int, int]] = {}
+    with place.fresh() as store:
+        asked = store.add_turn("q0", bookmark="main").id
+        for number in range(1, 121):
+            store.add_turn(f"a{number}", role="assistant", continues=asked)
+            answered = store.add_turn("b", role="assistant", continues=asked).id
+            asked = store.add_turn(f"q{number}", continues=answered).id
+            if number in (10, 40, 120):
+                with counted_statements() as back:
+                    assert store.text(f"{asked}~{2 * number}") == "q0"
+                first = store.log(asked)[-1].id
+                with counted_statements() as diff:
+                    assert len(store.diff(first, asked).changes) == 2 * number
+                counts[number] = (back.count, diff.count)
+        with pytest.raises(UnknownTurn, match="does not go back so far"):
+            store.get(f"{asked}~241")
+    assert counts == {10: (6, 10), 40: (7, 10), 120: (8, 11)}

@@ -6,9 +6,9 @@ import re
 from importlib import import_module
 
 import pytest
+from format_facts import FORMATS
 
 from headish.imports.folders import LOGS
-from headish.imports.readers.format_pages import FORMATS
 from headish.imports.registry import READERS
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headish import Store
+from headish.database.sqlite import SQLiteBackend
 from headish.rows.elsewhere.notices import all_notices
 from headish.store.keeping.sharing.live import target_of
 from headish.syncing import erasures
@@ -61,6 +62,34 @@ class TestThreeMachines:
         assert not set(before) & {path for path in objects(tmp_path / "box") if path.endswith(".hb")} - {
             path for path, data in objects(tmp_path / "box").items() if data == before.get(path)
         }
+
+    def test_nobody_is_told_to_take_off_the_disk_what_never_came(
+        self, machine: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        desk, laptop, _ = three(machine, tmp_path)
+        turn = desk.store.add_turn(SECRET, bookmark="main")
+        desk.store.erase(turn.id, reason="told in error", content=True)
+        for each in (desk, laptop):
+            each.sync()
+        assert laptop.store.stats().turns == 1
+        Store.open(tmp_path / "laptop.db").close()
+        assert caplog.messages == []
+
+    def test_what_could_not_be_taken_off_the_disk_is_taken_off_by_the_next_sync(
+        self, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk, laptop, _ = three(machine, tmp_path)
+        turn = desk.store.add_turn(SECRET, bookmark="main")
+        for each in (desk, laptop):
+            each.sync()
+        desk.store.erase(turn.id, reason="told in error")
+        desk.sync()
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLiteBackend, "scrub", lambda self: "somebody reads")
+            laptop.sync()
+        assert SECRET.encode() in b"".join(each.read_bytes() for each in tmp_path.glob("laptop.db*"))
+        laptop.sync()
+        assert SECRET.encode() not in b"".join(each.read_bytes() for each in tmp_path.glob("laptop.db*"))
 
     def test_what_was_erased_before_it_came_does_not_come_back_in_a_bundle(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop, phone = three(machine, tmp_path)

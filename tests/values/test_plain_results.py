@@ -22,6 +22,7 @@ from headish.database.isolation.securing import Secured
 from headish.database.spreading import Placed
 from headish.errors import DatabaseLocked
 from headish.store.asking.unfinished import Fetched
+from headish.store.later import Later
 from headish.values import results
 from headish.values.results.conversations import Filter
 
@@ -31,6 +32,8 @@ BLOCKS = {"ToolUse"}
 """What a message holds: the message gives it as plain data."""
 RECORDS = {"SpokenTurn", "TranscriptMessage"}
 """What a transaction hands to adapters, with which they go on."""
+INSIDE = {"Attributes", "Overlay", "Face", "Sources", "Kind"}
+"""What a message, a page or a request consists of: each is told by what holds it. ``Kind`` is a literal's name."""
 
 
 class Verb(NamedTuple):
@@ -43,10 +46,21 @@ class Verb(NamedTuple):
 def verbs_of(kind: type) -> Iterator[Verb]:
     for name in dir(kind):
         found = inspect.getattr_static(kind, name)
-        function = getattr(found, "fget", None) or getattr(getattr(kind, name), "__wrapped__", getattr(kind, name))
+        # One that is loaded late stands for any of its attributes: it is asked for itself first.
+        fget = None if isinstance(found, Later) else getattr(found, "fget", None)
+        function = fget or getattr(getattr(kind, name), "__wrapped__", getattr(kind, name))
         gives = getattr(function, "__annotations__", {}).get("return")
         if name[0] != "_" and gives is not None:
             yield Verb(f"{kind.__name__}.{name}", frozenset(re.findall(r"\w+", str(gives))))
+
+
+def parts_of(kind: type) -> set[str]:
+    """The names in the annotations of a result's fields and properties."""
+    fields = [said for each in kind.__mro__ for said in inspect.get_annotations(each).values()]
+    return {name for said in fields for name in re.findall(r"\w+", str(said))} | {
+        name for verb in verbs_of(kind) if isinstance(vars(kind).get(verb.name.partition(".")[2]), property)
+        for name in verb.gives
+    }  # fmt: skip
 
 
 def classes_of_the_library() -> dict[str, type]:
@@ -115,6 +129,20 @@ def test_whatever_a_verb_gives_has_it() -> None:
             without |= {f"{verb.name}: {each.__name__}" for each in structs if not hasattr(each, "to_dict")}
     assert seen > 50
     assert {each for each in without if each.rpartition(" ")[2] not in BLOCKS | RECORDS} == set()
+
+
+def test_so_has_whatever_a_result_consists_of() -> None:
+    classes = classes_of_the_library()
+    seen: set[type] = set()
+    found = {classes[name] for kind in (Store, Database) for verb in verbs_of(kind) for name in verb.gives & {*classes}}
+    while found:
+        seen |= found
+        names = {name for each in found if issubclass(each, msgspec.Struct) for name in parts_of(each)}
+        found = {classes[name] for name in names & {*classes}} - seen
+    structs = {each for each in seen if issubclass(each, msgspec.Struct)}
+    assert {"Diff", "Change", "Piece", "Stat", "Tokens", "TurnTokens"} <= {each.__name__ for each in structs}
+    without = {each.__name__ for each in structs if not hasattr(each, "to_dict")}
+    assert without <= BLOCKS | RECORDS | INSIDE
 
 
 def test_results_of_edits_imports_and_databases_are_plain(tmp_path: Path) -> None:

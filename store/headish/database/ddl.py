@@ -1,8 +1,7 @@
 """The statements that make the tables of a new database. Written by `make docs` from schema.py."""
 
-TABLES = {
-    "sqlite": (
-        """
+TABLES = (
+    """
 CREATE TABLE arrival (
     space INTEGER NOT NULL,
     first INTEGER NOT NULL,
@@ -17,7 +16,7 @@ CREATE TABLE arrival (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE bookmark_log (
     space INTEGER NOT NULL,
     name BLOB NOT NULL,
@@ -33,10 +32,8 @@ CREATE TABLE bookmark_log (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE INDEX bookmark_log_change ON bookmark_log (space, change) WHERE change IS NOT NULL
-""",
-        """
+    "CREATE INDEX bookmark_log_change ON bookmark_log (space, change) WHERE change IS NOT NULL",
+    """
 CREATE TABLE call (
     space INTEGER NOT NULL,
     id VARCHAR(25) NOT NULL,
@@ -52,19 +49,11 @@ CREATE TABLE call (
     PRIMARY KEY (space, id)
 )
 """,
-        """
-CREATE INDEX call_answer ON call (space, answer) WHERE answer IS NOT NULL
-""",
-        """
-CREATE INDEX call_lane ON call (space, lane, id) WHERE lane IS NOT NULL
-""",
-        """
-CREATE INDEX call_response ON call (space, response) WHERE response IS NOT NULL
-""",
-        """
-CREATE INDEX call_tip ON call (space, tip) WHERE tip IS NOT NULL
-""",
-        """
+    "CREATE INDEX call_answer ON call (space, answer) WHERE answer IS NOT NULL",
+    "CREATE INDEX call_lane ON call (space, lane, id) WHERE lane IS NOT NULL",
+    "CREATE INDEX call_response ON call (space, response) WHERE response IS NOT NULL",
+    "CREATE INDEX call_tip ON call (space, tip) WHERE tip IS NOT NULL",
+    """
 CREATE TABLE conversation (
     space INTEGER NOT NULL,
     subject BLOB NOT NULL,
@@ -79,10 +68,8 @@ CREATE TABLE conversation (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE UNIQUE INDEX conversation_key ON conversation (space, "key") WHERE key IS NOT NULL
-""",
-        """
+    'CREATE UNIQUE INDEX conversation_key ON conversation (space, "key") WHERE key IS NOT NULL',
+    """
 CREATE TABLE counter (
     space INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -99,7 +86,7 @@ CREATE TABLE counter (
     PRIMARY KEY (space)
 )
 """,
-        """
+    """
 CREATE TABLE definition (
     space INTEGER NOT NULL,
     kind VARCHAR NOT NULL,
@@ -115,10 +102,8 @@ CREATE TABLE definition (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE INDEX definition_change ON definition (space, change)
-""",
-        """
+    "CREATE INDEX definition_change ON definition (space, change)",
+    """
 CREATE TABLE erasure (
     space INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -133,10 +118,8 @@ CREATE TABLE erasure (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE INDEX erasure_change ON erasure (space, change)
-""",
-        """
+    "CREATE INDEX erasure_change ON erasure (space, change)",
+    """
 CREATE TABLE notice (
     space INTEGER NOT NULL,
     id VARCHAR(25) NOT NULL,
@@ -150,7 +133,7 @@ CREATE TABLE notice (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE object (
     space INTEGER NOT NULL,
     kind VARCHAR NOT NULL,
@@ -162,7 +145,7 @@ CREATE TABLE object (
     PRIMARY KEY (space, kind, "key")
 )
 """,
-        """
+    """
 CREATE TABLE payload (
     space INTEGER NOT NULL,
     hash BLOB NOT NULL,
@@ -172,7 +155,7 @@ CREATE TABLE payload (
     PRIMARY KEY (space, hash)
 )
 """,
-        """
+    """
 CREATE TABLE record_log (
     space INTEGER NOT NULL,
     change INTEGER NOT NULL,
@@ -184,7 +167,7 @@ CREATE TABLE record_log (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE remote (
     space INTEGER NOT NULL,
     name BLOB NOT NULL,
@@ -197,7 +180,7 @@ CREATE TABLE remote (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE remote_bookmark (
     space INTEGER NOT NULL,
     remote BLOB NOT NULL,
@@ -211,7 +194,7 @@ CREATE TABLE remote_bookmark (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE search (
     space INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -220,7 +203,7 @@ CREATE TABLE search (
     PRIMARY KEY (space)
 )
 """,
-        """
+    """
 CREATE TABLE signature (
     space INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -235,10 +218,8 @@ CREATE TABLE signature (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE INDEX signature_turn ON signature (space, turn)
-""",
-        """
+    "CREATE INDEX signature_turn ON signature (space, turn)",
+    """
 CREATE TABLE space (
     id INTEGER NOT NULL,
     name BLOB NOT NULL,
@@ -246,7 +227,7 @@ CREATE TABLE space (
     UNIQUE (name)
 )
 """,
-        """
+    """
 CREATE TABLE space_log (
     space INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -257,7 +238,7 @@ CREATE TABLE space_log (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE stream (
     space INTEGER NOT NULL,
     id VARCHAR(25) NOT NULL,
@@ -269,7 +250,7 @@ CREATE TABLE stream (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE token (
     space INTEGER NOT NULL,
     label BLOB NOT NULL,
@@ -281,7 +262,7 @@ CREATE TABLE token (
 )
  WITHOUT ROWID
 """,
-        """
+    """
 CREATE TABLE turn (
     space INTEGER NOT NULL,
     chain INTEGER NOT NULL,
@@ -310,19 +291,11 @@ CREATE TABLE turn (
     CONSTRAINT turn_pos CHECK (pos >= 0)
 )
 """,
-        """
-CREATE INDEX turn_digest ON turn (space, substr(digest, 1, 8))
-""",
-        """
-CREATE INDEX turn_inherited ON turn (space, chain, pos) WHERE inherited IS NOT NULL
-""",
-        """
-CREATE UNIQUE INDEX turn_key ON turn (space, "key") WHERE key IS NOT NULL
-""",
-        """
-CREATE INDEX turn_supersedes ON turn (space, supersedes) WHERE supersedes IS NOT NULL
-""",
-        """
+    "CREATE INDEX turn_digest ON turn (space, substr(digest, 1, 8))",
+    "CREATE INDEX turn_inherited ON turn (space, chain, pos) WHERE inherited IS NOT NULL",
+    'CREATE UNIQUE INDEX turn_key ON turn (space, "key") WHERE key IS NOT NULL',
+    "CREATE INDEX turn_supersedes ON turn (space, supersedes) WHERE supersedes IS NOT NULL",
+    """
 CREATE TABLE bookmark (
     space INTEGER NOT NULL,
     name BLOB NOT NULL,
@@ -337,13 +310,9 @@ CREATE TABLE bookmark (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE INDEX bookmark_place ON bookmark (space, chain, pos) WHERE own = 0
-""",
-        """
-CREATE INDEX bookmark_recent ON bookmark (space, recent) WHERE recent >= 0
-""",
-        """
+    "CREATE INDEX bookmark_place ON bookmark (space, chain, pos) WHERE own = 0",
+    "CREATE INDEX bookmark_recent ON bookmark (space, recent) WHERE recent >= 0",
+    """
 CREATE TABLE link (
     space INTEGER NOT NULL,
     chain INTEGER NOT NULL,
@@ -355,10 +324,8 @@ CREATE TABLE link (
 )
  WITHOUT ROWID
 """,
-        """
-CREATE INDEX link_parent ON link (space, parent_chain, parent_pos)
-""",
-        """
+    "CREATE INDEX link_parent ON link (space, parent_chain, parent_pos)",
+    """
 CREATE TABLE stream_chunk (
     space INTEGER NOT NULL,
     stream VARCHAR(25) NOT NULL,
@@ -369,359 +336,5 @@ CREATE TABLE stream_chunk (
 )
  WITHOUT ROWID
 """,
-    ),
-    "postgresql": (
-        """
-CREATE TABLE arrival (
-    space BIGINT NOT NULL,
-    first BIGINT NOT NULL,
-    last BIGINT NOT NULL,
-    kind VARCHAR NOT NULL,
-    remote BYTEA,
-    device VARCHAR,
-    by BYTEA,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, first)
 )
-""",
-        """
-CREATE TABLE bookmark_log (
-    space BIGINT NOT NULL,
-    name BYTEA NOT NULL,
-    move BIGINT NOT NULL,
-    chain BIGINT,
-    pos BIGINT,
-    milliseconds BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    change BIGINT,
-    running BYTEA NOT NULL,
-    was BYTEA,
-    PRIMARY KEY (space, name, move)
-)
-""",
-        """
-CREATE INDEX bookmark_log_change ON bookmark_log (space, change) WHERE change IS NOT NULL
-""",
-        """
-CREATE TABLE call (
-    space BIGINT NOT NULL,
-    id VARCHAR(25) COLLATE "C" NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    client BYTEA NOT NULL,
-    session BYTEA,
-    lane BYTEA,
-    tip VARCHAR(25) COLLATE "C",
-    answer VARCHAR(25) COLLATE "C",
-    response BYTEA,
-    data BYTEA NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, id)
-)
-""",
-        """
-CREATE INDEX call_answer ON call (space, answer) WHERE answer IS NOT NULL
-""",
-        """
-CREATE INDEX call_lane ON call (space, lane, id) WHERE lane IS NOT NULL
-""",
-        """
-CREATE INDEX call_response ON call (space, response) WHERE response IS NOT NULL
-""",
-        """
-CREATE INDEX call_tip ON call (space, tip) WHERE tip IS NOT NULL
-""",
-        """
-CREATE TABLE conversation (
-    space BIGINT NOT NULL,
-    subject BYTEA NOT NULL,
-    revision BIGINT NOT NULL,
-    archived SMALLINT NOT NULL,
-    pinned SMALLINT NOT NULL,
-    key BYTEA,
-    data BYTEA NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, subject)
-)
-""",
-        """
-CREATE UNIQUE INDEX conversation_key ON conversation (space, key) WHERE key IS NOT NULL
-""",
-        """
-CREATE TABLE counter (
-    space BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    change BIGINT NOT NULL,
-    latest BIGINT NOT NULL,
-    epoch BYTEA NOT NULL,
-    state VARCHAR,
-    roots BIGINT NOT NULL,
-    heads BIGINT NOT NULL,
-    given_bytes BIGINT NOT NULL,
-    bars BIGINT NOT NULL,
-    limit_turns BIGINT,
-    limit_bytes BIGINT,
-    PRIMARY KEY (space)
-)
-""",
-        """
-CREATE TABLE definition (
-    space BIGINT NOT NULL,
-    kind VARCHAR NOT NULL,
-    name BYTEA NOT NULL,
-    number BIGINT NOT NULL,
-    hash BYTEA,
-    data BYTEA,
-    milliseconds BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    change BIGINT NOT NULL,
-    running BYTEA NOT NULL,
-    PRIMARY KEY (space, kind, name, number)
-)
-""",
-        """
-CREATE INDEX definition_change ON definition (space, change)
-""",
-        """
-CREATE TABLE erasure (
-    space BIGINT NOT NULL,
-    number BIGINT NOT NULL,
-    change BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    id VARCHAR(25) COLLATE "C" NOT NULL,
-    receipt BYTEA NOT NULL,
-    before BYTEA NOT NULL,
-    hash BYTEA NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    PRIMARY KEY (space, number)
-)
-""",
-        """
-CREATE INDEX erasure_change ON erasure (space, change)
-""",
-        """
-CREATE TABLE notice (
-    space BIGINT NOT NULL,
-    id VARCHAR(25) COLLATE "C" NOT NULL,
-    remote BYTEA NOT NULL,
-    device BYTEA NOT NULL,
-    receipt BYTEA NOT NULL,
-    state VARCHAR NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, id)
-)
-""",
-        """
-CREATE TABLE object (
-    space BIGINT NOT NULL,
-    kind VARCHAR NOT NULL,
-    key BYTEA NOT NULL,
-    revision BIGINT NOT NULL,
-    data BYTEA NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, kind, key)
-)
-""",
-        """
-CREATE TABLE payload (
-    space BIGINT NOT NULL,
-    hash BYTEA NOT NULL,
-    size BIGINT NOT NULL,
-    data BYTEA,
-    erased BIGINT,
-    PRIMARY KEY (space, hash)
-)
-""",
-        """
-CREATE TABLE record_log (
-    space BIGINT NOT NULL,
-    change BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    subject BYTEA NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, change)
-)
-""",
-        """
-CREATE TABLE remote (
-    space BIGINT NOT NULL,
-    name BYTEA NOT NULL,
-    url BYTEA NOT NULL,
-    settings BYTEA NOT NULL,
-    state BYTEA NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, name)
-)
-""",
-        """
-CREATE TABLE remote_bookmark (
-    space BIGINT NOT NULL,
-    remote BYTEA NOT NULL,
-    device BYTEA NOT NULL,
-    name BYTEA NOT NULL,
-    turn VARCHAR(25) COLLATE "C",
-    record BYTEA,
-    milliseconds BIGINT NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, remote, device, name)
-)
-""",
-        """
-CREATE TABLE search (
-    space BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    version BIGINT NOT NULL,
-    emptied BIGINT NOT NULL,
-    PRIMARY KEY (space)
-)
-""",
-        """
-CREATE TABLE signature (
-    space BIGINT NOT NULL,
-    number BIGINT NOT NULL,
-    turn VARCHAR(25) COLLATE "C" NOT NULL,
-    kind VARCHAR NOT NULL,
-    key VARCHAR NOT NULL,
-    bytes BYTEA NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    remote BYTEA NOT NULL,
-    seal BYTEA NOT NULL,
-    PRIMARY KEY (space, number)
-)
-""",
-        """
-CREATE INDEX signature_turn ON signature (space, turn)
-""",
-        """
-CREATE TABLE space (
-    id BIGSERIAL NOT NULL,
-    name BYTEA NOT NULL,
-    PRIMARY KEY (id),
-    UNIQUE (name)
-)
-""",
-        """
-CREATE TABLE space_log (
-    space BIGINT NOT NULL,
-    number BIGINT NOT NULL,
-    name BYTEA,
-    milliseconds BIGINT NOT NULL,
-    running BYTEA NOT NULL,
-    PRIMARY KEY (space, number)
-)
-""",
-        """
-CREATE TABLE stream (
-    space BIGINT NOT NULL,
-    id VARCHAR(25) COLLATE "C" NOT NULL,
-    about BYTEA NOT NULL,
-    expires BIGINT NOT NULL,
-    outcome VARCHAR,
-    turn VARCHAR(25) COLLATE "C",
-    PRIMARY KEY (space, id)
-)
-""",
-        """
-CREATE TABLE token (
-    space BIGINT NOT NULL,
-    label BYTEA NOT NULL,
-    hash BYTEA NOT NULL,
-    rights VARCHAR NOT NULL,
-    milliseconds BIGINT NOT NULL,
-    expires BIGINT,
-    PRIMARY KEY (space, label)
-)
-""",
-        """
-CREATE TABLE turn (
-    space BIGINT NOT NULL,
-    chain BIGINT NOT NULL,
-    pos BIGINT NOT NULL,
-    seq BIGINT NOT NULL,
-    id VARCHAR(25) COLLATE "C" NOT NULL,
-    role VARCHAR NOT NULL,
-    type VARCHAR,
-    content_type VARCHAR,
-    cache SMALLINT,
-    attributes BYTEA,
-    inherited BYTEA,
-    system BYTEA,
-    digest BYTEA NOT NULL,
-    hash BYTEA NOT NULL,
-    data BYTEA,
-    seal BYTEA NOT NULL,
-    head BYTEA,
-    app BYTEA,
-    erased BIGINT,
-    key BYTEA,
-    supersedes VARCHAR(25) COLLATE "C",
-    PRIMARY KEY (space, chain, pos),
-    CONSTRAINT turn_id UNIQUE (space, id),
-    CONSTRAINT turn_seq UNIQUE (space, seq),
-    CONSTRAINT turn_pos CHECK (pos >= 0)
-)
-""",
-        """
-CREATE INDEX turn_digest ON turn (space, substr(digest, 1, 8))
-""",
-        """
-CREATE INDEX turn_inherited ON turn (space, chain, pos) WHERE inherited IS NOT NULL
-""",
-        """
-CREATE UNIQUE INDEX turn_key ON turn (space, key) WHERE key IS NOT NULL
-""",
-        """
-CREATE INDEX turn_supersedes ON turn (space, supersedes) WHERE supersedes IS NOT NULL
-""",
-        """
-CREATE TABLE bookmark (
-    space BIGINT NOT NULL,
-    name BYTEA NOT NULL,
-    chain BIGINT NOT NULL,
-    pos BIGINT NOT NULL,
-    move BIGINT NOT NULL,
-    recent BIGINT NOT NULL,
-    own SMALLINT NOT NULL,
-    running BYTEA NOT NULL,
-    PRIMARY KEY (space, name),
-    FOREIGN KEY(space, chain, pos) REFERENCES turn (space, chain, pos)
-)
-""",
-        """
-CREATE INDEX bookmark_place ON bookmark (space, chain, pos) WHERE own = 0
-""",
-        """
-CREATE INDEX bookmark_recent ON bookmark (space, recent) WHERE recent >= 0
-""",
-        """
-CREATE TABLE link (
-    space BIGINT NOT NULL,
-    chain BIGINT NOT NULL,
-    ordinal BIGINT NOT NULL,
-    parent_chain BIGINT NOT NULL,
-    parent_pos BIGINT NOT NULL,
-    PRIMARY KEY (space, chain, ordinal),
-    FOREIGN KEY(space, parent_chain, parent_pos) REFERENCES turn (space, chain, pos)
-)
-""",
-        """
-CREATE INDEX link_parent ON link (space, parent_chain, parent_pos)
-""",
-        """
-CREATE TABLE stream_chunk (
-    space BIGINT NOT NULL,
-    stream VARCHAR(25) COLLATE "C" NOT NULL,
-    number BIGINT NOT NULL,
-    data BYTEA NOT NULL,
-    PRIMARY KEY (space, stream, number),
-    FOREIGN KEY(space, stream) REFERENCES stream (space, id)
-)
-""",
-    ),
-}
-"""For each database, in an order in which each table comes after those that it refers to."""
+"""As SQLite has them, in an order in which each table comes after those that it refers to."""

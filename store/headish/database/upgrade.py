@@ -34,6 +34,15 @@ _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
 )
+_POSTGRESQL_WORDS = {
+    "\n WITHOUT ROWID": "",
+    '"': "",
+    "id INTEGER": "id BIGSERIAL",
+    "INTEGER": "BIGINT",
+    "BLOB": "BYTEA",
+    "VARCHAR(25)": 'VARCHAR(25) COLLATE "C"',
+}
+"""What PostgreSQL writes for each word of SQLite's statements, in the order in which they are replaced."""
 
 
 def ensure_schema(database: Backend, *, create: bool) -> None:
@@ -126,12 +135,19 @@ def _create(database: Backend, connection: SchemaConnection, create: bool) -> No
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
     from headish.database.ddl import TABLES  # late: needed once in a database's life
 
-    for statement in TABLES[database.dialect]:
-        connection.execute(statement)
+    for statement in TABLES:
+        connection.execute(spelled_for(database.dialect, statement))
     create_index(database.dialect, connection)
     connection.execute(_VERSION_TABLE)
     connection.execute(f"INSERT INTO alembic_version (version_num) VALUES ('{REVISION}')")  # noqa: S608
     database.mark(connection)
+
+
+def spelled_for(dialect: str, statement: str) -> str:
+    """A statement of ``ddl.TABLES`` as this database has it."""
+    for ours, theirs in _POSTGRESQL_WORDS.items() if dialect == "postgresql" else ():
+        statement = statement.replace(ours, theirs)
+    return statement
 
 
 def _revision(database: Backend, connection: SchemaConnection) -> str | None:

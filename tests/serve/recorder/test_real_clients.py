@@ -140,7 +140,28 @@ def test_gemini_cli_lists(tmp_path: Path, upstream: Upstream) -> None:
     with Store.open(tmp_path / "history.db") as store:
         kinds = [kind_of(block) for turn in store.turns() for block in store.blocks(turn.id)]
         assert kinds.count("tool_use") == kinds.count("tool_result") == 1
+        assert all(call.facts.broke is None for call in store.calls.list())
+        assert all(call.facts.broke is None for call in store.calls.list())
         assert all(call.facts.form == "gemini" for call in store.calls.list() if "generateContent" in call.facts.path)
+        assert store.verify().problems == ()
+
+
+def test_gemini_cli_goes_on_in_one_conversation_beside_its_router(tmp_path: Path, upstream: Upstream) -> None:
+    """It asks another model before each prompt, with another system prompt and no tools."""
+    resume = ("--skip-trust", "-y", "--resume", "latest", "-p")
+    with served(tmp_path, upstream) as server:
+        run(server, "gemini", "--skip-trust", "-y", "-p", "listing please")
+        for text in ("and more", "and the rest"):
+            assert "Answer to" in run(server, "gemini", *resume, text)
+        assert server.end() == 0
+    with Store.open(tmp_path / "history.db") as store:
+        shown = [each.conversation for each in store.conversations.list().entries]
+        [name] = [each.name for each in shown if "sub-agent" not in each.record.tags]
+        assert name is not None
+        assert name.count("/") == 1
+        said = [store.text(turn.id) for turn in store.log(name) if turn.meta.role == "user"]
+        assert said[0] == "and the rest"
+        assert "and more" in said
         assert store.verify().problems == ()
 
 

@@ -46,6 +46,18 @@ def record(recorder: CallRecorder, call: SpooledCall) -> RecordedCall:
     return recorded
 
 
+GEMINI = {"user-agent": "GeminiCLI/0.61.0/gemini-3.8-flash (linux; x64; terminal)"}
+
+
+def gemini_body(messages: list[dict[str, Any]], system: str, **body: Any) -> dict[str, Any]:
+    return {"systemInstruction": {"parts": [{"text": system}]}, "contents": [*messages], **body}
+
+
+def gemini_answer(text: str) -> list[dict[str, Any]]:
+    content = {"role": "model", "parts": [{"text": text}]}
+    return [{"candidates": [{"content": content, "index": 0, "finishReason": "STOP"}], "responseId": "r1"}]
+
+
 def texts(store: Store, name: str) -> list[str]:
     return [store.text(turn.id) for turn in reversed(list(store.log(name)))]
 
@@ -351,6 +363,35 @@ class TestLanes:
         assert store.conversations.get(f"{LANE}/2").record.tags == ()
         again = Talk(store, recorder)
         assert again.say("Another task").name == f"{LANE}/3"
+
+    @pytest.mark.parametrize("restarts", [False, True])
+    def test_what_a_router_asks_before_each_prompt_stands_beside_the_conversation(
+        self, store: Store, restarts: bool
+    ) -> None:
+        recorder = recorder_of(store)
+        messages: list[dict[str, Any]] = []
+        for number in range(3):
+            recorder = recorder_of(store) if restarts else recorder
+            messages.append({"role": "user", "parts": [{"text": f"Prompt {number}"}]})
+            router = gemini_body(messages, "You are a router.")
+            record(recorder, passed("gemini", router, gemini_answer('{"score": 7}'), headers=GEMINI))
+            main = gemini_body(messages, "Be brief.", tools=[{"functionDeclarations": [{"name": "ls"}]}])
+            recorded = record(recorder, passed("gemini", main, gemini_answer(f"On {number}"), headers=GEMINI))
+            assert store.calls.get(recorded.call.id).facts.broke is None
+            messages.append({"role": "model", "parts": [{"text": f"On {number}"}]})
+        name = str(recorded.name)
+        assert name.count("/") == 1
+        said = [text for number in range(3) for text in (f"Prompt {number}", f"On {number}")]
+        assert texts(store, name) == ["Be brief.", *said]
+        tags = {each.conversation.name: each.conversation.record.tags for each in store.conversations.list().entries}
+        assert tags == {name: (), f"{name}/2": ("sub-agent",)}
+
+    def test_what_goes_on_without_tools_under_the_same_system_prompt_stays_in_its_lane(self, store: Store) -> None:
+        talk = Talk(store)
+        talk.say("Hi", tools=[{"name": "Read", "input_schema": {"type": "object"}}])
+        assert talk.say("Summarize all of this.").name == LANE
+        assert texts(store, LANE) == ["Be brief.", "Hi", "On Hi", "Summarize all of this.", "On Summarize all of this."]
+        talk.check_bodies()
 
     def test_a_compaction_names_the_lane_before(self, store: Store) -> None:
         recorder = recorder_of(store)

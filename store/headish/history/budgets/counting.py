@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from headish.history.budgets.cutting import Cut, Scale, Weights, cut, weigh
@@ -22,7 +21,7 @@ Tools = Sequence[Mapping[str, Any]]
 Fill = Callable[[Sequence[Message]], Sequence[Message]]
 
 
-class TurnTokens(Struct, frozen=True):
+class TurnTokens(PlainResult, frozen=True):
     """The tokens of one message of a window. ``source`` is how they were counted, as in ``Tokens``."""
 
     turn: TurnId | None

@@ -17,8 +17,7 @@ from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.edits.branches import stored_at
-from headish.history.edits.ranges import BOTH, Range, find_range, without
+from headish.history.edits.ranges import BOTH, Range, find_range
 from headish.history.edits.words import Alike, Piece, align, count_words, diff_words
 from headish.history.reading.decode import (
     Resolver,
@@ -26,19 +25,28 @@ from headish.history.reading.decode import (
     read_attributes,
     read_blocks,
     read_mapping,
-    read_payload,
 )
 from headish.history.reading.find import find_place
-from headish.history.reading.order import arrange
-from headish.history.reading.walk import read_backwards
+from headish.history.reading.order import arrange, without
+from headish.history.reading.walk import read_backwards, read_checked
 from headish.history.windows.states import describe
 from headish.rows.threads.walks import read_links
-from headish.rows.turns import StoredTurn
-from headish.rows.upkeep.receipts import marks_of
-from headish.values.blocks import Base64Source, ContentBlock, Document, Text, Thinking, ToolResult, ToolUse, to_mapping
+from headish.rows.turns import StoredTurn, stored_at
+from headish.values.blocks import (
+    Base64Source,
+    ContentBlock,
+    Document,
+    Erased,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    to_mapping,
+)
 from headish.values.grammar import Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
+from headish.values.results.plain import PlainResult
 from headish.values.turns import DOCUMENT, OVERLAY, Turn
 
 Kind = Literal["same", "changed", "removed", "added"]
@@ -63,11 +71,11 @@ class Change(Struct, frozen=True):
             "role": turn and turn.meta.role,
             "before": self.before and self.before.id,
             "after": self.after and self.after.id,
-            "pieces": [{"kind": piece.kind, "text": piece.text} for piece in self.pieces],
+            "pieces": [piece.to_dict() for piece in self.pieces],
         }
 
 
-class Stat(Struct, frozen=True):
+class Stat(PlainResult, frozen=True):
     """How much differs: turns by kind, and the words of what was removed and added."""
 
     same: int
@@ -104,7 +112,7 @@ class Diff(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """``{fork, changes, stat}`` as plain data."""
         changes = [change.to_dict() for change in self.changes]
-        return {"fork": self.fork, "changes": changes, "stat": msgspec.to_builtins(self.stat)}
+        return {"fork": self.fork, "changes": changes, "stat": self.stat.to_dict()}
 
 
 def diff_branches(
@@ -112,7 +120,7 @@ def diff_branches(
 ) -> Diff:
     """What differs between two headishes, or the two sides of a range. Without a second the first is compared with it.
 
-    Cost: as ``log`` of both branches from their fork on; one statement for each turn that only one of them says.
+    Cost: as ``log`` of both branches from their fork on, and one statement for each ``AT_ONCE`` turns that differ.
     Raises: UnknownTurn, Ambiguous, CorruptTurn; InvalidArgument for what is no pair.
     """
     before, after = _sides(connection, space, first, second)
@@ -165,13 +173,20 @@ def _changes(
         complete_turns(connection, space, other, resolve_options),
     )
 
-    def words(stored: StoredTurn) -> str:
-        if stored.erased is not None:
-            return f"({marks_of(connection, space, [stored.erased]).get(stored.erased, 'erased')})"
-        return in_words(stored, read_payload(connection, space, stored))
+    aligned = align([_said(each) for each in one], [_said(each) for each in other])
+    stretches = list(chain.from_iterable(_paired(each, one, other) for each in aligned))
+    differing = [
+        stored.place
+        for _, low, high, other_low, other_high in (each for each in stretches if not each.is_same)
+        for stored in (*one[low:high], *other[other_low:other_high])
+    ]
+    payloads = {each.place: each.payload for each in read_checked(connection, space, differing)}
 
-    stretches = align([_said(each) for each in one], [_said(each) for each in other])
-    for stretch in chain.from_iterable(_paired(each, one, other) for each in stretches):
+    def words(stored: StoredTurn) -> str:
+        payload = payloads[stored.place]
+        return f"({payload})" if isinstance(payload, Erased) else in_words(stored, payload)
+
+    for stretch in stretches:
         _, low, high, other_low, other_high = stretch
         # Both sides are equally long, or one of them is empty: the turns that `zip` passes over are told below.
         for index, other_index in zip(range(low, high), range(other_low, other_high), strict=False):

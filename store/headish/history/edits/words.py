@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
+from headish.values.results.plain import PlainResult
 
 STRETCH_LIMIT = 20_000
 """The longest stretch that the matcher is given: the lengths of both sides, multiplied."""
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 )
 
 
-class Piece(Struct, frozen=True):
+class Piece(PlainResult, frozen=True):
     """A piece of a text: in both texts (``same``), or in one alone. What was removed comes before what was added."""
 
     kind: Literal["same", "removed", "added"]

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
 from headish.history.reading.handles import describe_candidates
 from headish.rows.bookmarks import find_bookmark, recent_names
 from headish.rows.keys import turns_by_handle
 from headish.rows.moves import has_log, past_place
+from headish.rows.threads.walks import first_parents
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
 from headish.values.places import Place
 
+LARGEST_PORTION = 1024
+"""So many forks one statement steps over at most."""
+
 
 def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """The turn that a headish names.
 
-    Cost: an index look-up or two, and one more for each fork that a suffix steps over.
+    Cost: an index look-up or two, and a few more where a suffix steps over many forks.
     Raises: UnknownTurn, Ambiguous.
     """
     stored = _find_base(connection, space, headish)
@@ -116,17 +122,27 @@ def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn
 
 def _step_back(connection: Connection, space: int, headish: Headish, stored: StoredTurn, step: Back) -> StoredTurn:
     place, left = stored.place, step.steps
+    leading = _leading(connection, space, place.chain)
     while left > place.pos:
         left -= place.pos + 1
-        parents = links_of(connection, space, place.chain)
-        if not parents:
+        parent = next(leading, None)
+        if parent is None:
             raise UnknownTurn(headish.text, "its thread does not go back so far")
         # A chain has the commit number of its first turn, so what it continues lies in an older one. Damage that says
         # otherwise would have this loop go round for ever.
-        if parents[0].pos < 0 or parents[0].chain >= place.chain:
+        if parent.pos < 0 or parent.chain >= place.chain:
             raise CorruptTurn(stored.id, "its thread runs in a circle")
-        place = parents[0]
+        place = parent
     return _known(headish, turn_at(connection, space, Place(place.chain, place.pos - left)))
+
+
+def _leading(connection: Connection, space: int, chain: int) -> Iterator[Place]:
+    """What leads to a chain along first parents, the nearest first, read in portions that grow fourfold."""
+    size = 1  # most suffixes step over one fork at most
+    while len(found := first_parents(connection, space, chain, size)) == size:
+        yield from found
+        chain, size = found[-1].chain, min(4 * size, LARGEST_PORTION)
+    yield from found
 
 
 def _step_to_parent(

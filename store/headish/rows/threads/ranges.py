@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from headish.database.query import Connection, Query, Row
+from headish.errors import CorruptTurn
 from headish.rows.payloads import PAYLOAD
 from headish.rows.threads.places import WANTED_SEGMENTS, on_each, portions
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
@@ -56,6 +57,12 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     chain, low, high = segment
     rows = connection.rows(WHOLE_RANGE, space=space, chain=chain, low=low, high=high)
     return [Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows]
+
+
+def check_gapless(segment: Segment, turns: Sequence[StoredTurn]) -> None:
+    """Whether all turns of a range were found, for positions have no gaps. Raises: CorruptTurn."""
+    if [turn.pos for turn in turns] != list(range(segment.low, segment.high + 1)):
+        raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
 
 
 WHOLE_RANGES = Query(

@@ -85,6 +85,28 @@ def read_links(connection: Connection, space: int, end: Place) -> dict[int, list
     return _grouped(connection.rows(READ_LINKS, space=space, chain=end.chain, pos=end.pos))
 
 
+# Damage may have a chain continue a later one: the path ends behind it.
+FIRST_PARENTS = Query(
+    "what leads to a chain along first parents",
+    """
+    WITH RECURSIVE path(n, chain, parent_chain, parent_pos) AS (
+      SELECT 1, l.chain, l.parent_chain, l.parent_pos FROM link AS l
+      WHERE l.space = :space AND l.chain = :chain AND l.ordinal = 0
+      UNION ALL SELECT path.n + 1, l.chain, l.parent_chain, l.parent_pos FROM path
+      JOIN link AS l ON l.space = :space AND l.chain = path.parent_chain AND l.ordinal = 0
+      WHERE path.n < :limit AND path.parent_chain < path.chain
+    )
+    SELECT parent_chain, parent_pos FROM path ORDER BY n
+    """,
+)
+
+
+def first_parents(connection: Connection, space: int, chain: int, limit: int) -> list[Place]:
+    """What a chain continues first, what the chain of that continues first, and so on: at most ``limit`` places."""
+    rows = connection.rows(FIRST_PARENTS, space=space, chain=chain, limit=limit)
+    return [Place(*row) for row in rows]
+
+
 READ_LINKS_OF_SEVERAL = Query(
     "links that lead to some places",
     **on_each(

@@ -17,14 +17,15 @@ from headish.gateway.spool.arriving import ArrivingCall
 from headish.history.writing.calls import (
     CallPlan,
     LaneMemory,
-    LaneName,
     RecordedCall,
     end_of,
     find_known_turn,
     record_call,
 )
-from headish.history.writing.lanes import LaneForm
+from headish.history.writing.lanes.lane import LaneForm, is_led_by
+from headish.history.writing.lanes.naming import LaneName
 from headish.rows.calls import call_of_response
+from headish.rows.conversations import record_by_key
 from headish.rows.objects import Put
 from headish.serve.recorder.clients import Session, as_word, bounded, find_session
 from headish.serve.recorder.replies import ReadAnswer, read_answer
@@ -121,7 +122,7 @@ class CallRecorder:
         """The request as it is to be read, what it asks and where, and the key of its lane in memory.
 
         A request that names a response continues the lane of that, since it need not repeat how that began.
-        Cost: a statement for such a request, else none.
+        Cost: a statement for such a request, or for one without tools; else none.
         """
         previous, space = _previous_of(request), store._number
         before = None
@@ -136,8 +137,22 @@ class CallRecorder:
             known = None if before.lane is None else before.lane.decode()
             key = f"{_NO_LANE}{previous}" if known is None else known
             lane = lane._replace(key=known, folds=False) if lane is not None and known is not None else lane
+        elif lane is not None and lane.beside is not None:
+            lane = self._beside(store, request, lane, lane.beside)
+            key = lane.key
         asked = _ask(store, surface, call, request, session, lane)
         return request, asked._replace(previous=previous, before=before), key
+
+    def _beside(self, store: Store, request: SentRequest, lane: LaneName, main: str) -> LaneName:
+        """The lane of a request without tools, where its conversation is known: that of the conversation for one with
+        the same system prompt, such as a compaction, else one that lists fold. Cost: a statement."""
+        space = store._number
+        if store._read(lambda connection: record_by_key(connection, space, main.encode())) is None:
+            return lane
+        memory = self._memories.get((space, main))
+        if memory is not None and is_led_by(memory.lane, request.entries[: request.lead]):
+            return lane._replace(key=main, beside=None, folds=False)
+        return lane._replace(folds=True)
 
     def _record(self, store: Store, surface: Surface, call: SpooledCall, request: SentRequest) -> RecordedCall | None:
         limit_bytes = store.payload_limit_bytes
@@ -311,12 +326,13 @@ def _lane_of(session: Session, request: SentRequest) -> tuple[LaneName | None, s
         begins, shorts, digest = bounded(kept), (as_word(kept),), "kept"
     is_beside = known is not None and known.is_agent and not request.has_tools
     session_key = f"lane:{session.client}:{begins}"
+    main = f"{session_key}:{digest}"
     app: dict[str, Any] = {"client": session.client} | ({} if session.id is None else {"session": session.id})
     lane = LaneName(
-        key=f"{session_key}:{digest}",
+        key=f"{main}:beside" if is_beside else main,
         session_key=session_key,
         names=tuple(f"{session.client}/{each}" for each in shorts),
-        reserves=is_beside,
+        beside=main if is_beside else None,
         folds=is_beside and len(request.entries) - request.lead <= 2,
         follows=known is not None and words.startswith(known.compactions or ("\0",)),
         title="" if known is None else one_line(words)[:TITLE_CHARACTERS],

@@ -33,7 +33,7 @@ from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
 from headish.store.connections import Connections
 from headish.store.keeping.spooled import count_spooled, words_of_spooled
-from headish.store.space import Headishes, Space
+from headish.store.space import Headishes, Space, SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import KeptIds
@@ -108,11 +108,8 @@ def erase(
     return _finish(space._database, found, receipt, scrub=scrub)
 
 
-class Erasures:
+class Erasures(SpacePart):
     """The receipts of a space: what was erased, when, by whom and why. ``store.erasures[number]`` is one of them."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     def __iter__(self) -> Iterator[Receipt]:
         """The receipts, the first one first, with those that say what was taken off the disk."""
@@ -217,14 +214,26 @@ def collect_all(connections: Connections, *, dry_run: bool = False, forced: bool
 
 def warn_unscrubbed(space: Space) -> None:
     """Say in the log that something which was erased may be on the disk still: a process died in between."""
-    if not space._backend.scrubs_itself:
-        return
-    try:
-        done = space._read(lambda connection: is_scrubbed(connection, space._number))
-    except DatabaseError:
-        return  # whoever reads it is told
-    if not done:
+    if _is_unscrubbed(space):
         log.warning("headish: something was erased and may be on the disk still; 'headish gc' finishes it")
+
+
+def scrub_arrived(space: Space, erased: int) -> None:
+    """Take off the disk what arriving erasures took, and what an earlier attempt could not. An erasure may have taken a
+    name, or barred content, and no turn. Cost: one statement where nothing is left."""
+    connections = space._database
+    if _is_unscrubbed(space) if connections.backend.scrubs_itself else erased:
+        scrub_now(connections)
+
+
+def _is_unscrubbed(space: Space) -> bool:
+    """Whether the disk may have something of a space that was erased and that headish can take off it."""
+    if not space._backend.scrubs_itself:
+        return False
+    try:
+        return not space._read(lambda connection: is_scrubbed(connection, space._number))
+    except DatabaseError:
+        return False  # whoever reads it is told
 
 
 SERVER = "a server keeps dead rows until 'headish gc --scrub', which locks its tables meanwhile"

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Collection
 
 from headish.rows.elsewhere.remotes import list_remote_bookmarks
-from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.erase import scrub_arrived
 from headish.store.keeping.schedules import find_run
 from headish.store.keeping.sharing.exchanges import answer_caller, exchange_with, find_remote, pull_from, push_to
 from headish.store.keeping.sharing.live import target_of
@@ -19,7 +19,7 @@ from headish.store.keeping.sharing.places import (
     remove_place,
     revoke_from,
 )
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_erasures, pending_notices
 from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.moves import NameWishes
@@ -42,15 +42,12 @@ from headish.values.results.sharing import (
 from headish.values.turns import Bookmark
 
 
-class Remotes:
+class Remotes(SpacePart):
     """The remotes of a space: folders and buckets in which each store that syncs has a log of its own.
 
     Nothing leaves this machine before ``add`` names a place, and nothing is read there by anybody without its key. No
     store overwrites what another one has put there, so any order of pushes and pulls loses nothing.
     """
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     @door(plain=FLAG, passphrase=FLAG)
     def add(
@@ -285,8 +282,7 @@ class Remotes:
         Raises: UnknownErasure for an id of which nothing is pending; CorruptTurn.
         """
         erased = apply_pending(target_of(self._space), ids)
-        if erased:
-            scrub_now(self._space._database)
+        scrub_arrived(self._space, erased)
         return erased
 
     @door()

@@ -61,8 +61,8 @@ def diff(space: Space, first: str, second: str | None = None) -> Diff:
     whatever they continue; inherited options and meta are not compared. Two turns of one role that stand in one place
     are ``changed``, any other is ``removed`` or ``added``. Reasoning, calls and results are compared as text, documents
     by their addresses. Memory holds what only one of the branches says.
-    Cost: about six statements, one for each 64 turns behind the fork, and one for each that differs; time grows
-    with the length of what differs, not with its square.
+    Cost: about ten statements, and a few more where thousands of turns stand behind the fork; time grows with the
+    length of what differs, not with its square.
     Raises: UnknownTurn, Ambiguous, InvalidHeadish, CorruptTurn; InvalidArgument for what is no pair.
     """
     from headish.history.edits.differences import diff_branches  # late: a log asks for versions alone

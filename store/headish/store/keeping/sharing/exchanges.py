@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headish.errors import InvalidArgument, NotADevice, RemoteRolledBack
 from headish.remotes.commands import Pipes
-from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.erase import scrub_arrived
 from headish.store.keeping.sharing.live import CALLER, answer, talking, target_of
 from headish.store.space import Space
 from headish.syncing.joining import check_key, renew_key
@@ -92,7 +92,5 @@ def _pull_live(space: Space, live: LiveSync, *, prune: bool) -> Pulled:
 
 
 def _note_arrived(space: Space, done: Pulled) -> None:
-    database = space._database
-    database.count_written(done.stored)
-    if done.erased:
-        scrub_now(database)
+    space._database.count_written(done.stored)
+    scrub_arrived(space, done.erased)

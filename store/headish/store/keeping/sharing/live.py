@@ -19,7 +19,7 @@ from headish.remotes.commands import Command, Pipes, check_command, command_of
 from headish.remotes.keys import allow_command, key_env_of
 from headish.remotes.kinds import is_database, is_http, is_server
 from headish.store.connections import Connections
-from headish.store.keeping.erase import scrub_now
+from headish.store.keeping.erase import scrub_arrived
 from headish.store.space import Space
 from headish.syncing.bundling import SyncTarget
 from headish.syncing.live.answering import Answering, Doorkeeper
@@ -223,6 +223,5 @@ def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> 
             answering.run()
         finally:
             space._database.count_written(answering.stored)
-            if answering.erased:
-                scrub_now(space._database)
+            scrub_arrived(space, answering.erased)
     return answering.stored

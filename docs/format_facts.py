@@ -1,4 +1,4 @@
-"""Notes on each import format beside its reader's own; docs/reference/imports.md is generated from them.
+"""Notes on each import format beside its reader's own; reference/imports.md is generated from them.
 
 A test holds that the keys are those that turns get, and that every format here is one that is imported.
 """

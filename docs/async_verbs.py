@@ -1,4 +1,4 @@
-"""``make aio``: write the async verbs, ``headish/aio/verbs``, from the sync ones.
+"""``make aio``: write the async verbs, ``store/headish/aio/verbs``, from the sync ones.
 
 A test compares these modules with what would be written now. A signature is taken over word by word, so that type
 checkers and editors see it.
@@ -35,7 +35,7 @@ from headish.store.keeping.remotes import Remotes
 from headish.store.keeping.spaces import Spaces
 from headish.store.store import Store
 
-FOLDER = Path(__file__).parent / "verbs"
+FOLDER = Path(__file__).parents[1] / "store/headish/aio/verbs"
 PARTS = (
     AccessTokens, Batches, Bookmarks, Bundles, Calls, Conversations, Erasures, Objects, Pointers, Remotes, Spaces,
     Streams, Tools,
@@ -170,8 +170,7 @@ def key_and_value(kind: type, names: Names) -> list[str]:
     """The types of a mapping, as its class says them."""
     [node] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(node, ast.ClassDef)
-    [base] = node.bases
-    assert isinstance(base, ast.Subscript)
+    [base] = [each for each in node.bases if isinstance(each, ast.Subscript)]
     assert isinstance(base.slice, ast.Tuple)
     return [names.use(each, kind.__module__) for each in base.slice.elts]
 
