@@ -170,8 +170,7 @@ def key_and_value(kind: type, names: Names) -> list[str]:
     """The types of a mapping, as its class says them."""
     [node] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(node, ast.ClassDef)
-    [base] = node.bases
-    assert isinstance(base, ast.Subscript)
+    [base] = [each for each in node.bases if isinstance(each, ast.Subscript)]
     assert isinstance(base.slice, ast.Tuple)
     return [names.use(each, kind.__module__) for each in base.slice.elts]
 

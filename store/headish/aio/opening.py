@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Callable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from headish.aio.answers import AsyncAnswer, AsyncCapture, give_up
 from headish.aio.fronts import Front, Opening
-from headish.aio.threads import outcome_of
+from headish.aio.threads import result_of
 
 if TYPE_CHECKING:
     from headish.store.store import Store
@@ -54,24 +54,10 @@ class StoreFront(Front["Store"]):
         return type(self)(sync)
 
     def _open_answer(self, verb: Callable[..., Any], /, **given: Any) -> Opening[AsyncAnswer]:
-        async def opened() -> AsyncAnswer:
-            try:
-                return AsyncAnswer(await self._ask(verb, **given))
-            except asyncio.CancelledError as cancelled:
-                await _give_up(cancelled)
-                raise
-
-        return Opening(opened())
+        return Opening(_opened(AsyncAnswer, self._ask(verb, **given)))
 
     def _open_capture(self, verb: Callable[..., Any], /, **given: Any) -> Opening[AsyncCapture]:
-        async def opened() -> AsyncCapture:
-            try:
-                return AsyncCapture(await self._finish(verb, **given))
-            except asyncio.CancelledError as cancelled:
-                await _give_up(cancelled)
-                raise
-
-        return Opening(opened())
+        return Opening(_opened(AsyncCapture, self._finish(verb, **given)))
 
     def _follow_steps(self, **given: Any) -> Iterator[Any]:
         from headish.store.reading.follow import follow_steps
@@ -98,8 +84,11 @@ _TAKING: dict[str, tuple[str, Callable[..., Taking]]] = {
 """The verbs that take async iterables: the parameter, and the verb that takes its items one by one."""
 
 
-async def _give_up(cancelled: asyncio.CancelledError) -> None:
-    """Store what there is of an answer that was opened while its task was cancelled."""
-    outcome = outcome_of(cancelled)
-    if outcome is not None and not outcome.cancelled() and outcome.exception() is None:
-        await give_up(outcome.result())
+async def _opened(front: Callable[[Any], T], opening: Awaitable[Any]) -> T:
+    """What is opened. If its task is cancelled meanwhile, what there is of the answer is stored."""
+    try:
+        return front(await opening)
+    except asyncio.CancelledError as cancelled:
+        if (answer := result_of(cancelled)) is not None:
+            await give_up(answer)
+        raise

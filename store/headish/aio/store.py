@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from headish.aio.fronts import Opening
 from headish.aio.sharing import Share, open_shared
-from headish.aio.threads import finish, finish_surely, outcome_of
+from headish.aio.threads import finish, finish_surely, result_of
 from headish.aio.verbs.database import DatabaseVerbs
 from headish.aio.verbs.store import StoreVerbs
 from headish.values.limits import PAYLOAD_LIMIT_BYTES
@@ -161,7 +161,6 @@ async def _opened(open_one: Callable[[], T]) -> T:
     try:
         return await finish(open_one)
     except asyncio.CancelledError as cancelled:
-        outcome = outcome_of(cancelled)
-        if outcome is not None and not outcome.cancelled() and outcome.exception() is None:
-            outcome.result()._share.close()
+        if (made := result_of(cancelled)) is not None:
+            made._share.close()
         raise

@@ -96,6 +96,12 @@ def outcome_of(cancelled: asyncio.CancelledError) -> Future[Any] | None:
     return getattr(cancelled, "headish_call", None)
 
 
+def result_of(cancelled: asyncio.CancelledError) -> Any:
+    """What the call gave whose ``finish`` was cancelled; None where it gave nothing."""
+    outcome = outcome_of(cancelled)
+    return None if outcome is None or outcome.cancelled() or outcome.exception() else outcome.result()
+
+
 class _Waiting:
     """One task that waits for one call."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 REVISIONS = (
     "headish_0001",
@@ -25,31 +26,32 @@ _TABLES = {
     "space": "id* name:blob",
     "arrival": "first* last kind:text remote?:blob device?:text by?:blob milliseconds seal:blob",
     "bookmark_log": "name*:blob move* chain? pos? milliseconds seq change? running:blob was?:blob",
-    "call": "id*:text milliseconds client:blob session?:blob lane?:blob tip?:text answer?:text response?:blob "
-    "data:blob seal:blob",
-    "conversation": "subject*:blob revision archived pinned key?:blob data:blob milliseconds seal:blob",
+    "call": "id*:id milliseconds client:blob session?:blob lane?:blob tip?:id answer?:id response?:blob data:blob "
+    "seal:blob",
+    "conversation": "subject*:blob revision archived:small pinned:small key?:blob data:blob milliseconds seal:blob",
     "counter": "seq change latest epoch:blob state?:text roots heads given_bytes bars limit_turns? limit_bytes?",
     "definition": "kind*:text name*:blob number* hash?:blob data?:blob milliseconds seq change running:blob",
-    "erasure": "number* change seq id:text receipt:blob before:blob hash:blob milliseconds",
-    "notice": "id*:text remote:blob device:blob receipt:blob state:text milliseconds seal:blob",
+    "erasure": "number* change seq id:id receipt:blob before:blob hash:blob milliseconds",
+    "notice": "id*:id remote:blob device:blob receipt:blob state:text milliseconds seal:blob",
     "object": "kind*:text key*:blob revision data:blob milliseconds seal:blob",
     "payload": "hash*:blob size data?:blob erased?",
     "record_log": "change* seq subject:blob milliseconds seal:blob",
     "remote": "name*:blob url:blob settings:blob state:blob milliseconds seal:blob",
-    "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:text record?:blob milliseconds seal:blob",
+    "remote_bookmark": "remote*:blob device*:blob name*:blob turn?:id record?:blob milliseconds seal:blob",
     "search": "seq version emptied",
-    "signature": "number* turn:text kind:text key:text bytes:blob milliseconds remote:blob seal:blob",
+    "signature": "number* turn:id kind:text key:text bytes:blob milliseconds remote:blob seal:blob",
     "space_log": "number* name?:blob milliseconds running:blob",
-    "stream": "id*:text about:blob expires outcome?:text turn?:text",
+    "stream": "id*:id about:blob expires outcome?:text turn?:id",
     "token": "label*:blob hash:blob rights:text milliseconds expires?",
-    "turn": "chain* pos* seq id:text role:text type?:text content_type?:text cache? attributes?:blob inherited?:blob "
-    "system?:blob digest:blob hash:blob data?:blob seal:blob head?:blob app?:blob erased? key?:blob supersedes?:text",
-    "bookmark": "name*:blob chain pos move recent own running:blob",
+    "turn": "chain* pos* seq id:id role:text type?:text content_type?:text cache?:small attributes?:blob "
+    "inherited?:blob system?:blob digest:blob hash:blob data?:blob seal:blob head?:blob app?:blob erased? "
+    "key?:blob supersedes?:id",
+    "bookmark": "name*:blob chain pos move recent own:small running:blob",
     "link": "chain* ordinal* parent_chain parent_pos",
-    "stream_chunk": "stream*:text number* data:blob",
+    "stream_chunk": "stream*:id number* data:blob",
 }
 """The columns of each table beside its space: those of its key (``*``), those that may be null (``?``), and what they
-hold, if no integers. Each table stands after those that it refers to. A test keeps all equal to the schema."""
+hold, if no integers. Each table stands after those that it refers to. schema.py builds the tables from this."""
 ALL_TABLES = tuple(_TABLES)
 TABLES = ALL_TABLES[1:]
 """The tables of every space."""
@@ -57,8 +59,11 @@ NEVER_COPIED = ("token",)
 """Those of them that no backup has: they say who may come in here."""
 
 
+_STORED_AS = {"id": "text", "small": "integer"}
+
+
 class Column(msgspec.Struct, frozen=True, gc=False):
-    """A column, and what SQLite calls its type: integer, text or blob."""
+    """A column, and what SQLite calls its type: integer, text or blob. As it is declared it may also be small or id."""
 
     name: str
     kind: str
@@ -66,9 +71,14 @@ class Column(msgspec.Struct, frozen=True, gc=False):
     nullable: bool
 
 
-def columns_of(table: str) -> list[Column]:
+def declared_columns(table: str) -> list[Column]:
     """The columns of a table beside its space, in their order; those of its key in the order of the key."""
     return [
         Column(name.rstrip("*?"), kind or "integer", name.endswith("*"), name.endswith("?"))
         for name, _, kind in (each.partition(":") for each in _TABLES[table].split())
     ]
+
+
+def columns_of(table: str) -> list[Column]:
+    """``declared_columns`` as SQLite has them."""
+    return [replace(each, kind=_STORED_AS.get(each.kind, each.kind)) for each in declared_columns(table)]

@@ -9,6 +9,8 @@ order of their bytes. ``place`` of a turn is ``(chain, pos)``: a chain's number 
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -27,11 +29,31 @@ from sqlalchemy import (
     literal_column,
     text,
 )
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
+
+from headish.database.revisions import declared_columns
 
 metadata = MetaData()
 
-Id = String(25).with_variant(String(25, collation="C"), "postgresql")
 Number = Integer().with_variant(BigInteger(), "postgresql")
+KINDS: dict[str, TypeEngine[Any]] = {
+    "integer": Number,
+    "small": SmallInteger(),
+    "text": String(),
+    "id": String(25).with_variant(String(25, collation="C"), "postgresql"),
+    "blob": LargeBinary(),
+}
+
+
+def _table(name: str, *more: SchemaItem, with_rowid: bool = False) -> Table:
+    """A table of every space: its space, and the columns that ``revisions`` lists for it."""
+    listed = declared_columns(name)
+    columns = [Column(each.name, KINDS[each.kind], nullable=each.nullable) for each in listed]
+    key = PrimaryKeyConstraint("space", *(each.name for each in listed if each.in_key))
+    space_column = Column("space", Number, nullable=False, autoincrement=False)
+    return Table(name, metadata, space_column, *columns, key, *more, sqlite_with_rowid=with_rowid)
+
 
 space = Table(
     "space",
@@ -41,36 +63,10 @@ space = Table(
 )
 """The spaces. Rarely written: a distributed database keeps a whole copy of it everywhere."""
 
-space_log = Table(
-    "space_log",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("number", Number, nullable=False),
-    Column("name", LargeBinary),
-    Column("milliseconds", Number, nullable=False),
-    Column("running", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "number"),
-    sqlite_with_rowid=False,
-)
+space_log = _table("space_log")
 """The names that a space has had, in order (null: it was removed)."""
 
-counter = Table(
-    "counter",
-    metadata,
-    Column("space", Number, nullable=False, autoincrement=False),
-    Column("seq", Number, nullable=False),
-    Column("change", Number, nullable=False),
-    Column("latest", Number, nullable=False),
-    Column("epoch", LargeBinary, nullable=False),
-    Column("state", String),
-    Column("roots", Number, nullable=False),
-    Column("heads", Number, nullable=False),
-    Column("given_bytes", Number, nullable=False),
-    Column("bars", Number, nullable=False),
-    Column("limit_turns", Number),
-    Column("limit_bytes", Number),
-    PrimaryKeyConstraint("space"),
-)
+counter = _table("counter", with_rowid=True)
 """A row for each space; whoever writes holds its lock until the commit (rule R1, commit order).
 
 ``seq`` numbers the turns, ``change`` all else that a reader sees: moves of names that no turn made, definitions, what
@@ -78,46 +74,15 @@ is said of conversations, erasures. ``latest`` is the ``seq`` of the newest turn
 random bytes ``epoch`` anew; ``state`` says why the space takes no turns. Every append adds to ``roots``, ``heads`` and
 ``given_bytes``; ``bars`` counts the hashes that are barred. The limits are null where there are none."""
 
-payload = Table(
-    "payload",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("hash", LargeBinary, nullable=False),
-    Column("size", Number, nullable=False),
-    Column("data", LargeBinary),
-    Column("erased", Number),
-    PrimaryKeyConstraint("space", "hash"),
-)
+payload = _table("payload", with_rowid=True)
 """Large payloads by address, once per space (rule R28, small payloads). ``data`` is null after an erasure."""
 
-turn = Table(
+turn = _table(
     "turn",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("chain", Number, nullable=False),
-    Column("pos", Number, nullable=False),
-    Column("seq", Number, nullable=False),
-    Column("id", Id, nullable=False),
-    Column("role", String, nullable=False),
-    Column("type", String),
-    Column("content_type", String),
-    Column("cache", SmallInteger),
-    Column("attributes", LargeBinary),
-    Column("inherited", LargeBinary),
-    Column("system", LargeBinary),
-    Column("digest", LargeBinary, nullable=False),
-    Column("hash", LargeBinary, nullable=False),
-    Column("data", LargeBinary),
-    Column("seal", LargeBinary, nullable=False),
-    Column("head", LargeBinary),
-    Column("app", LargeBinary),
-    Column("erased", Number),
-    Column("key", LargeBinary),
-    Column("supersedes", Id),
-    PrimaryKeyConstraint("space", "chain", "pos"),
     UniqueConstraint("space", "id", name="turn_id"),
     UniqueConstraint("space", "seq", name="turn_seq"),
     CheckConstraint("pos >= 0", name="turn_pos"),
+    with_rowid=True,
 )
 """The turns. ``content_type`` null is a JSON array of blocks.
 
@@ -125,283 +90,77 @@ turn = Table(
 them. ``key`` and ``supersedes`` are copies, for their indexes, of what ``system`` says under seal. Rows lie in commit
 order, so that threads which take turns fill their pages."""
 
-link = Table(
+link = _table(
     "link",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("chain", Number, nullable=False),
-    Column("ordinal", Number, nullable=False),
-    Column("parent_chain", Number, nullable=False),
-    Column("parent_pos", Number, nullable=False),
-    PrimaryKeyConstraint("space", "chain", "ordinal"),
     ForeignKeyConstraint(["space", "parent_chain", "parent_pos"], ["turn.space", "turn.chain", "turn.pos"]),
     Index("link_parent", "space", "parent_chain", "parent_pos"),
-    sqlite_with_rowid=False,
 )
 """What the first turn of a chain continues, in order. Later turns of a chain continue the one before them."""
 
-bookmark = Table(
-    "bookmark",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("name", LargeBinary, nullable=False),
-    Column("chain", Number, nullable=False),
-    Column("pos", Number, nullable=False),
-    Column("move", Number, nullable=False),
-    Column("recent", Number, nullable=False),
-    Column("own", SmallInteger, nullable=False),
-    Column("running", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "name"),
-    ForeignKeyConstraint(["space", "chain", "pos"], ["turn.space", "turn.chain", "turn.pos"]),
-    sqlite_with_rowid=False,
-)
+bookmark = _table("bookmark", ForeignKeyConstraint(["space", "chain", "pos"], ["turn.space", "turn.chain", "turn.pos"]))
 """The names and the turns that they name now. ``move`` and ``running`` are those of the last row of the log; ``recent``
 orders lists, in Unix milliseconds. ``own`` is 1 where the turn itself says that it moved the name (``turn.head``): a
 turn's names are those, and what the sparse index of the others has."""
 
-bookmark_log = Table(
-    "bookmark_log",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("name", LargeBinary, nullable=False),
-    Column("move", Number, nullable=False),
-    Column("chain", Number),
-    Column("pos", Number),
-    Column("milliseconds", Number, nullable=False),
-    Column("seq", Number, nullable=False),
-    Column("change", Number),
-    Column("running", LargeBinary, nullable=False),
-    Column("was", LargeBinary),
-    PrimaryKeyConstraint("space", "name", "move"),
-    sqlite_with_rowid=False,
-)
+bookmark_log = _table("bookmark_log")
 """Every move of every name (rule I6, every move is logged): where it pointed from then on (null: removed), and when, in
 Unix milliseconds. ``seq`` is the space's when it moved; ``change`` numbers the moves that no turn made. ``was`` is the
 name before, where the move is a rename: the rows of a log always say the newest name."""
 
-definition = Table(
-    "definition",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("name", LargeBinary, nullable=False),
-    Column("number", Number, nullable=False),
-    Column("hash", LargeBinary),
-    Column("data", LargeBinary),
-    Column("milliseconds", Number, nullable=False),
-    Column("seq", Number, nullable=False),
-    Column("change", Number, nullable=False),
-    Column("running", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "kind", "name", "number"),
-    sqlite_with_rowid=False,
-)
+definition = _table("definition")
 """What a space has under names beside its turns, each with its history: provider pointers (``kind`` is ``pointer``),
 the tools of servers (``tools``), and the pointer of threads that name none (``default``). The highest ``number`` is the
 current value; its ``hash`` is null if the name was removed. ``data`` is null where ``payload`` has the bytes."""
 
-erasure = Table(
-    "erasure",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("number", Number, nullable=False),
-    Column("change", Number, nullable=False),
-    Column("seq", Number, nullable=False),
-    Column("id", Id, nullable=False),
-    Column("receipt", LargeBinary, nullable=False),
-    Column("before", LargeBinary, nullable=False),
-    Column("hash", LargeBinary, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    PrimaryKeyConstraint("space", "number"),
-    sqlite_with_rowid=False,
-)
+erasure = _table("erasure")
 """The receipts of erasures, each chained to the one before."""
 
-conversation = Table(
-    "conversation",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("subject", LargeBinary, nullable=False),
-    Column("revision", Number, nullable=False),
-    Column("archived", SmallInteger, nullable=False),
-    Column("pinned", SmallInteger, nullable=False),
-    Column("key", LargeBinary),
-    Column("data", LargeBinary, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "subject"),
-    sqlite_with_rowid=False,
-)
+conversation = _table("conversation")
 """What people say of a conversation. ``subject`` is its bookmark, or the id of its first turn
 where no name lies there; ``data`` is JSON: title, tags and the application's own. ``seal`` is a hash of the row."""
 
-record_log = Table(
-    "record_log",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("change", Number, nullable=False),
-    Column("seq", Number, nullable=False),
-    Column("subject", LargeBinary, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "change"),
-    sqlite_with_rowid=False,
-)
+record_log = _table("record_log")
 """When something was said of a conversation, or what was said came under another subject. It holds none of the words:
 what was replaced is kept nowhere."""
 
-arrival = Table(
-    "arrival",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("first", Number, nullable=False),
-    Column("last", Number, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("remote", LargeBinary),
-    Column("device", String),
-    Column("by", LargeBinary),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "first"),
-    sqlite_with_rowid=False,
-)
+arrival = _table("arrival")
 """Which turns came from elsewhere: a row for each page, with its first and last commit number. ``kind`` says whether
 they may act here as one's own: ``own`` (a device that has the remote's key), ``plain`` (a remote without a key),
 ``stranger`` (a file, or a device had them from a stranger), ``copy`` (a stranger's, copied from another space).
 ``remote`` is the name of the remote, ``device`` the id of the device whose log they came in, both null for a file;
 ``by`` is the name of the device or file. ``seal`` is a hash of the row."""
 
-remote = Table(
-    "remote",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("name", LargeBinary, nullable=False),
-    Column("url", LargeBinary, nullable=False),
-    Column("settings", LargeBinary, nullable=False),
-    Column("state", LargeBinary, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "name"),
-    sqlite_with_rowid=False,
-)
+remote = _table("remote")
 """Other places that hold the same space. ``settings`` and ``state`` are JSON: what was chosen, and how far this store
 and each device there were when they were last seen. ``seal`` is a hash of the row. No key stands here."""
 
-remote_bookmark = Table(
-    "remote_bookmark",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("remote", LargeBinary, nullable=False),
-    Column("device", LargeBinary, nullable=False),
-    Column("name", LargeBinary, nullable=False),
-    Column("turn", Id),
-    Column("record", LargeBinary),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "remote", "device", "name"),
-    sqlite_with_rowid=False,
-)
+remote_bookmark = _table("remote_bookmark")
 """Where a device of a remote had its bookmarks when they were last read, and, as hashes of each field, what it said of
 their conversations. A conversation without a name stands under the id of its first turn, with no ``turn``. ``seal`` is
 a hash of the row."""
 
-notice = Table(
-    "notice",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("id", Id, nullable=False),
-    Column("remote", LargeBinary, nullable=False),
-    Column("device", LargeBinary, nullable=False),
-    Column("receipt", LargeBinary, nullable=False),
-    Column("state", String, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "id"),
-    sqlite_with_rowid=False,
-)
+notice = _table("notice")
 """Receipts of erasures that were made in other stores, by id. ``state`` is ``applied``, ``pending`` or ``ignored``.
 What an applied one lists is erased, also where it arrives later. ``seal`` is a hash of the row."""
 
-signature = Table(
-    "signature",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("number", Number, nullable=False),
-    Column("turn", Id, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("key", String, nullable=False),
-    Column("bytes", LargeBinary, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("remote", LargeBinary, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "number"),
-    Index("signature_turn", "space", "turn"),
-    sqlite_with_rowid=False,
-)
+signature = _table("signature", Index("signature_turn", "space", "turn"))
 """Who signed which turn (``kind`` is ``turn``) or all that leads to it (``thread``), numbered as they came. ``bytes``
 are what ``ssh-keygen -Y sign`` gave, without its armour; ``key`` is the fingerprint of the key in them,
 ``milliseconds`` when the signer says that it was, ``remote`` the remote that it came from, empty where it was made
 here, else ``/`` and the kind of an arrival. ``seal`` is a hash of the row."""
 
-object = Table(
-    "object",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("key", LargeBinary, nullable=False),
-    Column("revision", Number, nullable=False),
-    Column("data", LargeBinary, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "kind", "key"),
-)
+object = _table("object", with_rowid=True)
 """Values of adapters that are no turns. ``seal`` is a hash of the row."""
 
-stream = Table(
-    "stream",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("id", Id, nullable=False),
-    Column("about", LargeBinary, nullable=False),
-    Column("expires", Number, nullable=False),
-    Column("outcome", String),
-    Column("turn", Id),
-    PrimaryKeyConstraint("space", "id"),
-    sqlite_with_rowid=False,
-)
+stream = _table("stream")
 """Answers that are arriving. ``about`` is JSON: what the answer continues, and its provider. ``expires`` is the end of
 the writer's lease, in Unix milliseconds. ``outcome`` is null while it is open, then ``finished`` or ``recovered``, and
 ``turn`` is the turn that was stored."""
 
-stream_chunk = Table(
-    "stream_chunk",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("stream", Id, nullable=False),
-    Column("number", Number, nullable=False),
-    Column("data", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "stream", "number"),
-    ForeignKeyConstraint(["space", "stream"], ["stream.space", "stream.id"]),
-    sqlite_with_rowid=False,
-)
+stream_chunk = _table("stream_chunk", ForeignKeyConstraint(["space", "stream"], ["stream.space", "stream.id"]))
 """The journal of an answer: its events as they came, JSON lines, several to a chunk. Gone once the turn is stored."""
 
-
-call = Table(
-    "call",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("id", Id, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("client", LargeBinary, nullable=False),
-    Column("session", LargeBinary),
-    Column("lane", LargeBinary),
-    Column("tip", Id),
-    Column("answer", Id),
-    Column("response", LargeBinary),
-    Column("data", LargeBinary, nullable=False),
-    Column("seal", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("space", "id"),
-)
+call = _table("call", with_rowid=True)
 """What passed the gateway: a row for each request, and nothing that was said. ``milliseconds`` is when it came.
 ``lane`` is the key of its conversation, ``tip`` the last turn that it sent, ``answer`` the turn of its answer, and
 ``response`` the id that the provider gave that. ``data`` is JSON: status, usage, times, sizes, and how the request was
@@ -440,31 +199,12 @@ bookmark_log_change = _sparse("bookmark_log_change", bookmark_log, "change IS NO
 definition_change = Index("definition_change", definition.c.space, definition.c.change)
 erasure_change = Index("erasure_change", erasure.c.space, erasure.c.change)
 
-search = Table(
-    "search",
-    metadata,
-    Column("space", Number, nullable=False, autoincrement=False),
-    Column("seq", Number, nullable=False),
-    Column("version", Number, nullable=False),
-    Column("emptied", Number, nullable=False),
-    PrimaryKeyConstraint("space"),
-)
+search = _table("search", with_rowid=True)
 """How far the search index of a space is: it holds the words of every turn up to the commit number ``seq``, as the
 ``version`` of their rules makes them. ``emptied`` counts how often words were taken out again, so that whoever read a
 turn before that does not bring them back. A row of the space 0 says that the database keeps no index."""
 
-token = Table(
-    "token",
-    metadata,
-    Column("space", Number, nullable=False),
-    Column("label", LargeBinary, nullable=False),
-    Column("hash", LargeBinary, nullable=False),
-    Column("rights", String, nullable=False),
-    Column("milliseconds", Number, nullable=False),
-    Column("expires", Number),
-    PrimaryKeyConstraint("space", "label"),
-    sqlite_with_rowid=False,
-)
+token = _table("token")
 """What opens the space to programs that ask a server of headish: the hash of a token, and its rights, with commas
 between them. ``milliseconds`` is when it was made; ``expires``, in Unix milliseconds, is null where it does not. No
 backup has these rows: what was put back lets nobody in."""

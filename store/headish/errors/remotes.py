@@ -68,9 +68,6 @@ class UnknownRemote(InputError, KeyError):
         self.name = name
         super().__init__(f"there is no remote {name!r}: 'headish remote add' names one")
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class RemoteTaken(InputError):
     """The name is that of another remote, or the place is used in another way."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from headish.errors import BrokenExtension, HeadishError, UnknownFormat
 from headish.imports.building import build_tree
 from headish.imports.imported import ImportedTree, make_key
-from headish.imports.reader import ImportReader, ImportSource, SourceConversation, SourceMessage
+from headish.imports.reader import ImportReader, ImportSource, SourceConversation
 from headish.values.extensions import Extension, find_extension, list_extensions
 
 GROUP = "headish.readers"
@@ -79,13 +79,9 @@ def _read_brought(brought: Extension, source: ImportSource) -> Iterator[SourceCo
         for read in reader(source):
             if not isinstance(read, SourceConversation):
                 raise TypeError(f"it yields a {type(read).__name__}, not a SourceConversation")
-            messages = [_with_key(message, brought.name, read.id) for message in read.messages]
+            messages = [replace(message, key=make_key(brought.name, read.id, message.id)) for message in read.messages]
             yield replace(read, format=brought.name, messages=messages, logged=False)
     except HeadishError:
         raise
     except Exception as error:
         raise BrokenExtension(GROUP, brought.name, brought.package, error) from error
-
-
-def _with_key(message: SourceMessage, format: str, conversation: str | None) -> SourceMessage:
-    return replace(message, key=make_key(format, conversation, message.id))

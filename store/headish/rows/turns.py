@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from headish.database.query import Connection, Query, Row, Statement
+from headish.errors import CorruptTurn
 from headish.rows.payloads import PORTION, in_portions
 from headish.values.ids import TurnId
 from headish.values.places import Place
@@ -93,6 +94,14 @@ AT_PLACE = Query(
 def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | None:
     """The turn at a place."""
     return _read_turn(connection.row(AT_PLACE, space=space, chain=place.chain, pos=place.pos))
+
+
+def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
+    """The turn at a place that must hold one. Raises: CorruptTurn."""
+    stored = turn_at(connection, space, place)
+    if stored is None:
+        raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
+    return stored
 
 
 PARENT_AT = Query(

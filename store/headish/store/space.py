@@ -45,11 +45,15 @@ Headishes = str | Sequence[str]
 """One headish, or several that resolve as if one turn continued them all."""
 
 
-class OnDemand:
-    """What a turn reads from its space on demand."""
+class SpacePart:
+    """What holds a space to read and write in it, and nothing else."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
+
+
+class OnDemand(SpacePart):
+    """What a turn reads from its space on demand."""
 
     def __call__(self, headish: Headishes) -> dict[str, Any]:
         """The options that a thread hands down, over the sparse index of the turns that set any (rule R12, options on

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from headish.content.forms.calls import ANTHROPIC_CALL, ANTHROPIC_RESULT, anthropic_call, anthropic_result, read_result
-from headish.content.forms.layout import is_nothing
 from headish.content.forms.media import (
     is_anthropic_text,
     read_anthropic_media,
@@ -24,6 +23,7 @@ from headish.content.forms.parts import (
     Losses,
     NeutralEntry,
     Part,
+    content_of,
     input_of,
     joined,
     keep,
@@ -120,7 +120,7 @@ def write(said: NeutralEntry, losses: Losses) -> list[Part]:
     """The message that says a turn."""
     role = {"tool": "user", "developer": "system"}.get(said.role, said.role)
     parts = [_write_block(block, losses) for block in losses.own(said.blocks)]
-    return [{"role": role, "content": _as_content(parts)}]
+    return [{"role": role, "content": content_of(parts)}]
 
 
 def _write_block(block: ContentBlock, losses: Losses) -> Part:
@@ -139,18 +139,12 @@ def _write_known(block: ContentBlock, losses: Losses) -> Part:
     if isinstance(block, ToolUse):
         return anthropic_call(block.id, block.name, input_of(block))
     assert isinstance(block, ToolResult)
-    content = _as_content([_write_block(each, losses) for each in losses.own(block.content)]) if block.content else None
+    content = content_of([_write_block(each, losses) for each in losses.own(block.content)]) if block.content else None
     return anthropic_result(block.tool_use_id, content, block.is_error)
 
 
 def _write_document(block: Document) -> Part:
     return write_anthropic_text(block) if is_anthropic_text(block) else write_anthropic_media(block)
-
-
-def _as_content(parts: list[Part]) -> Any:
-    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
-        return parts[0]["text"]
-    return "" if is_nothing(parts) else parts
 
 
 ANTHROPIC = Form("anthropic", PROVIDER, "messages", "system", TRANSPORT, read, write)

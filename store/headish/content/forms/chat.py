@@ -23,6 +23,7 @@ from headish.content.forms.parts import (
     NeutralEntry,
     Part,
     arguments_of,
+    content_of,
     joined,
     keep,
     list_at,
@@ -177,7 +178,7 @@ def write(said: NeutralEntry, losses: Losses) -> list[Part]:
         return results
     role = said.role if said.role in ROLES else "user"
     parts = [part for block in rest if (part := _write_part(block, losses)) is not None]
-    entry: Part = {"role": role, "content": _as_content(parts, "")} | _name(said)
+    entry: Part = {"role": role, "content": content_of(parts)} | _name(said)
     return [*results, _message_keys(rest) | entry]
 
 
@@ -222,7 +223,7 @@ def _write_answer(blocks: Sequence[ContentBlock], said: NeutralEntry, losses: Lo
         entry["function_call"] = calls[0]["function"]
     elif calls:
         entry["tool_calls"] = calls
-    return _message_keys(blocks) | entry | {"content": _as_content(parts, None)}
+    return _message_keys(blocks) | entry | {"content": content_of(parts, None)}
 
 
 def _write_call(block: ToolUse) -> Part:
@@ -264,13 +265,6 @@ def _write_part(block: ContentBlock, losses: Losses) -> Part | None:
         part = block.data.get(PART)
         return dict(part) if isinstance(part, Mapping) else None
     raise losses.refuse("a call that is not the assistant's")
-
-
-def _as_content(parts: list[Part], empty: str | None) -> Any:
-    """One plain text as a string, anything else as parts."""
-    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
-        return parts[0]["text"]
-    return parts or empty
 
 
 CHAT = Form("chat", PROVIDER, "messages", None, TRANSPORT, read, write)

@@ -18,6 +18,7 @@ from headish.content.forms.parts import (
     NeutralEntry,
     Part,
     arguments_of,
+    content_of,
     joined,
     keep,
     list_at,
@@ -140,7 +141,7 @@ def _write_message(role: str, blocks: Sequence[ContentBlock]) -> Part:
         else:
             parts.append(_write_part(block))
             entry |= {"citations": [*entry.get("citations", ()), *own["citations"]]} if "citations" in own else {}
-    content = _as_content(parts)
+    content = content_of(parts)
     return (
         entry
         | ({"content": content} if parts or not (calls or "tool_plan" in entry) else {})
@@ -171,13 +172,7 @@ def _write_result(block: ToolResult, losses: Losses) -> Part:
     parts = [_write_part(each) for each in losses.inside(block.content)]
     if block.is_error:
         parts.insert(0, {"type": "text", "text": "Error:"})
-    return joined(chat_result(block.tool_use_id, _as_content(parts)), opaque_of(block, PROVIDER))
-
-
-def _as_content(parts: list[Part]) -> Any:
-    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
-        return parts[0]["text"]
-    return parts or ""
+    return joined(chat_result(block.tool_use_id, content_of(parts)), opaque_of(block, PROVIDER))
 
 
 COHERE = Form("cohere", PROVIDER, "messages", None, TRANSPORT, read, write)

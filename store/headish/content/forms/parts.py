@@ -160,6 +160,13 @@ def joined(written: Mapping[str, Any], rest: Any) -> Part:
     return made
 
 
+def content_of(parts: list[Part], empty: str | None = "") -> Any:
+    """One plain text as a string, anything else as parts."""
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"]
+    return parts or empty
+
+
 def without(part: Mapping[str, Any], keys: Collection[str]) -> Part:
     return {key: value for key, value in part.items() if key not in keys}
 

@@ -159,7 +159,7 @@ class _QuestionReader:
 
     def _read_all(self) -> Question | None:
         found = self._read_part()
-        while self._goes_on():
+        while self._next() not in (None, ")", "OR"):
             if self._takes("NOT"):
                 left = self._read_part()
                 if found is None:
@@ -187,9 +187,6 @@ class _QuestionReader:
             raise _Unreadable
         self._depth -= 1
         return found
-
-    def _goes_on(self) -> bool:
-        return self._next() not in (None, ")", "OR")
 
     def _next(self) -> str | None:
         """An operator, a parenthesis, or the empty text for anything else; None at the end."""

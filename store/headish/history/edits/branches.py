@@ -14,9 +14,9 @@ from headish.history.reading.find import find_turn
 from headish.history.reading.order import arrange
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.places import count_continuing, last_of_chains
-from headish.rows.threads.ranges import turns_of
+from headish.rows.threads.ranges import check_gapless, turns_of
 from headish.rows.threads.walks import read_links, read_tree_links
-from headish.rows.turns import StoredTurn, parent_at, turn_at
+from headish.rows.turns import StoredTurn, parent_at
 from headish.values.grammar import NEWEST, Headish
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
@@ -79,9 +79,8 @@ def read_rest(connection: Connection, space: int, rest: Rest) -> Iterator[Stored
         for low in range(first, last + 1, PORTION):
             portion = Segment(chain, low, min(last, low + PORTION - 1))
             turns = turns_of(connection, space, portion)
-            # Positions have no gaps. An edit that passed over a missing turn would copy a branch that nobody wrote.
-            if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
-                raise CorruptTurn(f"{chain}/{portion.high}", "it or one before it in its chain is missing")
+            # An edit that passed over a missing turn would copy a branch that nobody wrote.
+            check_gapless(portion, turns)
             yield from turns
 
 
@@ -139,11 +138,3 @@ def _id_at(connection: Connection, space: int, place: Place) -> TurnId:
     if found is None:
         raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
     return found.id
-
-
-def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
-    """The turn at a place that must hold one. Raises: CorruptTurn."""
-    stored = turn_at(connection, space, place)
-    if stored is None:
-        raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
-    return stored

@@ -17,8 +17,7 @@ from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import InvalidArgument
-from headish.history.edits.branches import stored_at
-from headish.history.edits.ranges import BOTH, Range, find_range, without
+from headish.history.edits.ranges import BOTH, Range, find_range
 from headish.history.edits.words import Alike, Piece, align, count_words, diff_words
 from headish.history.reading.decode import (
     Resolver,
@@ -28,11 +27,11 @@ from headish.history.reading.decode import (
     read_mapping,
 )
 from headish.history.reading.find import find_place
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, without
 from headish.history.reading.walk import read_backwards, read_checked
 from headish.history.windows.states import describe
 from headish.rows.threads.walks import read_links
-from headish.rows.turns import StoredTurn
+from headish.rows.turns import StoredTurn, stored_at
 from headish.values.blocks import (
     Base64Source,
     ContentBlock,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from headish.content.drafts import Draft
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidArgument
-from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest, stored_at
+from headish.history.edits.branches import Rest, Target, find_rest, find_target, read_rest
 from headish.history.edits.drafts import EditedContent, copied_draft, edited_draft
 from headish.history.reading.decode import read_payload
 from headish.history.reading.find import parents_of
@@ -25,7 +25,7 @@ from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import BatchPlace, Earlier, check_expected
 from headish.rows.conversations import find_first
 from headish.rows.payloads import LOOKED_UP
-from headish.rows.turns import StoredTurn, places_by_digest, turn_by_seq
+from headish.rows.turns import StoredTurn, places_by_digest, stored_at, turn_by_seq
 from headish.values.grammar import Headish
 from headish.values.ids import Mint, TurnId
 from headish.values.limits import BATCH_BYTES, BATCH_TURNS

@@ -5,14 +5,12 @@ A new name holds no ``..`` (rule R24, not taken away). An older one may: the who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from headish.database.query import Connection
 from headish.errors import InvalidHeadish
 from headish.history.reading.find import find_place
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, without
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.walks import read_links
 from headish.values.grammar import NEWEST, Headish, parse_headish
@@ -72,15 +70,6 @@ def find_segments(connection: Connection, space: int, asked: Range) -> list[Segm
     left_out = _walked(connection, space, first)
     only = without(reached, left_out)
     return only if asked.between == RANGE else [*without(left_out, reached), *only]
-
-
-def without(segments: Sequence[Segment], others: Sequence[Segment]) -> list[Segment]:
-    """The ranges of a walk, less what another walk reaches: of each chain both reach its beginning."""
-    reached: dict[int, int] = {}
-    for chain, _, high in others:
-        reached[chain] = max(high, reached.get(chain, -1))
-    cut = (Segment(chain, max(low, reached.get(chain, -1) + 1), high) for chain, low, high in segments)
-    return [segment for segment in cut if segment.low <= segment.high]
 
 
 def _walked(connection: Connection, space: int, place: Place) -> list[Segment]:

@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.order import arrange
 from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.ranges import check_gapless, ids_of_range
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, tip_of
 from headish.rows.upkeep.erasures import Erasable, erasable, is_living, links_into, names_logged, places_saying
@@ -149,8 +148,7 @@ def _read(connection: Connection, space: int, segment: Segment) -> Iterable[Eras
     for low in range(segment.low, segment.high + 1, PORTION):
         portion = Segment(segment.chain, low, min(segment.high, low + PORTION - 1))
         found = erasable(connection, space, portion)
-        if [each.turn.pos for each in found] != list(range(portion.low, portion.high + 1)):
-            raise CorruptTurn(f"{portion.chain}/{portion.high}", "it or one before it in its chain is missing")
+        check_gapless(portion, [each.turn for each in found])
         yield from found
 
 

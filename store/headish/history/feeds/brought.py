@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from headish.database.query import Connection
-from headish.errors import CorruptTurn
-from headish.history.reading.order import arrange
-from headish.rows.threads.ranges import turns_of
+from headish.history.reading.order import arrange, without
+from headish.rows.threads.ranges import check_gapless, turns_of
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.values.places import Place, Segment
@@ -18,21 +17,13 @@ def find_brought(connection: Connection, space: int, old: Place | None, new: Pla
     """
     if old is not None and old.chain == new.chain:
         return [Segment(new.chain, old.pos + 1, new.pos)] if old.pos < new.pos else []
-    known: dict[int, int] = {}
-    for chain, _, high in _leading(connection, space, old):
-        known[chain] = max(high, known.get(chain, -1))
-    ranges = (
-        Segment(chain, max(low, known.get(chain, -1) + 1), high)
-        for chain, low, high in _leading(connection, space, new)
-    )
-    return [each for each in ranges if each.low <= each.high]
+    return without(_leading(connection, space, new), _leading(connection, space, old))
 
 
 def read_brought(connection: Connection, space: int, segment: Segment) -> list[StoredTurn]:
     """The turns of a range. Raises: CorruptTurn."""
     found = turns_of(connection, space, segment)
-    if [each.pos for each in found] != list(range(segment.low, segment.high + 1)):
-        raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+    check_gapless(segment, found)
     return found
 
 

@@ -36,3 +36,33 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
             segments.append(Segment(chain, low, pos))
             walked[chain] = pos + 1
     return segments
+
+
+def places_of(segments: Iterable[Segment]) -> list[Place]:
+    """The place of each turn of a walk."""
+    return [Place(chain, pos) for chain, low, high in segments for pos in range(low, high + 1)]
+
+
+def places_before(place: Place, links: Mapping[int, Sequence[Place]]) -> Sequence[Place]:
+    """What the turn at a place continues."""
+    return [Place(place.chain, place.pos - 1)] if place.pos else links.get(place.chain, ())
+
+
+def last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
+    """The ranges of the last so many turns of a walk, in its order."""
+    last: list[Segment] = []
+    for chain, low, high in reversed(segments):
+        if count <= 0:
+            break
+        last.append(Segment(chain, max(low, high - count + 1), high))
+        count -= high - low + 1
+    return last[::-1]
+
+
+def without(segments: Iterable[Segment], others: Iterable[Segment]) -> list[Segment]:
+    """The ranges of a walk, less what another walk reaches: of each chain both reach its beginning."""
+    reached: dict[int, int] = {}
+    for chain, _, high in others:
+        reached[chain] = max(high, reached.get(chain, -1))
+    cut = (Segment(chain, max(low, reached.get(chain, -1) + 1), high) for chain, low, high in segments)
+    return [segment for segment in cut if segment.low <= segment.high]

@@ -5,30 +5,20 @@ A call is stored once: whoever stores it again finds its row, and nothing is sto
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from headish.content import strictjson
 from headish.content.drafts import Draft
 from headish.content.resending.entries import SentEntry
 from headish.database.query import Connection
-from headish.history.conversations.records import ListedConversation, change_record
-from headish.history.reading.decode import read_mapping
 from headish.history.writing.append import append
-from headish.history.writing.lanes import (
-    Lane,
-    LaneForm,
-    LaneTurn,
-    PlacedList,
-    find_known,
-    load_lane,
-    place_behind,
-    place_list,
-)
-from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.history.writing.lanes.lane import Lane, LaneForm, LaneTurn, load_lane
+from headish.history.writing.lanes.naming import FOLDED, LAST, LaneName, name_lane
+from headish.history.writing.lanes.placing import PlacedList, find_known, place_behind, place_list
+from headish.rows.bookmarks import find_bookmark
 from headish.rows.calls import (
     StoredCall,
     add_call,
@@ -36,41 +26,14 @@ from headish.rows.calls import (
     list_calls_of_lane,
     say_of_call,
 )
-from headish.rows.conversations import find_record, record_by_key, records_below_key
-from headish.rows.moves import has_log
+from headish.rows.conversations import record_by_key
 from headish.rows.objects import Put, find_object, put_object
 from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.values.ids import Mint, TurnId
-from headish.values.names import new_refusal, stored_name
+from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.results.calls import CallFacts, PrefixBreak, decode_facts
 from headish.values.results.conversations import read_record
-from headish.values.turns import said_of
-
-LANES_COUNTED = 1000
-"""A session has at most so many lanes that are counted for a name."""
-FOLDED = "sub-agent"
-"""The tag of conversations that lists fold."""
-LAST = "z" * 25
-"""Behind every id."""
-
-
-class LaneName(NamedTuple):
-    """What a lane is called that is stored for the first time.
-
-    ``names`` are tried in order with the number of the lane in its session. ``beside`` is the key of the conversation
-    that it stands beside, which may come later, and to which it leaves the plain name. ``folds`` keeps it out of lists.
-    ``title`` and ``app`` are said of its conversation; with ``follows`` also which lane was before.
-    """
-
-    key: str
-    session_key: str
-    names: tuple[str, ...]
-    beside: str | None = None
-    folds: bool = False
-    follows: bool = False
-    title: str = ""
-    app: Mapping[str, Any] = {}
 
 
 class CallPlan(NamedTuple):
@@ -139,7 +102,10 @@ def record_call(
     answer = _add_answer(connection, space, plan, placed.lane, mint)
     end = placed.lane.base(len(placed.lane.turns))
     last = turn_at(connection, space, end) if answer is None and end is not None else answer
-    name, is_folded = _name_lane(connection, space, plan, memory, last)
+    name, is_folded = None, False
+    if plan.lane is not None and last is not None:
+        was_folded = memory is not None and memory.is_folded
+        name, is_folded = name_lane(connection, space, plan.lane, last, is_folded=was_folded)
     for each in placed.resent:
         _say_resent(connection, space, each.call, each.how)
     facts = _tell(plan, memory, placed, begins, note)
@@ -247,71 +213,6 @@ def _answered(answer: StoredTurn, plan: CallPlan) -> LaneTurn:
     return LaneTurn(
         answer.place, answer.id, answer.role, said_hash(plan.answer), call=plan.id, size_bytes=len(plan.answer.payload)
     )
-
-
-def _name_lane(
-    connection: Connection, space: int, plan: CallPlan, memory: LaneMemory | None, last: StoredTurn | None
-) -> tuple[str | None, bool]:
-    """Move the bookmark of a lane to its last turn, or set it; its name, and whether it is kept out of lists."""
-    if plan.lane is None or last is None:
-        return None, False
-    known = record_by_key(connection, space, plan.lane.key.encode())  # it may have another name by now, or be erased
-    stands = None if known is None else find_bookmark(connection, space, known.subject)
-    is_new = known is None or stands is None
-    name = _free_name(connection, space, plan.lane) if known is None or is_new else stored_name(known.subject)
-    encoded = name.encode()
-    if stands != last.place:
-        set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
-    listed = ListedConversation(encoded, None, last.id)
-    if is_new:
-        before = _lane_before(connection, space, plan.lane) if plan.lane.follows else None
-        app = {**plan.lane.app, **({} if before is None else {"before": before})}
-        said = {
-            "key": plan.lane.key,
-            "app": app,
-            "tags": (FOLDED,) if plan.lane.folds else (),
-            "title": plan.lane.title,
-        }
-        change_record(connection, space, listed, said, None)
-        return name, plan.lane.folds
-    is_folded = memory is not None and memory.is_folded
-    if is_folded and not plan.lane.folds:
-        record = find_record(connection, space, encoded)
-        tags = () if record is None else read_record(record.data).tags
-        change_record(connection, space, listed, {"tags": tuple(each for each in tags if each != FOLDED)}, None)
-    return name, is_folded and plan.lane.folds
-
-
-def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
-    """A name that a bookmark can be given, and that none has or had."""
-    others = records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED)
-    number = len(others) + 1
-    taken = {stored_name(each.subject) for each in others}
-    begins = next((each for each in lane.names if each in taken or any(name.startswith(f"{each}/") for name in taken)),
-                  None)  # fmt: skip
-    for base in lane.names if begins is None else (begins, *lane.names):
-        plain = [base] if lane.beside is None else []
-        if begins is None and _is_taken(connection, space, base) and base != lane.names[-1]:
-            continue  # another session begins alike
-        for candidate in (*plain, *(f"{base}/{each}" for each in range(max(2, number), number + LANES_COUNTED))):
-            if not _is_taken(connection, space, candidate):
-                return candidate
-    return f"{lane.names[-1]}/{strictjson.encode(lane.key).hex()[:32]}"
-
-
-def _is_taken(connection: Connection, space: int, name: str) -> bool:
-    return new_refusal(name) is not None or has_log(connection, space, name.encode())
-
-
-def _lane_before(connection: Connection, space: int, lane: LaneName) -> str | None:
-    """The lane of the session whose last call was the newest."""
-    newest: tuple[str, str] | None = None
-    for record in records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED):
-        key = read_record(record.data).key or ""
-        calls = list_calls_of_lane(connection, space, key.encode(), LAST, 1)
-        if calls and (newest is None or calls[0].id > newest[0]):
-            newest = calls[0].id, stored_name(record.subject)
-    return None if newest is None else newest[1]
 
 
 def _say_resent(connection: Connection, space: int, call: str, how: dict[str, Any]) -> None:

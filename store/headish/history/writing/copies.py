@@ -35,7 +35,7 @@ from headish.rows.payloads import add_payloads, read_payload_at, refuse_barred, 
 from headish.rows.signatures import last_signature, signatures_of
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import parents_of_turns
-from headish.rows.threads.ranges import small_payloads, turns_of
+from headish.rows.threads.ranges import check_gapless, small_payloads, turns_of
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at
 from headish.rows.upkeep.receipts import read_receipt
@@ -137,8 +137,7 @@ class Copier:
 
     def _copy_portion(self, portion: Segment, links: Mapping[int, Sequence[Place]]) -> None:
         read = turns_of(*self._source, portion)
-        if [each.pos for each in read] != list(range(portion.low, portion.high + 1)):
-            raise CorruptTurn(f"{portion.chain}/{portion.high}", "it or one before it in its chain is missing")
+        check_gapless(portion, read)
         there = turns_by_ids(*self._target, [each.id for each in read])
         known = [each for each in read if each.id in there]
         for stored in read:

@@ -18,7 +18,7 @@ from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import continues_of, read_mapping
 from headish.history.reading.find import find_turn, parents_of
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, last_turns
 from headish.history.reading.versions import find_root_versions
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import refuse_known
@@ -221,18 +221,7 @@ def _count_erased(connection: Connection, space: int, matched: int, tip: StoredT
     if not matched or not has_erasures(connection, space):
         return 0
     segments = arrange([tip.place], read_links(connection, space, tip.place))
-    return count_erased(connection, space, _last_turns(segments, matched))
-
-
-def _last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
-    """The ranges of the last so many turns of a thread."""
-    last: list[Segment] = []
-    for chain, low, high in reversed(segments):
-        if count <= 0:
-            break
-        last.append(Segment(chain, max(low, high - count + 1), high))
-        count -= high - low + 1
-    return last
+    return count_erased(connection, space, last_turns(segments, matched))
 
 
 def _place_before(segments: Sequence[Segment], steps: int) -> Place | None:

@@ -29,7 +29,7 @@ def name_conversation(connection: Connection, space: int, about: ImportedConvers
         return _name_new(connection, space, about, tip)
     conversation = read_conversation(connection, space, found)
     record = conversation.record
-    noted = _noted(record)
+    noted = shapes.record(record.app.get("import"))
     moves = found.name is not None and noted.get("tip") == found.turn != tip.id
     if moves and found.name is not None:
         set_bookmark(connection, space, found.name, tip, _recent(tip))
@@ -85,10 +85,6 @@ def _changes(
     if again != noted or any(record.app.get(key) != value for key, value in state.items()):
         changes["app"] = {**record.app, **state, "import": again}
     return changes
-
-
-def _noted(record: Record) -> Mapping[str, Any]:
-    return shapes.record(record.app.get("import"))
 
 
 def _recent(tip: StoredTurn) -> int | None:

@@ -80,7 +80,7 @@ def read_noted(connection: Connection, space: int, keys: Iterable[str]) -> dict[
     for key, data in records_by_keys(connection, space, [each.encode() for each in dict.fromkeys(keys)]):
         app = msgspec.json.decode(data).get("app")
         noted = app.get("import") if isinstance(app, Mapping) else None
-        found[key.decode()] = _hash(strictjson.encode(noted))
+        found[key.decode()] = blake3(strictjson.encode(noted)).digest(HASH_BYTES)
     return found
 
 
@@ -174,7 +174,3 @@ class ExportMemory:
         if (files, talks) != (known.files, known.talks):
             data = msgspec.msgpack.encode(KnownExports(files, talks))
             put_object(connection, space, Put(KNOWN, self._format.encode(), data))
-
-
-def _hash(data: bytes) -> bytes:
-    return blake3(data).digest(HASH_BYTES)

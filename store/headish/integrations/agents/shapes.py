@@ -7,6 +7,7 @@ What they hold beside their blocks is the same each time, but for ids. The name 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from headish.adapters.messages import ContentBlock, KnownBlock, Text, ToolResult, ToolUse, arguments_of, read_call
@@ -48,17 +49,10 @@ def _read_answer(item: Mapping[str, Any]) -> Shaped | None:
     return Shaped("assistant", Text(part["text"]), {"shape": _PARTS[keys], "id": id})
 
 
-def _write_answer(block: ContentBlock, id: Any) -> Item | None:
+def _write_answer(block: ContentBlock, id: Any, **further: Any) -> Item | None:
     if not isinstance(block, Text):
         return None
-    part = {"annotations": [], "text": block.text, "type": "output_text", "logprobs": []}
-    return {"id": id, "content": [part], "role": "assistant", "status": "completed", "type": "message"}
-
-
-def _write_answer_without_logprobs(block: ContentBlock, id: Any) -> Item | None:
-    if not isinstance(block, Text):
-        return None
-    part = {"annotations": [], "text": block.text, "type": "output_text"}
+    part = {"annotations": [], "text": block.text, "type": "output_text", **further}
     return {"id": id, "content": [part], "role": "assistant", "status": "completed", "type": "message"}
 
 
@@ -103,8 +97,8 @@ _BY_KEYS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Shaped | None]] = 
     ("call_id", "output", "type"): _read_result,
 }
 _BY_NAME: dict[Any, Callable[[ContentBlock, Any], Item | None]] = {
-    "answer": _write_answer,
-    "answer.0": _write_answer_without_logprobs,
+    "answer": partial(_write_answer, logprobs=[]),
+    "answer.0": _write_answer,
     "call": _write_call,
     "result": _write_result,
 }

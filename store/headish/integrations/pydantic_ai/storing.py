@@ -185,7 +185,7 @@ def _make_draft(entry: ConversationEntry, limit_bytes: int) -> Draft:
     app = written.app
     key = entry_key(entry.id)
     if key != PREFIX + entry.id:
-        app = {messages.APP: {**app[messages.APP], "id": _hexed(entry.id)}}
+        app = {messages.APP: {**app[messages.APP], "id": entry.id.encode(errors="surrogatepass").hex()}}
     options = {"role": written.role, "key": key, "moves": False}
     try:
         return make_draft(written.blocks, {**options, "meta": app}, limit_bytes)
@@ -212,14 +212,6 @@ def _read(data: bytes, id: str) -> StoredConversation:
         return StoredConversation(record, kept.name)
     except (msgspec.MsgspecError, ValueError) as error:
         raise CorruptRecord(f"the object {id!r}", f"it is no record of a conversation ({error})") from None
-
-
-def _hexed(text: str) -> str:
-    return text.encode(errors="surrogatepass").hex()
-
-
-def _unhexed(text: str) -> str:
-    return bytes.fromhex(text).decode(errors="surrogatepass")
 
 
 def _part(text: str) -> str:
@@ -272,7 +264,7 @@ def _id_of(turn: SpokenTurn) -> str:
         raise KeyError(turn.id)
     escaped = decode_json(turn.app).get(messages.APP, {}).get("id")
     if escaped is not None:
-        return _unhexed(escaped)
+        return bytes.fromhex(escaped).decode(errors="surrogatepass")
     key = str(decode_json(turn.system).get("key") or "")
     return key.removeprefix(PREFIX) if key.startswith(PREFIX) else turn.id
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from typing import TypeVar
 
 import msgspec
 
 from headish.database.query import Connection, Query, Row
+from headish.errors import CorruptTurn
 from headish.rows.payloads import PAYLOAD
 from headish.rows.threads.places import WANTED_SEGMENTS, on_each, portions
 from headish.rows.turns import COLUMNS, T_COLUMNS, StoredTurn, read_turns
@@ -58,6 +58,12 @@ def read_range(connection: Connection, space: int, segment: Segment) -> list[Who
     return [Whole(StoredTurn(*row[:-1]), row[-1]) for row in rows]
 
 
+def check_gapless(segment: Segment, turns: Sequence[StoredTurn]) -> None:
+    """Whether all turns of a range were found, for positions have no gaps. Raises: CorruptTurn."""
+    if [turn.pos for turn in turns] != list(range(segment.low, segment.high + 1)):
+        raise CorruptTurn(f"{segment.chain}/{segment.high}", "it or one before it in its chain is missing")
+
+
 WHOLE_RANGES = Query(
     "turns of some ranges, with payloads",
     **on_each(
@@ -98,7 +104,7 @@ SAID_RANGE = Query(
 def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
-    return [*starmap(SpokenTurn, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+    return connection.each(SAID_RANGE, SpokenTurn, space=space, chain=chain, low=low, high=high)
 
 
 IDS_OF_RANGE = Query(

@@ -17,13 +17,13 @@ from headish.gateway.spool.arriving import ArrivingCall
 from headish.history.writing.calls import (
     CallPlan,
     LaneMemory,
-    LaneName,
     RecordedCall,
     end_of,
     find_known_turn,
     record_call,
 )
-from headish.history.writing.lanes import LaneForm, is_led_by
+from headish.history.writing.lanes.lane import LaneForm, is_led_by
+from headish.history.writing.lanes.naming import LaneName
 from headish.rows.calls import call_of_response
 from headish.rows.conversations import record_by_key
 from headish.rows.objects import Put

@@ -14,7 +14,7 @@ from headish.content.encoding import encode_payload, read_content
 from headish.content.secrecy import hide_secrets, hide_shapes
 from headish.errors import HeadishError, InvalidReply
 from headish.gateway.spool import SpooledCall
-from headish.history.writing.lanes import ANSWER_KEY
+from headish.history.writing.lanes.lane import ANSWER_KEY
 from headish.providers.shared.values import Reply
 from headish.serve.recorder.surfaces import Surface
 from headish.store.answers.journal import About

@@ -47,7 +47,7 @@ def ask_summary(
         ),
         {"params": dict(pointer.params)} if pointer.params else {},
     )
-    own = _without_none(call)
+    own = {key: value for key, value in call.items() if value is not None}
     named = "base_url" in own
     dialect = dialect_of(pointer.provider, own["base_url"]) if named else pointer.spelling
     request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
@@ -94,7 +94,3 @@ def _text_of(reply: Reply) -> str:
     if not text:
         raise SummaryFailed(reply.provider, "the answer has no text")
     return text
-
-
-def _without_none(call: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in call.items() if value is not None}

@@ -24,18 +24,15 @@ from headish.rows.definitions import (
     list_definitions,
     set_definition,
 )
-from headish.store.space import Space
+from headish.store.space import Space, SpacePart
 from headish.values.checks.doors import door
 from headish.values.names import check_name
 
 KIND = "provider pointer"
 
 
-class Pointers(Mapping[str, Pointer]):
+class Pointers(SpacePart, Mapping[str, Pointer]):
     """The provider pointers of a space: a mapping from each name to what it points at."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     def __getitem__(self, name: str) -> Pointer:
         """What a name points at. Raises: UnknownPointer (an InputError and a KeyError), InvalidName."""

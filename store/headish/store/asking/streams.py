@@ -15,7 +15,7 @@ from headish.history.writing.replies import append_reply
 from headish.rows import streams
 from headish.rows.streams import RECOVERED, StoredStream
 from headish.store.asking.reply import with_own_names
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.values.checks.doors import Kind, door
 from headish.values.ids import Mint, TurnId, as_turn_id
 from headish.values.turns import Turn
@@ -30,11 +30,8 @@ WAIT = Kind(
 log = logging.getLogger("headish")
 
 
-class Streams:
+class Streams(SpacePart):
     """The answers that are arriving; iterate over the ids of their streams."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     def __iter__(self) -> Iterator[TurnId]:
         return iter(self.list())

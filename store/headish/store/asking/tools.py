@@ -15,15 +15,12 @@ from headish.history.definitions import ToolList, find_tools, read_tool_list
 from headish.providers.shared.tools import SEPARATOR, read_tools
 from headish.rows.definitions import TOOLS, list_definitions
 from headish.store.asking.pointers import define
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.values.names import check_name, stored_name
 
 
-class Tools(Mapping[str, ToolList]):
+class Tools(SpacePart, Mapping[str, ToolList]):
     """The tools that a space knows: a mapping from the name of each MCP server to its list of definitions."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     def __getitem__(self, server: str) -> ToolList:
         """The tools of a server, as they were stored. Raises: UnknownServer (an InputError and a KeyError)."""

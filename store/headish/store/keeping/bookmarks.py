@@ -17,7 +17,7 @@ from headish.rows.bookmarks import ALL, count_bookmarks, find_bookmark, list_boo
 from headish.rows.threads.names import names_of_turns
 from headish.rows.turns import parent_at
 from headish.store.paging import check_limit, check_order
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.values.checks.doors import door
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, known_id
@@ -32,11 +32,8 @@ PAGE = 500
 """Iteration reads so many names at a time."""
 
 
-class Bookmarks(Mapping[str, TurnId]):
+class Bookmarks(SpacePart, Mapping[str, TurnId]):
     """The names of a space: a mapping from each to the id of its turn, in the order of the names."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     def __getitem__(self, name: str) -> TurnId:
         """The id of the turn that a name names. Raises: UnknownBookmark (an InputError and a KeyError)."""

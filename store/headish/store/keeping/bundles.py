@@ -26,7 +26,7 @@ from headish.signing.judging import read_trust
 from headish.signing.keygen import sign_message
 from headish.store.backups.places import whole_file
 from headish.store.backups.receipts import read_receipts
-from headish.store.space import Headishes, Space
+from headish.store.space import Headishes, SpacePart
 from headish.syncing.bundling import (
     BundlePart,
     Progress,
@@ -48,11 +48,8 @@ from headish.values.results.sharing import Applied, BundleChecked, Bundled, Bund
 _OURS_ALONE = 0o600
 
 
-class Bundles:
+class Bundles(SpacePart):
     """Bundles of a space: files that carry turns to another store, which checks all of it before it stores any."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     @door(path=PATH, sign=FLAG, key=PATH)
     def create(

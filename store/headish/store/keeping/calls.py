@@ -17,8 +17,8 @@ from headish.database.query import Connection
 from headish.errors import CorruptRecord, InvalidArgument, UnknownCall, shown
 from headish.history.reading.decode import read_blocks, read_payload
 from headish.history.reading.order import arrange
-from headish.history.writing.calls import LAST
-from headish.history.writing.lanes import ANSWER_KEY, write_natives
+from headish.history.writing.lanes.lane import ANSWER_KEY, write_natives
+from headish.history.writing.lanes.naming import LAST
 from headish.rows.bookmarks import ALL
 from headish.rows.calls import StoredCall, find_call, list_calls, list_calls_of_lane
 from headish.rows.conversations import find_record
@@ -27,7 +27,7 @@ from headish.rows.threads.ranges import turns_of
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.keeping.spooled import count_spooled
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.values.checks.doors import door
 from headish.values.names import check_name
 from headish.values.results.calls import ENVELOPE, CallFacts, PassedCall, decode_facts, time_of
@@ -38,14 +38,11 @@ PAGE = 100
 """How many calls a list gives unless it is asked for more."""
 
 
-class Calls:
+class Calls(SpacePart):
     """The calls of a space that passed the gateway of ``headish serve``, a row for each request.
 
     The turns of its thread hold what a call said; its row says when, by whom, how it ended, and what it used.
     """
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     @door()
     def get(self, id: str) -> PassedCall:

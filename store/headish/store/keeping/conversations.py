@@ -25,7 +25,7 @@ from headish.history.conversations.saying import check_changes, check_key
 from headish.history.reading.halves import count_without, hidden_among
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.grammar import parse_headish
 from headish.values.names import Absent
@@ -41,7 +41,7 @@ BEHIND_NAMES = f"c{NEWEST}"
 _CURSOR = re.compile(r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})", re.ASCII)
 
 
-class Conversations:
+class Conversations(SpacePart):
     """The conversations of a space: each bookmark, and everything without one that grew from a first turn.
 
     A first turn is the first one of a thread that is neither system nor developer. What is said of a conversation
@@ -49,9 +49,6 @@ class Conversations:
     to the first bookmark that a nameless conversation gets. A bookmark that was removed has it again when it is made
     again.
     """
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     @door()
     def get(self, subject: str) -> Conversation:

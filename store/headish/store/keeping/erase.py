@@ -33,7 +33,7 @@ from headish.rows.spaces import find_space, space_numbers
 from headish.rows.upkeep.receipts import all_receipts, has_receipt, is_scrubbed, read_receipt
 from headish.store.connections import Connections
 from headish.store.keeping.spooled import count_spooled, words_of_spooled
-from headish.store.space import Headishes, Space
+from headish.store.space import Headishes, Space, SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.grammar import Headish, parse_headishes
 from headish.values.ids import KeptIds
@@ -108,11 +108,8 @@ def erase(
     return _finish(space._database, found, receipt, scrub=scrub)
 
 
-class Erasures:
+class Erasures(SpacePart):
     """The receipts of a space: what was erased, when, by whom and why. ``store.erasures[number]`` is one of them."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     def __iter__(self) -> Iterator[Receipt]:
         """The receipts, the first one first, with those that say what was taken off the disk."""

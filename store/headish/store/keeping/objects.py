@@ -11,7 +11,7 @@ from headish.database.query import Connection, Row
 from headish.errors import CorruptRecord, InvalidArgument, TooLarge, UnknownObject, shown
 from headish.rows.bookmarks import ALL
 from headish.rows.objects import Put, find_object, list_objects, object_is, put_object, remove_object
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
 from headish.values.names import Absent, stored_name
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
@@ -20,16 +20,13 @@ PAGE = 100
 """How many objects a list gives unless it is asked for more."""
 
 
-class Objects:
+class Objects(SpacePart):
     """The objects of a space: bytes under a kind and a key.
 
     An adapter keeps here what its framework stores beside messages: checkpoints, state, records. No turn, name, list
     or search ever shows them. A *kind* has at most 64 characters of ``a-z 0-9 . _ - /``; a *key* is any text of at
     most 1,024 bytes. ``data`` is bytes as they are: the one who writes them knows whether they are JSON.
     """
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     @door()
     def get(self, kind: str, key: str) -> Object:

@@ -19,7 +19,7 @@ from headish.store.keeping.sharing.places import (
     remove_place,
     revoke_from,
 )
-from headish.store.space import Space
+from headish.store.space import SpacePart
 from headish.syncing.erasures import apply_pending, dismiss_pending, ids_of_erasures, pending_notices
 from headish.syncing.live.answering import Doorkeeper
 from headish.syncing.live.moves import NameWishes
@@ -42,15 +42,12 @@ from headish.values.results.sharing import (
 from headish.values.turns import Bookmark
 
 
-class Remotes:
+class Remotes(SpacePart):
     """The remotes of a space: folders and buckets in which each store that syncs has a log of its own.
 
     Nothing leaves this machine before ``add`` names a place, and nothing is read there by anybody without its key. No
     store overwrites what another one has put there, so any order of pushes and pulls loses nothing.
     """
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
 
     @door(plain=FLAG, passphrase=FLAG)
     def add(

@@ -13,7 +13,7 @@ from headish.database.query import Connection
 from headish.errors import Closed, CorruptTurn, InvalidArgument, UnknownTurn
 from headish.history.reading.documents import with_documents
 from headish.history.reading.find import find_turn
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, last_turns
 from headish.history.reading.walk import walk, walk_first_parents
 from headish.history.windows.transcripts import kept_thread
 from headish.rows.bookmarks import ALL, bookmarks_at, find_bookmark
@@ -22,7 +22,7 @@ from headish.rows.moves import has_log
 from headish.rows.objects import find_object, list_objects, list_objects_backwards
 from headish.rows.threads.ranges import SpokenTurn, ids_of_range, last_ids, said_range
 from headish.rows.threads.walks import read_links
-from headish.rows.turns import StoredTurn, turn_at, turn_by_id, turn_by_key
+from headish.rows.turns import StoredTurn, stored_at, turn_by_id, turn_by_key
 from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
@@ -244,10 +244,7 @@ class ReadTransaction:
         return stored.id
 
     def _stored(self, place: Place) -> StoredTurn:
-        stored = turn_at(self._connection, self._number, place)
-        if stored is None:
-            raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
-        return stored
+        return stored_at(self._connection, self._number, place)
 
     def _named(self, name: str) -> Place | None:
         if name not in self._places:
@@ -295,13 +292,7 @@ class ReadTransaction:
         if limit is not None and limit <= end.pos + 1:
             return [Segment(end.chain, end.pos + 1 - limit, end.pos)]
         segments = self._segments(end)
-        left, last = sum(high - low + 1 for _, low, high in segments) if limit is None else limit, list[Segment]()
-        for chain, low, high in reversed(segments):
-            if left <= 0:
-                break
-            last.append(Segment(chain, max(low, high - left + 1), high))
-            left -= high - low + 1
-        return last[::-1]
+        return segments if limit is None else last_turns(segments, limit)
 
     def _known_end(self, end: str, count: int, known: Collection[TurnId]) -> builtins.list[TurnId] | None:
         """The ids of the last ``count`` turns of a name, if its last chain has as many, all are known and none was

@@ -12,8 +12,6 @@ Source: the README of QuixiAI/OpenChatML at git 48037ee, §2–§9.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from headish.errors import InvalidTranscript
 from headish.transcripts.chatml01.blocks import ANY_TOKEN, IM_END, IM_START, is_framed, read_body
 from headish.transcripts.shared.parser import MessageOpened, Parser
@@ -37,12 +35,9 @@ class ChatMLParser(Parser):
         self._role = ""
         self._has_crlf = False
         self._parts: list[str] = []
-        self._state: Callable[[], bool] = self._read_front
+        self._state = self._read_front
         if start_role is not None:
             self._source.add(IM_START + start_role)
-
-    def _step(self) -> bool:
-        return self._state()
 
     def _read_front(self) -> bool:
         """All before the first message token: blanks and the base model's token, unless none ever comes."""
@@ -202,10 +197,6 @@ class ChatMLParser(Parser):
             self._close("none")
             return None
         return (IM_START if self._state == self._read_header else "") + source.rest()
-
-    def _go(self, state: Callable[[], bool]) -> bool:
-        self._state = state
-        return True
 
 
 def _hold_back(text: str, begin: int) -> int:

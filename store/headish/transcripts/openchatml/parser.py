@@ -13,8 +13,6 @@ literal block: §15's "next <|end|>" forgets the other two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from headish.transcripts.openchatml.forms import FORMS, START
 from headish.transcripts.openchatml.frames import breaks_constraint, open_message, read_message
 from headish.transcripts.openchatml.headers import BadFrame, read_frame_header
@@ -42,13 +40,10 @@ class FrameParser(Parser):
         self._header: Header | None = None
         self._body = BodyBlocks()
         self._after_angle = False
-        self._state: Callable[[], bool] = self._read_preamble if self._form.has_header else self._read_between
+        self._state = self._read_preamble if self._form.has_header else self._read_between
         if start_role is not None:
             self._state = self._read_between
             self._source.add(START + start_role)
-
-    def _step(self) -> bool:
-        return self._state()
 
     def _read_preamble(self) -> bool:
         return self._preamble.read() and self._begin_frames()
@@ -220,10 +215,6 @@ class FrameParser(Parser):
         self._add(source.rest())
         self._close("none")
         return None
-
-    def _go(self, state: Callable[[], bool]) -> bool:
-        self._state = state
-        return True
 
 
 def _is_beginning(text: str, tokens: tuple[str, ...]) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from headish.transcripts.shared.parser import MessageOpened, MessagePiece, Parser
 from headish.transcripts.shared.transcript import Header, make_call, make_message
@@ -44,14 +44,11 @@ class RWKVParser(Parser):
         self._attributes: dict[str, str] = {}
         self._has_crlf = False
         self._parts: list[str] = []
-        self._state: Callable[[], bool] = self._read_between
+        self._state = self._read_between
         if start_role is not None:
             # Two tags have the role `assistant`. An answer is meant, not a call.
             tag = next((tag for tag, role in ROLES.items() if role == start_role and tag[:4] != "TOOL"), start_role)
             self._source.add(f"<<{tag}>>\n")
-
-    def _step(self) -> bool:
-        return self._state()
 
     def _read_between(self) -> bool:
         source = self._source
@@ -188,10 +185,6 @@ class RWKVParser(Parser):
 
     def _role(self) -> str:
         return ROLES[self._tag]
-
-    def _go(self, state: Callable[[], bool]) -> bool:
-        self._state = state
-        return True
 
 
 def is_attribute_value(value: str) -> bool:

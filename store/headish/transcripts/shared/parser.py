@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -46,6 +47,9 @@ class Parser(ABC):
     ``count`` is the number of all messages so far, also of those that were taken.
     """
 
+    _state: Callable[[], bool]
+    """Reads on by one token or so; False where more input is needed."""
+
     def __init__(self, format: str) -> None:
         self._source = SourceText(format)
         self.messages: list[Message] = []
@@ -62,7 +66,7 @@ class Parser(ABC):
             self._is_first, text = False, text.removeprefix("\ufeff")
         surrogate = _first_surrogate(text)
         self._source.add(text if surrogate is None else text[:surrogate])
-        while self._step():
+        while self._state():
             pass
         if surrogate is not None or broken is not None:
             reason = broken or "a lone surrogate has no UTF-8"
@@ -97,9 +101,9 @@ class Parser(ABC):
         self.events.append(MessageClosed(self.count, message))
         self.count += 1
 
-    @abstractmethod
-    def _step(self) -> bool:
-        """Read on by one token or so; False where more input is needed."""
+    def _go(self, state: Callable[[], bool]) -> bool:
+        self._state = state
+        return True
 
     def finish(self, *, partial: bool = False) -> Transcript:
         """The transcript, when no more input comes. Raises: InvalidTranscript (E-STREAM-TRUNCATED)."""

@@ -221,7 +221,7 @@ class SessionThread:
         last lines belong to is held back, with the results of its calls."""
         held = self._open() if is_running else set[str]()
         if held:
-            notes.hold_back(f"answer {next(iter(self._order_of(held)))}")
+            notes.hold_back(f"answer {min(held, key=self._order.__getitem__)}")
         self._kept = self._tip(held)
         return self._due(notes, held)
 
@@ -249,9 +249,6 @@ class SessionThread:
 
     def _open(self) -> set[str]:
         return {self._stands_for.get(uuid, uuid) for uuid in self.tail.uuids} & set(self._pending)
-
-    def _order_of(self, uuids: Collection[str]) -> list[str]:
-        return sorted(uuids, key=lambda uuid: self._order[uuid])
 
     def _due(self, notes: ImportNotes, held: Collection[str]) -> list[SourceMessage]:
         """The pending messages without those that are held back, each with the message that it really continues."""

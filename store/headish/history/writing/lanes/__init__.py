@@ -1,0 +1,1 @@
+"""What a client has sent in one conversation: its lane, how a list is placed in it, what it is called."""

@@ -1,0 +1,155 @@
+"""A lane: what a client has sent in one conversation, and where each message of it stands.
+
+It is remembered from one request to the next: then nothing of the thread is read. Without a memory it is read from the
+database, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from headish.content.forms.parts import Form, Losses
+from headish.content.forms.writing import FormEntries, body_of, write_turn
+from headish.content.hashes import DigestFields, digest_turn
+from headish.content.resending.answers import write_resent
+from headish.content.resending.entries import HASH_BYTES, SentEntry, natives_hash
+from headish.database.query import Connection
+from headish.errors import HeadishError
+from headish.history.reading.decode import read_attributes, read_blocks, read_mapping
+from headish.history.reading.order import arrange
+from headish.history.windows.states import REPLACE
+from headish.history.writing.keys import said_by
+from headish.rows.calls import find_call
+from headish.rows.threads.ranges import read_range
+from headish.rows.threads.walks import read_links
+from headish.rows.turns import StoredTurn
+from headish.values.blocks import ContentBlock
+from headish.values.ids import TurnId
+from headish.values.messages import Message, TranscriptMessage
+from headish.values.places import Place
+from headish.values.results.calls import decode_facts
+from headish.values.turns import OVERLAY
+
+SYSTEM = ("system", "developer")
+ANSWER_KEY = b"call:"
+"""What the key of a captured answer begins with; the id of its call follows."""
+
+
+class LaneTurn(NamedTuple):
+    """A message of a lane, and its turn.
+
+    ``said`` is the hash of what the client says there now: of a replaced system prompt that of what replaces it, which
+    ``overlay`` names. ``bare`` is the hash of how the turn is written in the client's form, None where that is not
+    known; ``raw`` that of bytes that were seen to be just that. ``call`` is the call that a captured answer belongs to.
+    """
+
+    place: Place
+    id: TurnId
+    role: str
+    said: bytes
+    bare: bytes | None = None
+    raw: bytes | None = None
+    call: str | None = None
+    overlay: TurnId | None = None
+    size_bytes: int = 0
+
+
+class Lane(NamedTuple):
+    """The turns of a lane. The first ``lead`` are of the system. ``since`` is how many stood before the last overlay,
+    and ``behind`` is the place of that. ``sent`` is how many the last request had."""
+
+    turns: tuple[LaneTurn, ...] = ()
+    lead: int = 0
+    since: int = 0
+    behind: Place | None = None
+    sent: int = 0
+
+    def base(self, known: int) -> Place | None:
+        """What a message continues before which so many are known."""
+        if self.behind is not None and known == self.since:
+            return self.behind
+        return self.turns[known - 1].place if known else None
+
+
+class LaneForm(NamedTuple):
+    """How a client writes: its form, and the largest turn that is stored."""
+
+    form: Form
+    limit_bytes: int
+
+
+def load_lane(connection: Connection, space: int, client: LaneForm, end: Place) -> Lane:
+    """The lane that leads to a place. Cost: a statement for its links and one for each chain; all its payloads."""
+    turns: list[LaneTurn] = []
+    leading: dict[str, int] = {}
+    since, behind = 0, None
+    for segment in arrange([end], read_links(connection, space, end)):
+        for each in read_range(connection, space, segment):
+            stored, payload = each.turn, each.payload
+            if stored.type == OVERLAY:
+                _replace(turns, stored, leading)
+                since, behind = len(turns), stored.place
+                continue
+            if stored.role in SYSTEM and len(turns) == len(leading):
+                leading[stored.digest.hex()] = len(turns)
+            whole = payload if isinstance(payload, bytes) and stored.erased is None else None
+            turns.append(lane_turn(connection, space, client.form, stored, whole))
+    return Lane(tuple(turns), len(leading), since, behind, len(turns))
+
+
+def is_led_by(lane: Lane, lead: Sequence[SentEntry]) -> bool:
+    """Whether a list that begins with these messages of the system has the system prompt that a lane has now."""
+    turns = lane.turns[: lane.lead]
+    return len(turns) == len(lead) and all(
+        turn.raw == entry.hash or turn.bare == entry.bare_hash for turn, entry in zip(turns, lead, strict=True)
+    )
+
+
+def _replace(turns: list[LaneTurn], overlay: StoredTurn, leading: dict[str, int]) -> None:
+    """Have a turn of the system say what an overlay puts in its place."""
+    told = read_attributes(overlay).overlay
+    at = None if told is None or told.does != REPLACE or len(told.covers) != 1 else leading.get(told.covers[0])
+    if at is not None:
+        said = said_there(turns[at].role, overlay.hash)
+        turns[at] = turns[at]._replace(said=said, overlay=overlay.id, bare=None, raw=None)
+
+
+def said_there(role: str, hash: bytes) -> bytes:
+    return digest_turn(DigestFields(role, bytes(hash)), ())[:HASH_BYTES]
+
+
+def lane_turn(connection: Connection, space: int, form: Form, stored: StoredTurn, payload: bytes | None) -> LaneTurn:
+    key = stored.key or b""
+    call = key.removeprefix(ANSWER_KEY).decode() if key.startswith(ANSWER_KEY) else None
+    said = digest_turn(said_by(stored), ())[:HASH_BYTES]
+    natives = None if payload is None else natives_of(connection, space, form, stored, payload, call)
+    bare = None if natives is None else natives_hash(natives)
+    return LaneTurn(stored.place, stored.id, stored.role, said, bare, None, call, None, len(payload or b""))
+
+
+def natives_of(
+    connection: Connection, space: int, form: Form, stored: StoredTurn, payload: bytes, call: str | None
+) -> list[Any] | None:
+    """How a turn is written in a form; of a captured answer how its client wrote it. None where that is not known."""
+    blocks = read_blocks(stored, payload)
+    if call is not None:
+        found = find_call(connection, space, call)
+        # Only the client knows how it writes an answer, and it has not sent this one back yet.
+        how = None if found is None else decode_facts(found.data).resent
+        return None if how is None else write_resent(form, blocks, how)
+    return write_natives(form, stored, blocks)
+
+
+def write_natives(form: Form, stored: StoredTurn, blocks: tuple[ContentBlock, ...]) -> list[Any] | None:
+    """The entries of a turn in a form; of instructions what stands beside the list. None for what it cannot say."""
+    message = Message(role=stored.role or None, content=blocks, attributes=read_attributes(stored))
+    system = {} if stored.system is None else read_mapping(stored, "system")
+    try:
+        entries, place = write_turn(form, TranscriptMessage(message, system), Losses(form.name, form.provider))
+    # A form that cannot say the turn is no error here: the message is compared by what it says instead.
+    except HeadishError:
+        return None
+    if place is None:
+        return entries
+    return [body_of(form, FormEntries([], [(place, entry) for entry in entries]))[str(form.system_name)]]

@@ -1,0 +1,107 @@
+"""What a lane is called: the bookmark that moves with it, and what is said of its conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from headish.content import strictjson
+from headish.database.query import Connection
+from headish.history.conversations.records import ListedConversation, change_record
+from headish.history.reading.decode import read_mapping
+from headish.rows.bookmarks import find_bookmark, set_bookmark
+from headish.rows.calls import (
+    list_calls_of_lane,
+)
+from headish.rows.conversations import find_record, record_by_key, records_below_key
+from headish.rows.moves import has_log
+from headish.rows.turns import StoredTurn
+from headish.values.names import new_refusal, stored_name
+from headish.values.results.conversations import read_record
+from headish.values.turns import said_of
+
+LANES_COUNTED = 1000
+"""A session has at most so many lanes that are counted for a name."""
+FOLDED = "sub-agent"
+"""The tag of conversations that lists fold."""
+LAST = "z" * 25
+"""Behind every id."""
+
+
+class LaneName(NamedTuple):
+    """What a lane is called that is stored for the first time.
+
+    ``names`` are tried in order with the number of the lane in its session. ``beside`` is the key of the conversation
+    that it stands beside, which may come later, and to which it leaves the plain name. ``folds`` keeps it out of lists.
+    ``title`` and ``app`` are said of its conversation; with ``follows`` also which lane was before.
+    """
+
+    key: str
+    session_key: str
+    names: tuple[str, ...]
+    beside: str | None = None
+    folds: bool = False
+    follows: bool = False
+    title: str = ""
+    app: Mapping[str, Any] = {}
+
+
+def name_lane(
+    connection: Connection, space: int, lane: LaneName, last: StoredTurn, *, is_folded: bool
+) -> tuple[str, bool]:
+    """Move the bookmark of a lane to its last turn, or set it; its name, and whether lists fold it from now on."""
+    known = record_by_key(connection, space, lane.key.encode())  # it may have another name by now, or be erased
+    stands = None if known is None else find_bookmark(connection, space, known.subject)
+    is_new = known is None or stands is None
+    name = _free_name(connection, space, lane) if known is None or is_new else stored_name(known.subject)
+    encoded = name.encode()
+    if stands != last.place:
+        set_bookmark(connection, space, encoded, last, said_of(read_mapping(last, "system")))
+    listed = ListedConversation(encoded, None, last.id)
+    if is_new:
+        _say_of_new(connection, space, lane, listed)
+        return name, lane.folds
+    if is_folded and not lane.folds:
+        record = find_record(connection, space, encoded)
+        tags = () if record is None else read_record(record.data).tags
+        change_record(connection, space, listed, {"tags": tuple(each for each in tags if each != FOLDED)}, None)
+    return name, is_folded and lane.folds
+
+
+def _say_of_new(connection: Connection, space: int, lane: LaneName, listed: ListedConversation) -> None:
+    before = _lane_before(connection, space, lane) if lane.follows else None
+    app = {**lane.app, **({} if before is None else {"before": before})}
+    said = {"key": lane.key, "app": app, "tags": (FOLDED,) if lane.folds else (), "title": lane.title}
+    change_record(connection, space, listed, said, None)
+
+
+def _free_name(connection: Connection, space: int, lane: LaneName) -> str:
+    """A name that a bookmark can be given, and that none has or had."""
+    others = records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED)
+    number = len(others) + 1
+    taken = {stored_name(each.subject) for each in others}
+    begins = next((each for each in lane.names if each in taken or any(name.startswith(f"{each}/") for name in taken)),
+                  None)  # fmt: skip
+    for base in lane.names if begins is None else (begins, *lane.names):
+        plain = [base] if lane.beside is None else []
+        if begins is None and _is_taken(connection, space, base) and base != lane.names[-1]:
+            continue  # another session begins alike
+        for candidate in (*plain, *(f"{base}/{each}" for each in range(max(2, number), number + LANES_COUNTED))):
+            if not _is_taken(connection, space, candidate):
+                return candidate
+    return f"{lane.names[-1]}/{strictjson.encode(lane.key).hex()[:32]}"
+
+
+def _is_taken(connection: Connection, space: int, name: str) -> bool:
+    return new_refusal(name) is not None or has_log(connection, space, name.encode())
+
+
+def _lane_before(connection: Connection, space: int, lane: LaneName) -> str | None:
+    """The lane of the session whose last call was the newest."""
+    newest: tuple[str, str] | None = None
+    for record in records_below_key(connection, space, lane.session_key.encode(), LANES_COUNTED):
+        key = read_record(record.data).key or ""
+        calls = list_calls_of_lane(connection, space, key.encode(), LAST, 1)
+        if calls and (newest is None or calls[0].id > newest[0]):
+            newest = calls[0].id, stored_name(record.subject)
+    return None if newest is None else newest[1]
