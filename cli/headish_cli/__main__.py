@@ -1,8 +1,4 @@
-"""The process of a command: what the installed script and ``python -m headish_cli`` run.
-
-Such a process lives for less than a tenth of a second. Python's collector would spend a fifth of it on looking through
-modules, which stay, and on taking them apart when all is done.
-"""
+"""The process of a command: what the installed script and ``python -m headish_cli`` run."""
 
 from __future__ import annotations
 
@@ -10,6 +6,8 @@ import atexit
 import gc
 import sys
 from collections.abc import Callable
+
+from headish_cli import uncollected
 
 _INTERRUPTED = 130
 """As ``options.INTERRUPTED``, which may not be loaded yet."""
@@ -24,11 +22,8 @@ def main(program: str | None = None) -> None:
 
 
 def _load() -> Callable[..., None]:
-    gc.disable()
-    from headish_cli.main import main as command
-
-    gc.freeze()  # what was made so far are modules: no collection looks at them again
-    gc.enable()
+    with uncollected():
+        from headish_cli.main import main as command
     atexit.register(gc.freeze)  # the system takes the memory back as a whole
     return command
 

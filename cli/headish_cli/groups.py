@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from headish_cli import uncollected
 from headish_cli.completing import SPACE, completed_type
-from headish_cli.printing.briefs import brief
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Talk": ("ask", "chat", "retry", "reply", "recover", "batch", "ptr", "tools"),
@@ -61,7 +61,8 @@ class LazyGroup(click.Group):
         module = self.modules.get(cmd_name)
         if module is None:
             return None
-        command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
+        with uncollected():
+            command = getattr(import_module(f"headish_cli.{module}"), f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(command, click.Command)
         return with_common_options(command)
 
@@ -77,6 +78,8 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from headish_cli.printing.briefs import brief  # late, as the topics below: only who asks for help reads them
+
         shown = set(self.modules if ALL in ctx.meta else DAILY)
         listed = {name for names in SECTIONS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in listed)
@@ -89,7 +92,7 @@ class LazyGroup(click.Group):
                 with formatter.section(section):
                     formatter.write_dl(rows)
         if ALL not in ctx.meta:
-            from headish_cli.topics import TOPICS  # late: only who asks for help reads them
+            from headish_cli.topics import TOPICS
 
             formatter.write_paragraph()
             formatter.write_text(f"'headish --help --all' lists all {len(self.modules)} commands.")

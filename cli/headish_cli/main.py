@@ -25,7 +25,6 @@ from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONME
 from headish_cli.completing import SPACE
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
-from headish_cli.printing.hints import refusal
 from headish_cli.printing.output import Told, read_cursor
 
 MODULES = {
@@ -119,6 +118,8 @@ class HeadishCommand(LazyGroup):
             with _silent_when_closed(), local_times():
                 return super().invoke(ctx)
         except (HeadishError, OSError) as error:
+            from headish_cli.printing.hints import refusal  # late: most commands end well
+
             raise refusal(error, ctx.obj) from None
 
 

@@ -18,6 +18,7 @@ from headish.errors import InvalidContent, TooLarge, UnknownDatabase, UnknownSpa
 from headish.values.caches import TTLS
 from headish.values.limits import PAYLOAD_LIMIT_BYTES, TRANSCRIPT_LIMIT_BYTES
 from headish.values.times import parse_time
+from headish_cli import uncollected
 
 if TYPE_CHECKING:
     from headish import Database, Store
@@ -75,8 +76,8 @@ class GlobalOptions:
 
     def _open(self, create: bool) -> Store:
         """The store; that a space is made which nobody made before is told, since its name may be a slip."""
-        from headish import Store
-
+        with uncollected():
+            from headish import Store
         opened = partial(Store.open, self.target, space=self.space, read_only=self.read_only, author=self.author,
                          isolation=self.isolation)  # fmt: skip
         if not create or self.space == "default":

@@ -20,6 +20,7 @@ STORE = {"headish", "blake3", "msgspec", "scru128", "typing_extensions"}
 """What may be loaded beside the standard library: each costs everybody who starts, whether or not it is used."""
 COSTLY = {"asyncio", "concurrent", "email", "http", "json", "logging", "socket", "sqlite3", "ssl", "subprocess"}
 """Of the standard library, what nothing needs before a store is opened."""
+LATE_ERRORS = {f"headish.errors.{each}" for each in ("beside", "calls", "formats", "outside", "records", "remotes")}
 _IMPORTED = re.compile(r"^import time: .*\| +([\w.]+)$", re.M)
 
 
@@ -67,7 +68,8 @@ class TestWhatIsLoaded:
         modules = loaded(HEADISH, "--db", headish.target, "log", "main")
         assert {"headish", "headish_cli"} < packages(modules) <= COMMAND | STORE - {"scru128"}
         assert not modules & (COSTLY - {"sqlite3"} | {"hashlib", "pathlib", "random", "shutil", "tempfile", "urllib"})
-        assert not modules & {"headish.errors.calls", "headish.errors.remotes", "headish_cli.topics"}
+        assert not modules & {"headish.errors.calls", "headish.errors.remotes", "headish_cli.topics", "signal"}
+        assert not modules & LATE_ERRORS
         parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
         parts |= {"receipts", "halves", "twins", "trees", "planning", "listings", "elsewhere", "streams"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
@@ -86,6 +88,7 @@ class TestWhatIsLoaded:
         assert not modules & (COSTLY - {"sqlite3"} | {"ipaddress", "pathlib", "shutil", "tempfile", "urllib"})
         lists = {"headish.history.writing.record", "headish.history.writing.batches", "headish.rows.objects"}
         assert not modules & (lists | {"headish.rows.upkeep.receipts", "headish.rows.elsewhere.arrivals"})
+        assert not modules & (LATE_ERRORS | {"signal"})
 
     def test_by_starting_the_web_server(self) -> None:
         """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headish.errors import HeadishError, InvalidArgument, TurnErased, Unrepresentable
+from headish.errors import HeadishError, InvalidArgument, TurnErased
 from headish.values.checks.controls import escape_controls, escape_json_controls
 from headish_cli.options import INTERRUPTED
 
@@ -51,6 +51,8 @@ class Told(click.ClickException):
 
 def sentence(error: HeadishError) -> str:
     """What an error says, in the spelling of the command: ``--drop WORD`` where Python writes ``drop="WORD"``."""
+    from headish.errors import Unrepresentable  # late: only an error needs it
+
     if isinstance(error, Unrepresentable):
         return error.advise(" ".join(f"--drop {word}" for word in error.drops))
     return str(error)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -79,6 +78,8 @@ def _ctrl_c_held_back() -> Iterator[None]:
 
     Raises: KeyboardInterrupt at the end, if Ctrl-C was pressed within.
     """
+    import signal  # late, as the rest: it makes enumerations
+
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler:  # whoever ignores it wants the pager to ignore it as well
         yield

@@ -354,8 +354,11 @@ def encode_attributes(given: Attributes | Mapping[str, Any] | None) -> bytes | N
     if not isinstance(plain, Mapping):
         raise InvalidContent("attributes", f"they must be a mapping, not {type(given).__name__}")
     strictjson.check(plain, "attributes")
+    said = {key: value for key, value in plain.items() if value is not None}
+    if not said:
+        return None
     try:
-        attributes = msgspec.convert({key: value for key, value in plain.items() if value is not None}, Attributes)
+        attributes = msgspec.convert(said, Attributes)
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
         known = ", ".join(Attributes.__struct_fields__)

@@ -10,7 +10,8 @@ Two readers give one result: a typed decoder for known blocks, and a careful one
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -41,8 +42,6 @@ Content = str | ContentBlock | Mapping[str, Any] | Iterable[str | ContentBlock |
 
 WHAT = "content"
 BASE64 = Base64Source.__struct_config__.tag
-_decode_all_known = msgspec.json.Decoder(list[tuple[KnownBlock, ...] | int]).decode
-_decode_known = msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
 _IN_BLOCKS = frozenset((str, bool, type(None), dict, list))
 _ONLY_STR = frozenset((str,))
 _NUMBER = int.from_bytes(os.urandom(7), "big")
@@ -51,6 +50,17 @@ _BETWEEN = b",%d," % _NUMBER
 _encode = msgspec.json.Encoder().encode
 _SPELLINGS: dict[str, dict[str, str]] = {"thinking": {"thinking": "text"}, "tool_use": {"invalid_json": "raw"}}
 """Older spellings that are read and never written (rule R8, block kinds)."""
+
+
+# Made at first use: what only writes reads no payload, and a decoder takes a thirtieth of a process.
+@cache
+def _decode_known() -> Callable[[bytes], tuple[KnownBlock, ...]]:
+    return msgspec.json.Decoder(tuple[KnownBlock, ...]).decode
+
+
+@cache
+def _decode_all_known() -> Callable[[bytes], list[tuple[KnownBlock, ...] | int]]:
+    return msgspec.json.Decoder(list[tuple[KnownBlock, ...] | int]).decode
 
 
 def read_content(content: Content) -> tuple[ContentBlock, ...]:
@@ -149,7 +159,7 @@ def encode_read(blocks: tuple[ContentBlock, ...], *, is_sound: bool = False) -> 
         return None
     try:
         payload = _encode(blocks)
-        return payload if is_sound or _decode_known(payload) == blocks else None
+        return payload if is_sound or _decode_known()(payload) == blocks else None
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return None
 
@@ -207,7 +217,7 @@ def decode_payload(payload: bytes) -> tuple[ContentBlock, ...]:
     Raises: InvalidContent if the bytes are not a payload; the caller names the turn.
     """
     try:
-        return _decode_known(payload)
+        return _decode_known()(payload)
     except msgspec.ValidationError:
         pass  # a kind or key that the typed decoder does not know
     except _UNREADABLE as error:
@@ -229,7 +239,7 @@ def decode_payloads(payloads: Sequence[bytes]) -> list[tuple[ContentBlock, ...]]
     """The blocks of many payloads in one go, which takes a third of the time. None if one of them is not plain:
     then each is decoded by itself, so that a damaged one is named."""
     try:
-        decoded = _decode_all_known(b"[%b]" % _BETWEEN.join(payloads))
+        decoded = _decode_all_known()(b"[%b]" % _BETWEEN.join(payloads))
     except _UNREADABLE:
         return None
     # Each number between them is one that no payload holds: so none reaches into the next one, or is two.

@@ -136,7 +136,7 @@ def _load(document: str, number: Callable[[str], Any] | None) -> Any:
 
     if number is None and not document.startswith(_MARK):  # which is told apart below
         return _decoder().decode(document)
-    if number is not None and _NEGATIVE_ZERO.search(document) is None:
+    if number is not None and re.search(_NEGATIVE_ZERO, document) is None:
         # Every other integer is written as it was read, and the decoder's own way is ten times as fast. A text that it
         # does not read may hold an integer that is too long for it.
         with suppress(ValueError):
@@ -346,7 +346,7 @@ def _is_short(value: int) -> bool:
     return value.bit_length() <= _INTEGER_BITS
 
 
-_NEGATIVE_ZERO = re.compile(r"-0(?![.eE0-9])")
+_NEGATIVE_ZERO = r"-0(?![.eE0-9])"
 _ODD_COLONS = ('\\":', '" :', '"\t:', '"\n:', '"\r:')
 SCALARS = frozenset((str, int, float, bool, type(None)))
 _FEW = 16

@@ -9,8 +9,8 @@ ones again for each row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, starmap
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
@@ -29,6 +29,7 @@ class DriverCursor(Protocol):
     def executemany(self, sql: str, parameters: Any, /) -> Any: ...
     def fetchone(self) -> Any: ...
     def fetchall(self) -> Sequence[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 class SchemaConnection(Protocol):
@@ -68,8 +69,8 @@ class Query:
         return f"<Query {self.name}>"
 
 
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
-_COMMENT = re.compile(r"--[^\n]*")
+# The colon stands first, so that a search jumps from one to the next. "::" is a cast.
+_PARAMETER, _COMMENT = r":(?<![:\w]:)([a-z]\w*)", r"--[^\n]*"
 
 
 class Spelling(dict[Query, Compiled]):
@@ -77,13 +78,12 @@ class Spelling(dict[Query, Compiled]):
 
     def __init__(self, database: str, placeholder: str, *, leaves_out: str) -> None:
         super().__init__()
-        self._database, self._placeholder, self._others_words = database, placeholder, re.compile(leaves_out)
+        self._database, self._placeholder, self._others_words = database, placeholder, leaves_out
 
     def __missing__(self, query: Query) -> Compiled:
-        text = " ".join(_COMMENT.sub("", query.text_for(self._database)).split())
-        text = self._others_words.sub("", text)
-        sql = _PARAMETER.sub(self._placeholder, text)
-        return self.setdefault(query, Compiled(sql, tuple(_PARAMETER.findall(text))))
+        text = " ".join(re.sub(_COMMENT, "", query.text_for(self._database)).split())
+        words = re.split(_PARAMETER, re.sub(self._others_words, "", text))  # each second one is a parameter's name
+        return self.setdefault(query, Compiled(self._placeholder.join(words[::2]), tuple(words[1::2])))
 
 
 # A hint for SQLite's planner, and a lock that SQLite does not need, are read by one of them alone.
@@ -120,6 +120,12 @@ class Connection:
         """All rows."""
         self._execute(query, parameters)
         return self._cursor.fetchall()
+
+    def each(self, query: Query, make: Callable[..., T], **parameters: Any) -> list[T]:
+        """What ``make`` gives for each row, whose values are its arguments."""
+        self._execute(query, parameters)
+        # Not of ``rows``: the rows of a long thread would all be in memory beside what is made of them.
+        return list(starmap(make, self._cursor))
 
     def row(self, query: Query, **parameters: Any) -> Row | None:
         """The first row, or None."""

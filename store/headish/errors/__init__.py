@@ -124,6 +124,7 @@ missing argument) is Python's own TypeError.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -132,44 +133,48 @@ from headish.errors.base import *
 from headish.errors.naming import *
 from headish.errors.invalid import *
 from headish.errors.state import *
-from headish.errors.formats import *
 from headish.errors.database import *
 
 if TYPE_CHECKING:
+    from headish.errors.beside import *
     from headish.errors.calls import *
+    from headish.errors.formats import *
+    from headish.errors.outside import *
+    from headish.errors.records import *
     from headish.errors.remotes import *
 
-_LATE = ("calls", "remotes")
-"""Loaded by the first use of a name that none of the others has, and by ``import *``: a command that reads raises none
-of their errors, and to make the classes takes a fiftieth of its start."""
+_LATE = ("formats", "records", "outside", "beside", "calls", "remotes")
+"""Loaded in this order, up to the first that has a name which no other has, and all of them by ``import *``: a command
+that reads or adds a turn raises none of their errors, and to make the classes takes a thirtieth of its start."""
 
 
-def _name_as_one(kinds: list[object]) -> None:
+def _name_as_one(kinds: Iterable[object]) -> None:
     """Programs import errors from here, so tracebacks, pickles and the reference name this place."""
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, HeadishError):
             kind.__module__ = __name__
 
 
-def _load_all() -> None:
-    for name in _LATE:
-        found = vars(import_module(f"{__name__}.{name}"))
-        globals().update({name: each for name, each in found.items() if isinstance(each, type)})
-    _name_as_one(list(globals().values()))
+def _load(late: str) -> None:
+    found = vars(import_module(f"{__name__}.{late}"))
+    kinds = {name: each for name, each in found.items() if isinstance(each, type)}
+    _name_as_one(kinds.values())
+    globals().update(kinds)
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":  # which ``import *`` asks for
         return [each for each in __dir__() if not each.startswith("_")]
-    if not name.startswith("_"):
-        _load_all()
-    if name not in globals():
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals()[name]
+    for late in () if name.startswith("_") else _LATE:
+        _load(late)
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    _load_all()
+    for late in _LATE:
+        _load(late)
     return list(globals())
 
 

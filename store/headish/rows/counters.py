@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from headish.database.query import Connection, Query, Statement
 from headish.errors import QuotaExceeded, RemovedSpace
-from headish.values.results.reports import Quota
+
+if TYPE_CHECKING:
+    from headish.values.results.reports import Quota
 
 REMOVED = "removed"
 """The state of a space that was removed: its number is never given out again."""
@@ -239,6 +241,8 @@ READ_QUOTA = Query(
 
 def read_quota(connection: Connection, space: int) -> Quota:
     """What a space may hold, and what it holds."""
+    from headish.values.results.reports import Quota  # late: few ask, and its module has seven other reports
+
     row = connection.row(READ_QUOTA, space=space)
     return Quota(None, None, 0, 0) if row is None else Quota(*row)
 

@@ -35,8 +35,9 @@ from headish.values.times import FORMS, parse_time
 
 NEWEST = "@"
 _BASE = re.compile(r"[^~^@{}]+|@(?!\{)")
-_SUFFIX = re.compile(r"(?P<back>~[0-9]{0,9})|(?P<parent>\^[0-9]{0,9})|@\{(?P<past>[^{}]*)\}")
-_PREFIX = re.compile(rf"[0-9a-z]{{{PREFIX_MINIMUM},24}}", re.ASCII)
+# Compiled at first use: most headishes are bare names.
+_SUFFIX = r"(?P<back>~[0-9]{0,9})|(?P<parent>\^[0-9]{0,9})|@\{(?P<past>[^{}]*)\}"
+_PREFIX = rf"[0-9a-z]{{{PREFIX_MINIMUM},24}}"
 
 
 class Back(Struct, frozen=True):
@@ -74,7 +75,7 @@ class Headish(Struct, frozen=True):
     def prefix(self) -> str | None:
         """The name as an id prefix, if it could be one."""
         lowered = (self.name or "").lower()
-        return lowered if _PREFIX.fullmatch(lowered) else None
+        return lowered if re.fullmatch(_PREFIX, lowered, re.ASCII) else None
 
     @property
     def handle(self) -> Handle | None:
@@ -118,7 +119,7 @@ def _parse(text: str) -> Headish:
     past: int | datetime | None = None
     steps: list[Back | Parent] = []
     while place < len(text):
-        found = _SUFFIX.match(text, place)
+        found = re.compile(_SUFFIX).match(text, place)
         if found is None:
             raise InvalidHeadish(text, f"{text[place:]!r} is not a suffix: use ~n, ^n, @{{n}} or @{{time}}")
         if found["past"] is not None:

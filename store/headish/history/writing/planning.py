@@ -6,7 +6,10 @@ Every name that a batch mentions is looked up first, all of them at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn, shown
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 EARLIER_ITEM = "an earlier item of this batch"
 
 
-class Earlier(NamedTuple):
+class Earlier(Struct, frozen=True, gc=False):
     """How the items of earlier batches of one stream are found: their first index, and its commit number.
 
     ``seqs`` has the commit number of each item of a batch that named turns which were known by their keys; of any other
@@ -42,7 +45,7 @@ class Earlier(NamedTuple):
         return self.first_seq + index if self.seqs is None else self.seqs[index]
 
 
-class BatchPlace(NamedTuple):
+class BatchPlace(Struct, frozen=True, gc=False):
     """The stream that a batch is a part of: the index of the batch's first item, and how the items before are found."""
 
     first_index: int = 0
@@ -53,7 +56,7 @@ ALONE = BatchPlace()
 """A batch that is all there is."""
 
 
-class Known(NamedTuple):
+class Known(Struct, frozen=True, gc=False):
     """What a child needs to know of a stored parent. A parent in this batch is known by its index alone.
 
     ``head`` is the name that moved with it.
@@ -65,7 +68,7 @@ class Known(NamedTuple):
     head: bytes | None
 
 
-class AppendPlan(NamedTuple):
+class AppendPlan(Struct, frozen=True, gc=False):
     """What a draft continues, and the name that moves with it."""
 
     parents: tuple[Known | int, ...]
@@ -84,7 +87,7 @@ class Planner:
         carries_names: bool,
     ) -> None:
         self._connection, self._space, self._carries_names = connection, space, carries_names
-        self._first_index, self._earlier = stream
+        self._first_index, self._earlier = stream.first_index, stream.earlier
         self.mentioned = _mentioned(drafts)
         self.found = find_bookmarks(connection, space, self.mentioned)
         """Where the names that the batch mentions were before it, of those that there are."""
@@ -229,7 +232,7 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
 def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
     """The plans of a batch: only the last turn that a name moves to says that it moved the name (rule R39, one row)."""
     last = {plan.name: index for index, plan in enumerate(plans)}
-    return [plan if last[plan.name] == index else plan._replace(name=None) for index, plan in enumerate(plans)]
+    return [plan if last[plan.name] == index else replace(plan, name=None) for index, plan in enumerate(plans)]
 
 
 def stored_parents(plans: Iterable[AppendPlan]) -> set[Place]:

@@ -169,13 +169,12 @@ NAMELESS = Query(
       WHERE s.pos IS NOT NULL AND goes_on.start IS NULL
     ),
     -- A first turn that supersedes the first turn of a conversation is a version of it: what leads to the older one.
-    older(start, chain, pos) AS (
-      SELECT firsts.chain, o.chain, o.pos FROM firsts
-      JOIN turn AS o ON o.space = :space AND o.id = firsts.supersedes AND {_SAID}
-      WHERE firsts.supersedes IS NOT NULL
+    traced(chain, pos, id, older_chain, older_pos) AS (
+      SELECT firsts.chain, firsts.pos, firsts.id, o.chain, o.pos FROM firsts
+      LEFT JOIN turn AS o ON o.space = :space AND o.id = firsts.supersedes AND {_SAID}
     ),
     before(start, chain, pos) AS (
-      SELECT start, chain, pos - 1 FROM older
+      SELECT traced.chain, older_chain, older_pos - 1 FROM traced WHERE older_chain IS NOT NULL
       UNION ALL SELECT before.start, l.parent_chain, l.parent_pos FROM before
       JOIN link AS l ON l.space = :space AND l.chain = before.chain AND l.ordinal = 0 AND l.parent_chain < before.chain
     ),
@@ -185,9 +184,8 @@ NAMELESS = Query(
       )
     ),
     begins(chain, pos, id) AS (
-      SELECT firsts.chain, firsts.pos, firsts.id FROM firsts
-      LEFT JOIN older ON older.start = firsts.chain LEFT JOIN inside ON inside.start = firsts.chain
-      WHERE older.start IS NULL OR inside.start IS NOT NULL
+      SELECT traced.chain, traced.pos, traced.id FROM traced LEFT JOIN inside ON inside.start = traced.chain
+      WHERE older_chain IS NULL OR inside.start IS NOT NULL
     ),
     -- A recursive statement may name its own table once only: each range is looked at in two ways.
     ways AS (SELECT 0 AS way UNION ALL SELECT 1 AS way),
@@ -200,7 +198,7 @@ NAMELESS = Query(
       WHERE l.chain IS NOT NULL OR v.chain IS NOT NULL
     ),
     -- First the names of these chains alone, for there may be many others.
-    placed(chain, pos) AS (
+    placed(chain, pos) AS MATERIALIZED (
       SELECT b.chain, b.pos FROM bookmark AS b WHERE b.space = :space AND b.chain IN (SELECT grown.chain FROM grown)
     ),
     named(start) AS (
@@ -211,41 +209,36 @@ NAMELESS = Query(
       SELECT begins.chain, begins.pos FROM begins LEFT JOIN named ON named.start = begins.chain
       WHERE named.start IS NULL ORDER BY begins.chain DESC LIMIT :limit
     ),
-    ends(start, chain, low, pos) AS MATERIALIZED (
-      SELECT DISTINCT grown.start, grown.chain, grown.low, (
+    ends(start, begun, chain, low, pos) AS MATERIALIZED (
+      SELECT DISTINCT page.chain, page.pos, grown.chain, grown.low, (
         SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = grown.chain
       )
       FROM page JOIN grown ON grown.start = page.chain
     ),
-    sums(start, newest, turns, branches) AS (
-      SELECT ends.start, max(ends.chain), sum(ends.pos - ends.low + 1), sum(CASE WHEN EXISTS (
+    sums(start, begun, newest, turns, branches) AS (
+      SELECT ends.start, ends.begun, max(ends.chain), sum(ends.pos - ends.low + 1), sum(CASE WHEN EXISTS (
         SELECT 1 FROM link AS l WHERE l.space = :space AND l.parent_chain = ends.chain AND l.parent_pos = ends.pos
       ) THEN 0 ELSE 1 END)
-      FROM ends GROUP BY ends.start
+      FROM ends GROUP BY ends.start, ends.begun
     ),
     tips AS MATERIALIZED (
-      SELECT sums.start, sums.newest, sums.turns, sums.branches, (
+      SELECT sums.start, sums.begun, sums.newest, sums.turns, sums.branches, (
         SELECT max(o.pos) FROM turn AS o WHERE o.space = :space AND o.chain = sums.newest
-      ) AS pos
-      FROM sums
-    ),
-    shown AS MATERIALIZED (
-      SELECT page.chain, page.pos, (
+      ) AS pos, (
         SELECT o.pos FROM turn AS o
-        WHERE o.space = :space AND o.chain = page.chain AND o.pos >= page.pos AND o.role = 'user'
+        WHERE o.space = :space AND o.chain = sums.start AND o.pos >= sums.begun AND o.role = 'user'
         ORDER BY o.pos LIMIT 1
       ) AS spoke
-      FROM page
+      FROM sums
     )
     -- Outer joins fix the order: left to itself, SQLite reads every turn.
-    SELECT shown.chain, s.id, tips.branches, tips.turns, {_words("t", "tp")}, {_words("f", "fp")}
-    FROM shown LEFT JOIN turn AS s ON s.space = :space AND s.chain = shown.chain AND s.pos = shown.pos
-    LEFT JOIN tips ON tips.start = shown.chain
+    SELECT tips.start, s.id, tips.branches, tips.turns, {_words("t", "tp")}, {_words("f", "fp")}
+    FROM tips LEFT JOIN turn AS s ON s.space = :space AND s.chain = tips.start AND s.pos = tips.begun
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = tips.newest AND t.pos = tips.pos
     {_payload("t", "tp")}
-    LEFT JOIN turn AS f ON f.space = :space AND f.chain = shown.chain AND f.pos = shown.spoke
+    LEFT JOIN turn AS f ON f.space = :space AND f.chain = tips.start AND f.pos = tips.spoke
     {_payload("f", "fp")}
-    ORDER BY shown.chain DESC
+    ORDER BY tips.start DESC
     """,
 )
 
