@@ -71,7 +71,7 @@ def test_what_the_program_sends_in_items_of_its_own_is_no_answer(store: Store) -
     store.import_file(rollout(META, tools, CONTEXT, *WORK[3:]))
     [thread] = store.bookmarks
     first = store.log(thread)[-1]
-    assert (first.meta.role, first.meta.reply) == ("user", None)
+    assert (first.meta.role, first.meta.reply) == ("user", {})
     assert store.conversations.get(thread).record.title == "List the files"
 
 
