@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 
 from headish.database.query import Connection
-from headish.history.budgets.counting import Measured, with_fit
 from headish.history.budgets.estimates import estimate
 from headish.history.budgets.fitting import Fit, Sample, counted_reply, find_samples, fit
 from headish.history.reading.decode import read_blocks, read_mapping, read_messages
@@ -13,11 +12,6 @@ from headish.rows.threads.walks import PlacedTurn, read_newest
 
 READ_TURNS = 256
 """How many of the newest turns of a space are looked at."""
-
-
-def fitted(connection: Connection, space: int, measured: Measured, model: str | None) -> Measured:
-    """The same, with what the space's newest replies say, if the thread's own say nothing. Cost: one statement."""
-    return with_fit(measured, read_fit(connection, space, model)) if measured.needs_fit else measured
 
 
 def read_fit(connection: Connection, space: int, model: str | None) -> Fit | None:
