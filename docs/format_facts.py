@@ -42,7 +42,7 @@ FORMATS: dict[str, FormatFacts] = {
             ),
             ("`session_index.jsonl`", "not read: titles come from the session"),
         ),
-        "0.128; items without an envelope, of the first versions",
+        "0.128 and 0.171; items without an envelope, of the first versions",
     ),
     "gemini-cli": FormatFacts(
         "Gemini CLI",
@@ -53,7 +53,7 @@ FORMATS: dict[str, FormatFacts] = {
             ("the order of text and calls in an answer", "not in the file: calls stand behind the text"),
             ("times and keys of saved chats", "not in the file: they are recognised by their words"),
         ),
-        "files made after its source of 2026-11; no file of the program itself was at hand",
+        "0.61.0; older files made after its source of 2026-11",
     ),
     "chatgpt": FormatFacts(
         "ChatGPT",

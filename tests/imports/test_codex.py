@@ -65,6 +65,16 @@ def rollout(*records: Any) -> io.BytesIO:
     return file
 
 
+def test_what_the_program_sends_in_items_of_its_own_is_no_answer(store: Store) -> None:
+    """As @openai/codex 0.171.0 writes it before everything else."""
+    tools = item("additional_tools", id=None, role="developer", tools=[{"type": "function", "name": "shell"}])
+    store.import_file(rollout(META, tools, CONTEXT, *WORK[3:]))
+    [thread] = store.bookmarks
+    first = store.log(thread)[-1]
+    assert (first.meta.role, first.meta.reply) == ("user", {})
+    assert store.conversations.get(thread).record.title == "List the files"
+
+
 def texts(store: Store, name: str) -> list[str]:
     return [each.text for each in store.resolve(name).messages]
 

@@ -42,6 +42,15 @@ WORK = [
     model("3", "Two files."),
 ]
 
+SENT = say("44", "user", CALL["result"])
+TWICE = [
+    META,
+    {"$set": {"messages": [say("0", "user", [{"text": "<session_context>\nToday is Friday."}])]}},
+    *WORK[1:4],
+    SENT,
+    WORK[5],
+]
+
 
 def lines(*records: Any) -> io.BytesIO:
     file = io.BytesIO(b"".join(json.dumps(each).encode() + b"\n" for each in records))
@@ -51,6 +60,17 @@ def lines(*records: Any) -> io.BytesIO:
 
 def said(store: Store, name: str) -> list[tuple[str | None, list[str]]]:
     return [(each.role, [to["type"] for to in each.to_dict()["content"]]) for each in store.resolve(name).messages]
+
+
+def test_results_that_are_written_a_second_time_are_one_turn(store: Store) -> None:
+    """As @google/gemini-cli 0.61.0 writes them; a resumed session has them as messages of the user alone."""
+    done = store.import_file(lines(*TWICE))
+    assert (done.messages, done.added) == (5, 5)
+    roles = ["user", "user", "assistant", "tool", "assistant"]
+    assert [each.role for each in store.resolve("list-the-files").messages] == roles
+    again = [META | {"sessionId": "resumed"}, *WORK[1:3], SENT, WORK[5]]
+    store.import_file(lines(*again))
+    assert [role for role, _ in said(store, "list-the-files-resumed")] == ["user", "assistant", "tool", "assistant"]
 
 
 def test_the_last_line_of_a_message_counts_and_its_results_stand_behind_it(store: Store) -> None:

@@ -149,6 +149,7 @@ SESSIONS = {
     "Claude Code, compacted": lines("a.jsonl", COMPACTED),
     "Codex": lines(f"rollout-{codex.SESSION}.jsonl", ROLLOUT),
     "Gemini CLI": lines("session-g.jsonl", GEMINI),
+    "Gemini CLI, results twice": lines("session-t.jsonl", [*gemini.TWICE, *GEMINI[-3:]]),
     "llm": statements("logs.db", LLM),
     "OpenAI Agents": statements("agents.db", AGENTS_SDK),
 }
@@ -232,6 +233,27 @@ def test_the_last_answer_of_a_session_that_runs_is_held_back_and_told(store: Sto
     age(path)
     assert store.import_changed(path).added == 1
     assert store.text("@") == "Two bulges."
+
+
+def test_an_answer_is_whole_where_the_session_says_that_it_ended_there(store: Store, tmp_path: Path) -> None:
+    """As @anthropic-ai/claude-code 2.1.197 writes it behind an answer, when a prompt is done."""
+    path = tmp_path / "a.jsonl"
+    for records, held in ((PLAIN, 1), ([{"type": "last-prompt", "lastPrompt": "And", "leafUuid": "a2"}], 1),
+                          ([{"type": "last-prompt", "lastPrompt": "And", "leafUuid": "a3"}], 0)):  # fmt: skip
+        for write in lines("a.jsonl", records).steps:
+            write(path)
+        assert store.import_changed(path).held_back == held
+    assert store.text("@") == "Two bulges."
+
+
+def test_what_was_rewound_behind_an_answer_that_is_held_back_waits_with_it(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "session-r.jsonl"
+    for write in lines(path.name, [*gemini.WORK, gemini.say("4", "user", "How large?"), {"$rewindTo": "4"}]).steps:
+        write(path)
+    assert store.import_changed(path).held_back == 1
+    assert [turn.meta.role for turn in store.log("@")] == ["tool", "assistant", "user"]
+    age(path)
+    assert store.import_changed(path).added == 2
 
 
 def test_a_file_that_turns_quiet_is_read_once_more_without_a_change(

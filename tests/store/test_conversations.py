@@ -299,6 +299,23 @@ class TestTheList:
         assert [each.id for by in ("start", "tip") for each in store.heads(by=by)] == []  # type: ignore[arg-type]
         assert len(store.heads(erased=True)) == len(store.heads(by="tip", erased=True)) == 4
 
+    @pytest.mark.parametrize("beside", ["an answer", "an older question"])
+    def test_a_name_is_listed_while_a_branch_without_one_is_left_beside_what_is_gone(
+        self, store: Store, beside: str
+    ) -> None:
+        asked = store.add_turn("q", bookmark="main").id
+        left = store.add_turn("a", role="assistant", continues="main").id
+        if beside == "an answer":
+            store.add_turn("b", role="assistant", continues=asked, bookmark="main", force=True)
+        else:
+            store.edit("main~1", "other q")
+        store.erase("main", scope="thread", reason="asked", keep_name=True, scrub=False)
+        assert subjects(store) == ["main"]
+        store.bookmarks.set("left", left)  # what has a name is listed by it, and need not be listed by another
+        assert subjects(store) == ["left"]
+        store.erase("left", scope="thread", reason="asked", keep_name=True, scrub=False)
+        assert subjects(store) == []
+
     def test_a_last_turn_without_words_is_told_by_what_it_is(self, store: Store) -> None:
         for name in ("hidden", "replaced", "erased", "result", "large"):
             store.add_turn(f"the words of {name}", bookmark=name)

@@ -255,6 +255,54 @@ class TestWhatIsSaidOfAConversation:
             here.copy_to(there.space, "main")
 
 
+class TestOfWhatBothImported:
+    """Two spaces that imported one session have equal turns under the same keys, with other ids."""
+
+    def session(self, store: Store, name: str, *more: str) -> None:
+        for number, words in enumerate(("Why two tides?", "Two bulges.", *more)):
+            following = {"continues": name} if number else {"bookmark": name}
+            store.add_turn(words, role=("user", "assistant")[number % 2], key=f"session:{number}", **following)
+        store.conversations.set(name, title="Tides", key="session")
+
+    def test_a_name_there_stays_where_it_says_the_same(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        self.session(here, "tides")
+        self.session(there, "tides")
+        theirs, keyed = there.bookmarks["tides"], there.find("session:1").id
+        copied = here.copy_to(there.space, "tides")
+        assert (copied.stored, copied.records) == (2, ())
+        assert (there.bookmarks["tides"], there.find("session:1").id) == (theirs, keyed)
+        assert (here.verify().problems, there.verify().problems) == ((), ())
+
+    def test_a_name_there_moves_on_to_what_was_said_since(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        self.session(here, "tides", "And why not three?")
+        self.session(there, "tides")
+        here.copy_to(there.space, "tides")
+        assert there.text("tides") == "And why not three?"
+        assert here.copy_to(there.space, "tides").stored == 0
+        assert there.verify().problems == ()
+
+    def test_a_name_that_went_elsewhere_is_refused_as_any(self, spaces: tuple[Store, Store]) -> None:
+        here, there = spaces
+        self.session(here, "tides", "And why not three?")
+        self.session(there, "tides", "How high?")
+        with unchanged(there), pytest.raises(BookmarkTaken, match="in the other space"):
+            here.copy_to(there.space, "tides")
+
+    def test_under_another_name_the_key_of_the_conversation_stays_with_the_first(
+        self, spaces: tuple[Store, Store]
+    ) -> None:
+        here, there = spaces
+        self.session(here, "tides")
+        self.session(there, "mine")
+        assert here.copy_to(there.space, "tides").records == ("tides",)
+        assert there.conversations.find("session").name == "mine"
+        record = there.conversations.get("tides").record
+        assert (record.title, record.key) == ("Tides", None)
+        assert there.verify().problems == ()
+
+
 class TestIntoAnotherDatabase:
     @pytest.fixture
     def elsewhere(self, tmp_path: Path) -> Iterator[Store]:

@@ -185,15 +185,21 @@ def choose_delay(error: CallError, attempt: int) -> float:
     return longest * (1 - 0.25 * random.random())  # noqa: S311
 
 
+def import_client() -> Any:
+    """The HTTP client. Raises: InvalidArgument without the extra."""
+    try:
+        import httpx2
+    except ImportError:
+        raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
+    return httpx2
+
+
 @contextmanager
 def _open_client(
     exchange: Exchange, address: Address, transport: httpx2.BaseTransport | None = None
 ) -> Iterator[IdleClient]:
     """A client for a server, kept open for the next call. Raises: InvalidArgument without the extra; Unreachable."""
-    try:
-        import httpx2
-    except ImportError:
-        raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
+    httpx2 = import_client()
     with ExitStack() as resources:
         try:
             if transport is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headish.calls.client import choose_delay
+from headish.calls.client import choose_delay, import_client
 from headish.calls.clouds.credentials import find_credentials
 from headish.calls.deadline import Timeouts
 from headish.calls.endpoints import find_endpoint
@@ -165,7 +165,7 @@ class Remote:
         """``url`` is asked instead of the path, without the key and the headers that go with it."""
         # No connection that was kept: where a server has closed it, the request would have to be sent again, and a
         # batch would be made twice.
-        httpx2 = _import_client()
+        httpx2 = import_client()
         in_the_clear = self._address.is_in_the_clear
         beside = dict(headers or {}) if url is not None else {**self._headers, **(headers or {})}
         url = url or self._route.beside(path)
@@ -204,7 +204,7 @@ class Remote:
             raise UnreadableAnswer(self.provider, f"the answer is no JSON object; it begins {beginning!r}") from None
 
     def _read(self, response: httpx2.Response, limit_bytes: int) -> Iterator[bytes]:
-        httpx2 = _import_client()
+        httpx2 = import_client()
         received, begun = 0, time.monotonic()
         total = self.timeouts.total_seconds
         try:
@@ -249,14 +249,6 @@ def may_exist(error: BaseException) -> bool:
     if isinstance(error, CallRefused):
         return error.status >= 500
     return isinstance(error, TimedOut | Interrupted | UnreadableAnswer) or not isinstance(error, Exception)
-
-
-def _import_client() -> Any:
-    try:
-        import httpx2
-    except ImportError:
-        raise InvalidArgument("calling a provider needs the extra: pip install 'headish[call]'") from None
-    return httpx2
 
 
 KEEPING = frozenset(("openai_responses",))

@@ -9,8 +9,8 @@ ones again for each row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, starmap
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
@@ -29,6 +29,7 @@ class DriverCursor(Protocol):
     def executemany(self, sql: str, parameters: Any, /) -> Any: ...
     def fetchone(self) -> Any: ...
     def fetchall(self) -> Sequence[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 class SchemaConnection(Protocol):
@@ -120,6 +121,12 @@ class Connection:
         """All rows."""
         self._execute(query, parameters)
         return self._cursor.fetchall()
+
+    def each(self, query: Query, make: Callable[..., T], **parameters: Any) -> list[T]:
+        """What ``make`` gives for each row, whose values are its arguments."""
+        self._execute(query, parameters)
+        # Not of ``rows``: the rows of a long thread would all be in memory beside what is made of them.
+        return list(starmap(make, self._cursor))
 
     def row(self, query: Query, **parameters: Any) -> Row | None:
         """The first row, or None."""

@@ -83,7 +83,7 @@ class UnknownToken(InputError, KeyError):
 
 
 class TurnTaken(InputError):
-    """A turn cannot be copied: the other space has its id with another seal, or its key for another turn."""
+    """A turn cannot be copied: the other space has its id with another seal."""
 
     def __init__(self, turn: str, how: str) -> None:
         self.turn = turn

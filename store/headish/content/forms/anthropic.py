@@ -27,10 +27,10 @@ from headish.content.forms.parts import (
     input_of,
     joined,
     keep,
-    list_at,
     make_call,
     object_at,
     opaque_of,
+    parts_at,
     refuse,
     rest_of,
     text_at,
@@ -53,15 +53,11 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
 
 def _read_content(content: Any, path: str, media: bool = True) -> list[ContentBlock]:
     """The blocks of a text, or of a list of blocks. ``media``: as for Chat."""
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [Text(content)]
-    blocks = enumerate(list_at(content, path))
-    return [_read_block(object_at(block, f"{path}[{at}]"), f"{path}[{at}]", media) for at, block in blocks]
+    return parts_at(content, path, partial(_read_block, media=media))
 
 
-def _read_block(block: Mapping[str, Any], path: str, media: bool) -> ContentBlock:
+def _read_block(given: Any, path: str, media: bool) -> ContentBlock:
+    block = object_at(given, path)
     kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) and (media or kind not in ("image", "document")) else None
     made = None if reader is None else reader(block, path)

@@ -30,6 +30,7 @@ from headish.content.forms.parts import (
     make_call,
     object_at,
     opaque_of,
+    parts_at,
     refuse,
     rest_of,
     texts_of,
@@ -79,15 +80,10 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
 def read_content(content: Any, provider: str, path: str = "$.content", *, media: bool = True) -> list[ContentBlock]:
     """The blocks of content that is a text, a list of parts, or nothing. ``media``: whether a part may be a document;
     one that an answer holds is its maker's alone."""
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [Text(content)]
-    parts = enumerate(list_at(content, path))
-    return [_read_part(part, provider, f"{path}[{at}]", media) for at, part in parts]
+    return parts_at(content, path, partial(_read_part, provider=provider, media=media))
 
 
-def _read_part(part: Any, provider: str, path: str, media: bool) -> ContentBlock:
+def _read_part(part: Any, path: str, provider: str, media: bool) -> ContentBlock:
     if isinstance(part, str):
         return Text(part)
     given = object_at(part, path)

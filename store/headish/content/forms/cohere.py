@@ -24,6 +24,7 @@ from headish.content.forms.parts import (
     list_at,
     object_at,
     opaque_of,
+    parts_at,
     refuse,
     rest_of,
     text_at,
@@ -74,14 +75,11 @@ def _cite(blocks: list[ContentBlock], citations: list[Any]) -> bool:
 
 
 def _read_content(content: Any) -> list[ContentBlock]:
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [Text(content)]
-    return [_read_part(object_at(part, f"$.content[{at}]")) for at, part in enumerate(list_at(content, "$.content"))]
+    return parts_at(content, "$.content", _read_part)
 
 
-def _read_part(part: Mapping[str, Any]) -> ContentBlock:
+def _read_part(given: Any, path: str) -> ContentBlock:
+    part = object_at(given, path)
     kind = part.get("type")
     if kind == "text" and isinstance(part.get("text"), str):
         return Text(part["text"], opaque=_beside(part, "text"))

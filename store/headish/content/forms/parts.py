@@ -160,6 +160,16 @@ def joined(written: Mapping[str, Any], rest: Any) -> Part:
     return made
 
 
+def parts_at(content: Any, path: str, read: Callable[[Any, str], ContentBlock], **beside: Any) -> list[ContentBlock]:
+    """The blocks of content that is a text, a list of parts, or nothing. ``read`` takes a part and its path;
+    ``beside`` is kept with a text. Raises: InvalidContent."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content, **beside)]
+    return [read(part, f"{path}[{at}]") for at, part in enumerate(list_at(content, path))]
+
+
 def content_of(parts: list[Part], empty: str | None = "") -> Any:
     """One plain text as a string, anything else as parts."""
     if len(parts) == 1 and parts[0].keys() == {"type", "text"}:

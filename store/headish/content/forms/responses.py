@@ -35,10 +35,10 @@ from headish.content.forms.parts import (
     arguments_of,
     joined,
     keep,
-    list_at,
     make_call,
     object_at,
     opaque_of,
+    parts_at,
     refuse,
     rest_of,
     without,
@@ -125,15 +125,12 @@ def _read_content(
 ) -> list[ContentBlock]:
     """The blocks of a text or of a list of parts. ``media``: as for Chat."""
     beside = beside or {}
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [Text(content, opaque=keep(PROVIDER, beside))]
-    listed = list_at(content, path)
-    return [_read_part(object_at(part, f"{path}[{at}]"), beside, media) for at, part in enumerate(listed)]
+    read = partial(_read_part, beside=beside, media=media)
+    return parts_at(content, path, read, opaque=keep(PROVIDER, beside))
 
 
-def _read_part(part: Mapping[str, Any], beside: Mapping[str, Any], media: bool) -> ContentBlock:
+def _read_part(given: Any, path: str, beside: Mapping[str, Any], media: bool) -> ContentBlock:
+    part = object_at(given, path)
     kind = part.get("type")
     if kind in TEXTS and isinstance(part.get("text"), str):
         rest = rest_of(part, {"type": "", "text": ""}, TRANSPORT)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import groupby
+from itertools import groupby, starmap
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -47,6 +47,9 @@ class ServerConnection(Connection):
         if not self._sent.is_confined:
             return self
         return ServerConnection(self._driver, self._sent, self._words, space, takes_whole=self._takes_whole)
+
+    def each(self, query: Query, make: Callable[..., T], **parameters: Any) -> list[T]:
+        return list(starmap(make, self.rows(query, **parameters)))  # its driver reads all rows in one call
 
     def run_rows(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         # Rows go through a pipeline of the driver's own, unless they are in ours.

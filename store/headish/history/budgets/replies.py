@@ -5,19 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 
 from headish.database.query import Connection
-from headish.history.budgets.counting import Measured, with_fit
 from headish.history.budgets.estimates import estimate
 from headish.history.budgets.fitting import Fit, Sample, counted_reply, find_samples, fit
-from headish.history.reading.decode import read_blocks, read_mapping, read_message
-from headish.rows.threads.walks import Walked, read_newest
+from headish.history.reading.decode import read_blocks, read_mapping, read_messages
+from headish.rows.threads.walks import PlacedTurn, read_newest
 
 READ_TURNS = 256
 """How many of the newest turns of a space are looked at."""
-
-
-def fitted(connection: Connection, space: int, measured: Measured, model: str | None) -> Measured:
-    """The same, with what the space's newest replies say, if the thread's own say nothing. Cost: one statement."""
-    return with_fit(measured, read_fit(connection, space, model)) if measured.needs_fit else measured
 
 
 def read_fit(connection: Connection, space: int, model: str | None) -> Fit | None:
@@ -30,12 +24,12 @@ def read_fit(connection: Connection, space: int, model: str | None) -> Fit | Non
     return fit(samples, model)
 
 
-def _samples(turns: list[Walked]) -> list[Sample]:
+def _samples(turns: list[PlacedTurn]) -> list[Sample]:
     """The samples of a run of turns of one chain, without gaps."""
     if not any(turn.system for turn in turns) or turns[-1].pos - turns[0].pos != len(turns) - 1:
         return []
     guesses = [
-        None if turn.type is not None else estimate(read_message(turn, read_blocks(turn, turn.payload)))
+        None if turn.type is not None else estimate(*read_messages([turn], [read_blocks(turn, turn.payload)]))
         for turn in turns
     ]
     found = (counted_reply(index, read_mapping(turn, "system")) for index, turn in enumerate(turns))

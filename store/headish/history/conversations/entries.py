@@ -11,11 +11,15 @@ from headish.content.excerpts import first_words_or_kinds, one_line, words_of_be
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidContent
 from headish.history.conversations.records import ListedConversation, as_conversation
+from headish.history.reading.halves import CHAINS_LIMIT
 from headish.history.reading.order import arrange
+from headish.history.reading.versions import find_firsts
 from headish.history.twins import folded_twins
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import StoredRecord, find_records
-from headish.rows.threads.entries import Listed, ListedTurn
+from headish.rows.threads.entries import NEWEST, Listed, ListedTurn
+from headish.rows.threads.names import names_of_segments
+from headish.rows.threads.places import grown_chains
 from headish.rows.threads.ranges import ids_of_range
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_by_id
@@ -23,6 +27,7 @@ from headish.rows.upkeep.erasures import is_living
 from headish.values.ids import TurnId
 from headish.values.messages import Attributes
 from headish.values.names import stored_name
+from headish.values.places import Place, Segment
 from headish.values.results.conversations import Entry
 from headish.values.turns import DOCUMENT, reply_of, said_at_of
 
@@ -54,8 +59,23 @@ def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
         begins = turn_by_id(connection, space, TurnId(str(listed.start)))
         return begins is not None and not is_living(connection, space, begins.place)
     end = find_bookmark(connection, space, listed.name)
-    segments = [] if end is None else arrange([end], read_links(connection, space, end))
-    return not any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each))
+    if end is None:
+        return True
+    segments = arrange([end], read_links(connection, space, end))
+    if any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each)):
+        return False
+    return not _is_left_beside(connection, space, end)
+
+
+def _is_left_beside(connection: Connection, space: int, end: Place) -> bool:
+    """Whether anything is left in the tree of a name that no other name shares, for no other line shows that."""
+    firsts = [each.place for each in find_firsts(connection, space, end)]
+    if not any(is_living(connection, space, each, named=False) for each in firsts):
+        return False
+    grown = [Segment(chain, low, NEWEST) for _, chain, low in grown_chains(connection, space, firsts, CHAINS_LIMIT)]
+    lows = {each.chain: each.low for each in grown}
+    named = names_of_segments(connection, space, grown)
+    return sum(len(names) for place, names in named.items() if place.pos >= lows.get(place.chain, NEWEST)) == 1
 
 
 def _found(listed: Listed) -> ListedConversation:

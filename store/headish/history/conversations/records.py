@@ -133,14 +133,20 @@ def change_record(
 def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
     """Say of a conversation in another space what is said of it here, unless something is said of it there already.
 
-    Raises: KeyTaken, CorruptRecord.
+    A key stays with the conversation that has it there, if both begin alike: both spaces imported it (rule R45,
+    shadowed keys). Raises: KeyTaken for the key of any other conversation; CorruptRecord.
     """
     stored = find_record(connection, space, subject)
     if stored is None or find_record(to, target, subject) is not None:
         return False
     record = _read_record(stored)
     if record.key is not None:
-        _free_key(to, target, record.key, subject)
+        holder = record_by_key(to, target, record.key.encode())
+        begins = None if holder is None else _first_digest(to, target, holder.subject)
+        if begins is None or begins != _first_digest(connection, space, subject):
+            _free_key(to, target, record.key, subject)
+        else:
+            record = msgspec.structs.replace(record, key=None)
     _write(to, target, subject, stored.revision, record)
     return True
 
@@ -204,6 +210,15 @@ def _find_subject(connection: Connection, space: int, subject: bytes) -> ListedC
     return ListedConversation(
         None, first, _newest(connection, space, find_firsts(connection, space, stored.place)) or first
     )
+
+
+def _first_digest(connection: Connection, space: int, subject: bytes) -> bytes | None:
+    """The digest of the first turn of a conversation; None where its name was removed, or it has no first turn."""
+    found = _find_subject(connection, space, subject)
+    stored = None if found is None else turn_by_id(connection, space, found.turn)
+    firsts = [] if stored is None else find_firsts(connection, space, stored.place)
+    first = turn_by_id(connection, space, firsts[0].id) if firsts else None
+    return None if first is None else first.digest
 
 
 def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:

@@ -15,13 +15,12 @@ from headish.values.blocks import ContentBlock, ProviderBlock, Text, Thinking, T
 from headish.values.ids import TurnId
 from headish.values.limits import COVERED_LIMIT
 from headish.values.messages import Message
-from headish.values.places import Place
 
 INSTRUCTING = ("system", "developer")
 """The roles whose turns no summary covers: a model must not lose what it was told to be."""
 
 
-def cover(thread: SeenThread, does: str, first: Place, last: Place) -> list[int]:
+def cover(thread: SeenThread, does: str, first: TurnId, last: TurnId) -> list[int]:
     """The indexes of the turns from ``first`` to ``last``, both included, that an overlay covers, in walk order.
 
     A call and its results are covered together, wherever they stand. Overlays are not covered; one that is named alone
@@ -30,8 +29,7 @@ def cover(thread: SeenThread, does: str, first: Place, last: Place) -> list[int]
     """
     low, high = _index(thread, first), _index(thread, last)
     if low > high:
-        low_id, high_id = thread.walked[low].id, thread.walked[high].id
-        raise InvalidArgument(f"turn {low_id} comes after turn {high_id}: name the first of them first")
+        raise InvalidArgument(f"turn {first} comes after turn {last}: name the first of them first")
     # A turn without a state is an overlay. Naming it takes back what it did, so the turns that it covers are meant.
     if low == high and does in (UNHIDE, ORIGINAL) and thread.states[low] is None:
         return _covered_by(thread, low)
@@ -122,9 +120,9 @@ def _within(chosen: set[int]) -> list[int]:
     return sorted(chosen)
 
 
-def _index(thread: SeenThread, place: Place) -> int:
+def _index(thread: SeenThread, turn_id: TurnId) -> int:
     for index, turn in enumerate(thread.walked):
-        if turn.chain == place.chain and turn.pos == place.pos:
+        if turn.id == turn_id:
             return index
     tip = thread.walked[-1].id
     raise InvalidArgument(

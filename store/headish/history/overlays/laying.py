@@ -62,15 +62,15 @@ class Covering(NamedTuple):
 def find_covered(connection: Connection, space: int, wanted: OverlayPlan) -> Covering:
     """The turns that an overlay covers, at this moment. Raises: UnknownTurn; as ``cover``."""
     if wanted.among is None:
-        first, last = (find_turn(connection, space, each).place for each in (wanted.first, wanted.last))
+        first, last = (find_turn(connection, space, each) for each in (wanted.first, wanted.last))
     else:
-        first = last = find_turn(connection, space, parse_headish(wanted.among[-1])).place
-    tip, place = _find_branch(connection, space, wanted, last)
+        first = last = find_turn(connection, space, parse_headish(wanted.among[-1]))
+    tip, place = _find_branch(connection, space, wanted, last.place)
     walked = walk(connection, space, [place])
     thread = read_thread(walked, read_all_blocks(walked))
     if wanted.among is not None:
         return Covering(thread, cover_those(thread, wanted.among), tip)
-    return Covering(thread, cover(thread, wanted.does, first, last), tip)
+    return Covering(thread, cover(thread, wanted.does, first.id, last.id), tip)
 
 
 def lay(

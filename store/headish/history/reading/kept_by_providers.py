@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from headish.content.recordings import AUDIO, said_aloud
 from headish.database.query import Connection
 from headish.history.reading.decode import decode_mapping, read_mapping
+from headish.history.reading.order import arrange, places_of
 from headish.history.reading.walk import walk
-from headish.rows.threads.walks import Walked
+from headish.rows.threads.walks import Walked, read_links_of
 from headish.rows.turns import turn_by_id
 from headish.values.blocks import ContentBlock, Document, Erased
 from headish.values.ids import TurnId
@@ -96,7 +97,9 @@ def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> 
     Cost: a walk, one more to the answer, and a statement for each of ``turns``.
     """
     found = [turn_by_id(connection, space, each) for each in turns]
-    walked = walk(connection, space, [each.place for each in found if each is not None])
+    ends = [each.place for each in found if each is not None]
+    links = read_links_of(connection, space, ends)
+    walked = walk(connection, space, ends, links)
     at = next((at for at in reversed(range(len(walked))) if _is_kept(walked[at])), None)
     if at is None:
         return "no answer of the thread is one that the server stores"
@@ -106,7 +109,7 @@ def find_stored(connection: Connection, space: int, turns: Sequence[TurnId]) -> 
     if any(isinstance(turn.payload, Erased) for turn in walked[: at + 1]):
         return "something that the stored answer has seen is erased"
     seen = [turn.id for turn in walked[: at + 1]]
-    if seen != [turn.id for turn in walk(connection, space, [answer.place])]:
+    if seen != [turn.id for turn in walk(connection, space, [places_of(arrange(ends, links))[at]])]:
         return "the thread joins what the stored answer has not seen"
     return StoredResponse(answer.id, str(reply["response_id"]), frozenset(seen), reply)
 

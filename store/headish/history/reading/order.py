@@ -38,6 +38,16 @@ def arrange(ends: Iterable[Place], links: Mapping[int, Sequence[Place]]) -> list
     return segments
 
 
+def places_of(segments: Iterable[Segment]) -> list[Place]:
+    """The place of each turn of a walk."""
+    return [Place(chain, pos) for chain, low, high in segments for pos in range(low, high + 1)]
+
+
+def places_before(place: Place, links: Mapping[int, Sequence[Place]]) -> Sequence[Place]:
+    """What the turn at a place continues."""
+    return [Place(place.chain, place.pos - 1)] if place.pos else links.get(place.chain, ())
+
+
 def last_turns(segments: Sequence[Segment], count: int) -> list[Segment]:
     """The ranges of the last so many turns of a walk, in its order."""
     last: list[Segment] = []

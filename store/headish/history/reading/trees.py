@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import NamedTuple
+
+from msgspec.structs import astuple
 
 from headish.database.query import Connection
 from headish.errors import UnknownTurn
 from headish.history.reading.decode import read_attributes, read_blocks, read_mapping, whole_parents
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, places_before, places_of
 from headish.history.reading.versions import (
     Version,
     VersionLink,
@@ -21,7 +24,7 @@ from headish.history.reading.versions import (
 from headish.history.reading.walk import missing, prove_turn, read_checked, superseded_of, walk_part, walk_tree
 from headish.rows.threads.names import names_of_segments, names_of_tree
 from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, parents_of_turns
-from headish.rows.threads.walks import Walked, read_links
+from headish.rows.threads.walks import PlacedTurn, Walked, read_links
 from headish.rows.turns import turn_at
 from headish.values.blocks import Erased
 from headish.values.ids import TurnId
@@ -68,7 +71,7 @@ def read_part(connection: Connection, space: int, place: Place, limit: int, *, h
 def draw_part(
     connection: Connection,
     space: int,
-    walked: Sequence[Walked],
+    walked: Sequence[PlacedTurn],
     continues: dict[TurnId, tuple[TurnId, ...]],
     *,
     halves: bool = False,
@@ -125,7 +128,7 @@ def read_stretch(
     if around is not None:
         first = min(first, max(0, _index_of(segments, *around) - limit // 2))
     places = _places_of(segments, first, limit)
-    parents = {place: _parents(place, links) for place in places}
+    parents = {place: places_before(place, links) for place in places}
     found = _read_proven(connection, space, parents)
     continues = {found[place].id: tuple(found[each].id for each in listed) for place, listed in parents.items()}
     shown = [found[place] for place in places]
@@ -187,7 +190,9 @@ def _without_first(segments: Iterable[Segment], count: int) -> list[Segment]:
     return left
 
 
-def _read_proven(connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]) -> dict[Place, Walked]:
+def _read_proven(
+    connection: Connection, space: int, parents: Mapping[Place, Sequence[Place]]
+) -> dict[Place, PlacedTurn]:
     """The turns at places and those that they continue. Raises: CorruptTurn."""
     needed = dict.fromkeys(each for place, listed in parents.items() for each in (place, *listed))
     found = {each.place: each for each in read_checked(connection, space, needed)}
@@ -201,29 +206,31 @@ def _read_proven(connection: Connection, space: int, parents: Mapping[Place, Seq
     return found
 
 
-def _parents(place: Place, links: Mapping[int, Sequence[Place]]) -> Sequence[Place]:
-    return [Place(place.chain, place.pos - 1)] if place.pos else links.get(place.chain, ())
-
-
 def build_thread(
-    connection: Connection, space: int, walked: Sequence[Walked], links: dict[int, list[Place]], *, named: bool
+    connection: Connection,
+    space: int,
+    walked: Sequence[Walked],
+    end: Place,
+    links: dict[int, list[Place]],
+    *,
+    named: bool,
 ) -> list[TreeTurn]:
-    """The turns of a walk as a tree of their own, ``named`` with their names.
+    """The turns of a walk to ``end`` as a tree of their own, ``named`` with their names.
 
     Cost: that of ``number_versions``; with names one statement for each ``AT_ONCE`` chains. Raises: CorruptTurn.
     """
-    # A walk reaches each of its chains from the first turn to one that it ends at.
-    ends = dict(sorted(each.place for each in walked))
-    segments = [Segment(chain, 0, pos) for chain, pos in ends.items()]
+    segments = arrange([end], links)
+    rows = [(*astuple(turn), *place) for turn, place in zip(walked, places_of(segments), strict=True)]
+    placed = [*starmap(PlacedTurn, rows)]
     names = names_of_segments(connection, space, segments) if named else {}
-    ids = {each.place: each.id for each in walked}
-    continues = {each.id: _continues(each, links, ids) for each in walked}
-    return _build(walked, continues, names, {}, _number(connection, space, walked, links))
+    ids = {each.place: each.id for each in placed}
+    continues = {each.id: _continues(each, links, ids) for each in placed}
+    return _build(placed, continues, names, {}, _number(connection, space, placed, links))
 
 
 def _without_halves(
-    turns: Sequence[Walked], continues: Mapping[TurnId, Sequence[TurnId]], outgrown: set[TurnId]
-) -> Sequence[Walked]:
+    turns: Sequence[PlacedTurn], continues: Mapping[TurnId, Sequence[TurnId]], outgrown: set[TurnId]
+) -> Sequence[PlacedTurn]:
     if not outgrown:
         return turns
     hidden = hidden_in([each.id for each in turns], continues, outgrown)
@@ -231,7 +238,7 @@ def _without_halves(
 
 
 def _number(
-    connection: Connection, space: int, walked: Sequence[Walked], links: Mapping[int, Sequence[Place]] | None
+    connection: Connection, space: int, walked: Sequence[PlacedTurn], links: Mapping[int, Sequence[Place]] | None
 ) -> dict[TurnId, Version]:
     asked = [VersionLink(each.id, each.place, superseded_of(each)) for each in walked]
     # A chain that is not among the links of its thread continues nothing.
@@ -240,7 +247,7 @@ def _number(
 
 
 def _build(
-    walked: Sequence[Walked],
+    walked: Sequence[PlacedTurn],
     continues: dict[TurnId, tuple[TurnId, ...]],
     names: Names,
     counts: dict[Place, int],
@@ -271,6 +278,5 @@ def _build(
     ]
 
 
-def _continues(turn: Walked, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
-    parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else links.get(turn.chain, [])
-    return whole_parents(turn.id, [ids.get(parent) for parent in parents])
+def _continues(turn: PlacedTurn, links: dict[int, list[Place]], ids: dict[Place, TurnId]) -> tuple[TurnId, ...]:
+    return whole_parents(turn.id, [ids.get(parent) for parent in places_before(turn.place, links)])

@@ -37,10 +37,10 @@ class Recent(Generic[K, V]):
     def get_all(self, keys: Sequence[K]) -> list[V | None]:
         """The value of each key."""
         found = list(map(self._newer.get, keys))
-        if None in found:
-            older = self._older.get
-            return [older(key) if value is None else value for key, value in zip(keys, found, strict=True)]
-        return found
+        if all(found):  # the usual case
+            return found
+        older = self._older.get
+        return [older(key) if value is None else value for key, value in zip(keys, found, strict=True)]
 
     def put_all(self, found: Mapping[K, V], size_bytes: int) -> None:
         """Remember values; ``size_bytes`` is what they take, without ``OVERHEAD_BYTES`` for each. What is larger than

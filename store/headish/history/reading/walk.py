@@ -4,9 +4,10 @@ first)."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +29,8 @@ from headish.rows.keys import superseding_some
 from headish.rows.threads.places import AT_ONCE, grown_from
 from headish.rows.threads.ranges import Whole, read_ranges, turns_of, turns_of_ranges
 from headish.rows.threads.walks import (
+    Chains,
+    PlacedTurn,
     Walked,
     read_inherited,
     read_links,
@@ -45,6 +48,8 @@ from headish.values.messages import Message
 from headish.values.places import Place, Segment
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Turn
 
+W = TypeVar("W", bound=Walked)
+
 
 def walk(
     connection: Connection, space: int, ends: Sequence[Place], links: Mapping[int, Sequence[Place]] | None = None
@@ -60,17 +65,15 @@ def walk(
     if links is None:
         links = read_links_of(connection, space, ends)
     if len(ends) == 1:
-        threads: Iterable[list[Walked]] = [read_thread(connection, space, ends[0], linear=not links)]
+        threads: Iterable[Chains] = [read_thread(connection, space, ends[0], linear=not links)]
     else:
         threads = read_threads(connection, space, ends)
-    chains: dict[int, list[Walked]] = {}
-    for thread in threads:
-        for chain, members in groupby(thread, attrgetter("chain")):
-            walked = list(members)
-            # Two statements may bring parts of one chain, for ends at different positions: the longer part contains the
-            # other.
-            if len(walked) > len(chains.get(chain, ())):
-                chains[chain] = _marked(connection, space, walked)
+    chains: Chains = {}
+    for chain, members in (each for thread in threads for each in thread.items()):
+        # Two statements may bring parts of one chain, for ends at different positions: the longer part contains the
+        # other.
+        if len(members) > len(chains.get(chain, ())):
+            chains[chain] = _marked(connection, space, members, partial(Place, chain))
     segments = arrange(ends, links)
     walked = [each for segment in segments for each in _cut(chains, segment)]
     prove(chains, segments, links)
@@ -186,7 +189,7 @@ def order_inherited(
 class WalkedTree(msgspec.Struct, frozen=True, gc=False):
     """All turns of a tree in commit order, the links of its chains, and a place of each tree that it joins."""
 
-    turns: list[Walked]
+    turns: list[PlacedTurn]
     links: dict[int, list[Place]]
     joined: list[Place]
 
@@ -198,7 +201,7 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
     Raises: CorruptTurn.
     """
     links: dict[int, list[Place]] = {}
-    walked: dict[Place, Walked] = {}
+    walked: dict[Place, PlacedTurn] = {}
     places: list[Place] = []
     joined: Place | None = place
     while joined is not None:
@@ -217,7 +220,7 @@ def walk_tree(connection: Connection, space: int, place: Place) -> WalkedTree:
 
 
 def _other_root(
-    connection: Connection, space: int, walked: Mapping[Place, Walked], links: Mapping[int, Sequence[Place]]
+    connection: Connection, space: int, walked: Mapping[Place, PlacedTurn], links: Mapping[int, Sequence[Place]]
 ) -> Place | None:
     """A turn that supersedes a root, or that a root supersedes, and that was not walked: an edited first message is a
     version of it, and no tree of its own."""
@@ -239,7 +242,7 @@ def superseded_of(turn: Walked) -> TurnId | None:
     return as_turn_id(named) if isinstance(named, str) else None
 
 
-def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[Walked]:
+def walk_part(connection: Connection, space: int, place: Place, limit: int) -> list[PlacedTurn]:
     """A part of the tree that a place belongs to, in commit order: ``limit`` turns, or fewer where there are no more.
 
     Half of them lead to the place, the last of its walk, or all if they are fewer; the others grew from it, the
@@ -253,7 +256,7 @@ def walk_part(connection: Connection, space: int, place: Place, limit: int) -> l
     return sorted(read_checked(connection, space, [*leading, *grown]), key=lambda each: each.seq)
 
 
-def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
+def read_checked(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places, in no order, payloads compared with their addresses. Cost: one statement for each
     ``AT_ONCE`` places. Raises: CorruptTurn."""
     return _checked(connection, space, read_places(connection, space, places))
@@ -305,11 +308,11 @@ def leads_to(connection: Connection, space: int, place: Place, end: Place) -> bo
 _FIRST_PORTION, _LARGEST_PORTION = 16, 512
 
 
-def _cut(chains: dict[int, list[Walked]], segment: Segment) -> list[Walked]:
+def _cut(chains: Chains, segment: Segment) -> list[Walked]:
     chain, low, high = segment
     members = chains.get(chain, [])
-    # Positions count from 0 without gaps, so the last member is at its own index, or one of them is missing.
-    if len(members) <= high or members[high].pos != high:
+    # A chain is read as far as one of the ranges reaches, so with a gap it is too short for that one.
+    if len(members) <= high:
         raise _missing(segment)
     return members[low : high + 1]
 
@@ -322,21 +325,20 @@ def missing(place: Place) -> CorruptTurn:
     return CorruptTurn(f"{place.chain}/{place.pos}", "it or one before it in its chain is missing")
 
 
-def _checked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
+def _checked(connection: Connection, space: int, turns: list[PlacedTurn]) -> list[PlacedTurn]:
     """The turns, what each says compared with its address; what was erased has a mark in its place."""
     for turn in turns:
         if turn.payload is not None and hash_payload(turn.payload) != turn.hash:  # type: ignore[arg-type]  # no marks yet
             raise CorruptTurn(turn.id, "its payload disagrees with its hash")
-    return _marked(connection, space, turns)
+    return _marked(connection, space, turns, lambda index: turns[index].place)
 
 
-def _marked(connection: Connection, space: int, turns: list[Walked]) -> list[Walked]:
+def _marked(connection: Connection, space: int, turns: list[W], place_at: Callable[[int], Place]) -> list[W]:
     """The turns, with a mark in the place of what was erased. Raises: CorruptTurn."""
     empty = [index for index, turn in enumerate(turns) if turn.payload is None]
-    marks = _erased_at(connection, space, [turns[index].place for index in empty])
+    marks = _erased_at(connection, space, [*map(place_at, empty)])
     for index in empty:
-        turn = turns[index]
-        turns[index] = replace(turn, payload=_mark(marks, turn.place, turn.id))
+        turns[index] = replace(turns[index], payload=_mark(marks, place_at(index), turns[index].id))
     return turns
 
 

@@ -13,6 +13,7 @@ from itertools import takewhile
 from headish.content.drafts import Draft, encode_attributes
 from headish.content.encoding import encode_payload
 from headish.database.query import Connection
+from headish.history.reading.order import arrange, places_before, places_of
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import holds_overlays, see_window
 from headish.history.windows.view import SeenMessage
@@ -33,14 +34,16 @@ def match_window(
     """
     if not holds_overlays(connection, space, place):
         return None
-    walked = walk(connection, space, [place])
+    links = read_links(connection, space, place)
+    walked = walk(connection, space, [place], links)
     window, seen = see_window(walked)
     if seen is None:
         return None
     pairs = zip(drafts, window.messages, strict=False)
     known = sum(1 for _ in takewhile(lambda pair: _says(*pair), pairs))
-    at = _turn_seeing(known, walked, seen, read_links(connection, space, place))
-    stored = None if at is None else turn_at(connection, space, walked[at].place)
+    places = places_of(arrange([place], links))
+    at = _turn_seeing(known, walked, seen, _last_line(walked, places, links))
+    stored = None if at is None else turn_at(connection, space, places[at])
     return None if stored is None else (known, stored)
 
 
@@ -54,10 +57,8 @@ def _says(draft: Draft, message: Message) -> bool:
     )
 
 
-def _turn_seeing(
-    known: int, walked: Sequence[Walked], seen: Sequence[SeenMessage], links: Mapping[int, Sequence[Place]]
-) -> int | None:
-    """The turn at which a model sees just the first ``known`` messages, by index.
+def _turn_seeing(known: int, walked: Sequence[Walked], seen: Sequence[SeenMessage], first: int) -> int | None:
+    """The turn at which a model sees just the first ``known`` messages, by index; ``first`` begins the last line.
 
     Behind the last overlay and the last merge each turn adds its own message, or none if it is hidden.
     """
@@ -65,20 +66,17 @@ def _turn_seeing(
         return len(walked) - 1
     # Only in a straight run without overlays does a count of messages name one turn: there the view at each turn is a
     # prefix of the next one.
-    first = _last_line(walked, links)
     count = sum(each.at <= first for each in seen)
     if not known or known < count:
         return None
     return first if known == count else seen[known - 1].at
 
 
-def _last_line(walked: Sequence[Walked], links: Mapping[int, Sequence[Place]]) -> int:
+def _last_line(walked: Sequence[Walked], places: Sequence[Place], links: Mapping[int, Sequence[Place]]) -> int:
     """The first turn of the last stretch in which each turn continues only the one before it and none is an overlay."""
     first = len(walked) - 1
     while first and walked[first].type != OVERLAY:
-        turn, before = walked[first], walked[first - 1]
-        parents = [Place(turn.chain, turn.pos - 1)] if turn.pos else list(links.get(turn.chain, ()))
-        if parents != [before.place]:
+        if [*places_before(places[first], links)] != [places[first - 1]]:
             break
         first -= 1
     return first

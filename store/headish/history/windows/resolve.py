@@ -11,7 +11,7 @@ from headish.content.unfinished import without_partial
 from headish.database.query import Connection
 from headish.history.reading.decode import (
     read_all_blocks,
-    read_message,
+    read_messages,
 )
 from headish.history.reading.options import resolve_options
 from headish.rows.threads.walks import Walked, read_marked, read_marked_within
@@ -42,7 +42,7 @@ def see_window(walked: Sequence[Walked], *, raw: bool = False) -> tuple[ContextW
     is_marked = is_overlaid(walked)
     # The common thread, by far: it must not pay for overlays that it has not.
     if not is_marked and Erased not in {type(turn.payload) for turn in walked}:
-        messages = tuple(map(read_message, walked, contents))
+        messages = tuple(read_messages(walked, contents))
         return without_partial(ContextWindow(messages, resolve_options(walked))), None
     from headish.history.windows.view import View, see, see_originals  # late: it brings the rules of overlays along
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headish.history.reading.decode import read_all_blocks, read_mapping, read_message
+from headish.history.reading.decode import read_all_blocks, read_mapping, read_messages
 from headish.history.windows.resolve import is_overlaid
 from headish.history.windows.view import Contents, SeenMessage, SeenThread, read_thread, replaced, see, see_originals
 from headish.rows.threads.walks import Walked
@@ -33,8 +33,8 @@ def kept_thread(walked: Sequence[Walked], *, raw: bool = False, for_people: bool
     if is_overlaid(walked):
         return [as_ended(each) for each in see_kept(walked, contents, raw=raw, for_people=for_people)]
     return [
-        as_ended(TranscriptMessage(read_message(turn, content), read_mapping(turn, "system")))
-        for turn, content in zip(walked, contents, strict=True)
+        as_ended(TranscriptMessage(message, read_mapping(turn, "system")))
+        for turn, message in zip(walked, read_messages(walked, contents), strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from headish.content.forms.parts import without_form
-from headish.history.reading.decode import read_message
+from headish.history.reading.decode import read_messages
 from headish.history.windows.states import State, describe, facing, read_states
 from headish.providers.shared.ledger import pair_calls
 from headish.rows.threads.walks import Walked
@@ -54,7 +54,7 @@ class SeenThread(NamedTuple):
 
 def read_thread(walked: Sequence[Walked], contents: Contents) -> SeenThread:
     """How each turn of a walk is seen at its end. Raises: CorruptTurn."""
-    messages = [read_message(turn, content) for turn, content in zip(walked, contents, strict=True)]
+    messages = read_messages(walked, contents)
     faces = [
         facing(turn.id, turn.digest.hex(), turn.type, message.attributes)
         for turn, message in zip(walked, messages, strict=True)

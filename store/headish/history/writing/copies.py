@@ -37,7 +37,7 @@ from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import parents_of_turns
 from headish.rows.threads.ranges import check_gapless, small_payloads, turns_of
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of, turn_at
+from headish.rows.turns import StoredTurn, add_links, add_turns, places_by_digest, tip_of, turn_at
 from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.names import stored_name
@@ -324,10 +324,10 @@ def _check_seal(stored: StoredTurn, parents: Sequence[Arrived | StoredTurn]) -> 
 
 def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arrived | None) -> None:
     """Log in the target what its new turns say of a name, and leave the name where it belongs: where it is in the
-    source, if that is a turn of the copy, else where it was in the target."""
+    source, if that is a turn of the copy, else where it was in the target. It also stays at a twin of its turn."""
     before = find_named(*target, name)
-    if at is not None and before is not None:
-        _check_forward(target, name, before, at)
+    if at is not None and before is not None and not _leads_on(target, name, before, at):
+        at = None
     if steps:
         move_bookmark(*target, name, steps, before)
     was = None if before is None else before.place
@@ -340,7 +340,13 @@ def _settle_name(target: Side, name: bytes, steps: Sequence[NameMove], at: Arriv
         set_bookmark(*target, name, stored)
 
 
-def _check_forward(target: Side, name: bytes, before: Named, at: Arrived) -> None:
-    if not leads_to(*target, before.place, at.place):
-        stored = turn_at(*target, before.place)
+def _leads_on(target: Side, name: bytes, before: Named, at: Arrived) -> bool:
+    """Whether a turn of the copy continues the turn where a name is, or a twin of it: both spaces may have imported
+    one session. False if it is that twin itself. Raises: BookmarkTaken."""
+    if leads_to(*target, before.place, at.place):
+        return True
+    stored = turn_at(*target, before.place)
+    twins = [] if stored is None else places_by_digest(*target, [stored.digest])
+    if not any(leads_to(*target, each.place, at.place) for each in twins):
         raise BookmarkTaken(stored_name(name), stored.id if stored else str(before.place), is_copy=True)
+    return stored is None or stored.digest != at.digest

@@ -132,7 +132,7 @@ ARRIVED_AMONG = Query(
 
 def arrivals_among(connection: Connection, space: int, low: int, high: int) -> Sequence[StoredArrival]:
     """The arrivals that hold a turn whose commit number is in a range."""
-    return [*starmap(StoredArrival, connection.rows(ARRIVED_AMONG, space=space, low=low, high=high))]
+    return connection.each(ARRIVED_AMONG, StoredArrival, space=space, low=low, high=high)
 
 
 def arrived_with(arrivals: Sequence[StoredArrival], seqs: Iterable[int]) -> set[int]:

@@ -8,7 +8,6 @@ each place is one look-up on both databases.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
 
 import msgspec
 
@@ -275,7 +274,7 @@ def ends_of_chains(connection: Connection, space: int, chains: Sequence[int]) ->
 
     Cost: one statement, which looks at every bookmark of the space.
     """
-    return list(starmap(End, connection.rows(ENDS, space=space, chains=as_list(chains))))
+    return connection.each(ENDS, End, space=space, chains=as_list(chains))
 
 
 def as_list(values: Sequence[int | str | Place | Segment]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from typing import TypeVar
 
 import msgspec
@@ -105,7 +104,7 @@ SAID_RANGE = Query(
 def said_range(connection: Connection, space: int, segment: Segment) -> list[SpokenTurn]:
     """What the turns of a range of a chain say, by position. Cost: half of ``read_range``."""
     chain, low, high = segment
-    return [*starmap(SpokenTurn, connection.rows(SAID_RANGE, space=space, chain=chain, low=low, high=high))]
+    return connection.each(SAID_RANGE, SpokenTurn, space=space, chain=chain, low=low, high=high)
 
 
 IDS_OF_RANGE = Query(

@@ -7,7 +7,8 @@ each chain. Both take as many steps as there are forks, however long the chains 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import starmap
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
@@ -20,14 +21,13 @@ from headish.values.places import Place, Segment
 
 
 class Walked(msgspec.Struct, frozen=True, gc=False):
-    """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column.
+    """A turn met on a walk: only what a context window needs of it, because a long thread pays for every column. Its
+    place follows from the walk.
 
     ``history/reading/walk`` compared ``payload`` with ``hash``, and both with ``digest``; of what was erased it is a
-    mark. Fields in column order, places first: sorted rows are in order.
+    mark. Fields in column order.
     """
 
-    chain: int
-    pos: int
     seq: int
     id: TurnId
     role: str
@@ -41,12 +41,20 @@ class Walked(msgspec.Struct, frozen=True, gc=False):
     hash: bytes
     payload: bytes | Erased
 
+
+class PlacedTurn(Walked, frozen=True, gc=False):
+    """A turn with its place, where no walk says it."""
+
+    chain: int
+    pos: int
+
     @property
     def place(self) -> Place:
         return Place(self.chain, self.pos)
 
 
 WALKED = f"{', '.join(f't.{name}' for name in Walked.__struct_fields__[:-1])}, {PAYLOAD}"
+PLACED = f"{WALKED}, t.chain, t.pos"
 
 REACH = """reach(chain, pos) AS (
       SELECT CAST(:chain AS BIGINT), CAST(:pos AS BIGINT)
@@ -136,7 +144,8 @@ READ_THREAD = Query(
     f"""
     WITH RECURSIVE {REACH},
     {TOP}
-    SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+    SELECT t.chain, t.pos, {WALKED} FROM top
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
     """,
 )
 READ_CHAIN = Query(
@@ -148,11 +157,16 @@ READ_CHAIN = Query(
 )
 
 
-def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> list[Walked]:
-    """The turns that lead to ``end`` with their payloads, by place; ``linear`` if nothing leads to its chain."""
-    query = READ_CHAIN if linear else READ_THREAD
-    rows = connection.rows(query, space=space, chain=end.chain, pos=end.pos)
-    return _walked(rows if linear else _sorted(rows))
+Chains = dict[int, list[Walked]]
+"""The turns of each chain, each at the index that is its position; too few of a chain with a gap."""
+
+
+def read_thread(connection: Connection, space: int, end: Place, *, linear: bool) -> Chains:
+    """The turns that lead to ``end`` with their payloads; ``linear`` if nothing leads to its chain."""
+    if linear:
+        turns = connection.each(READ_CHAIN, Walked, space=space, chain=end.chain, pos=end.pos)
+        return {end.chain: turns}
+    return _by_chain(connection.rows(READ_THREAD, space=space, chain=end.chain, pos=end.pos))
 
 
 READ_THREADS = Query(
@@ -161,20 +175,27 @@ READ_THREADS = Query(
         f"""
     WITH RECURSIVE {REACH_OF_SEVERAL},
     {TOP}
-    SELECT {WALKED} FROM top LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
+    SELECT t.chain, t.pos, {WALKED} FROM top
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = top.chain AND t.pos <= top.pos
     """,
         WANTED_PLACES,
     ),
 )
 
 
-def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[list[Walked]]:
-    """The turns that lead to any of the ends with their payloads, by place; a list for ``LOOKED_UP`` ends.
+def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> Iterator[Chains]:
+    """The turns that lead to any of the ends with their payloads, for ``LOOKED_UP`` ends at once.
 
-    Cost: one statement for a list, which reads each turn once.
+    Cost: one statement for so many, which reads each turn once.
     """
     for wanted in portions(ends, LOOKED_UP):
-        yield _walked(_sorted(connection.rows(READ_THREADS, space=space, wanted=wanted)))
+        yield _by_chain(connection.rows(READ_THREADS, space=space, wanted=wanted))
+
+
+def _by_chain(rows: Iterable[Row]) -> Chains:
+    """The turns of rows that begin with their places; of a chain without turns, there is a row of None."""
+    found = sorted(row for row in rows if row[0] is not None)
+    return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(found, itemgetter(0))}
 
 
 # The primary key has the columns of this index, too, and would read every turn of the thread.
@@ -207,16 +228,12 @@ def read_inherited(connection: Connection, space: int, ends: Sequence[Place]) ->
     return [row for row in rows if row[0] is not None]
 
 
-def _sorted(rows: Sequence[Row]) -> Sequence[Row]:
-    return sorted(row for row in rows if row[0] is not None)
-
-
 READ_PLACES = Query(
     "turns at places, with payloads",
     **on_each(
         f"""
     WITH wanted AS MATERIALIZED (%s)
-    SELECT {WALKED} FROM wanted
+    SELECT {PLACED} FROM wanted
     LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos = wanted.pos
     """,
         WANTED_PLACES,
@@ -224,13 +241,13 @@ READ_PLACES = Query(
 )
 
 
-def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[Walked]:
+def read_places(connection: Connection, space: int, places: Iterable[Place]) -> list[PlacedTurn]:
     """The turns at places with their payloads, in no order. Cost: one statement for each ``AT_ONCE`` places."""
-    found: dict[Place, Walked] = {}
+    found: list[PlacedTurn] = []
     for wanted in portions(places):
         rows = connection.rows(READ_PLACES, space=space, wanted=wanted)
-        found |= {each.place: each for each in _walked([row for row in rows if row[0] is not None])}
-    return list(found.values())
+        found += [PlacedTurn(*row) for row in rows if row[0] is not None]
+    return found
 
 
 # By IN and without an order: for a join, or to save the sort, SQLite would read the whole space.
@@ -238,15 +255,15 @@ READ_TREE = Query(
     "turns of a tree, with payloads",
     f"""
     WITH RECURSIVE {TREE}
-    SELECT {WALKED} FROM turn AS t
+    SELECT {PLACED} FROM turn AS t
     WHERE t.space = :space AND t.chain IN (SELECT chain FROM down)
     """,
 )
 
 
-def read_tree(connection: Connection, space: int, place: Place) -> list[Walked]:
+def read_tree(connection: Connection, space: int, place: Place) -> list[PlacedTurn]:
     """All turns that grew from the roots of ``place``, with payloads, in no order."""
-    return _walked(connection.rows(READ_TREE, space=space, chain=place.chain))
+    return connection.each(READ_TREE, PlacedTurn, space=space, chain=place.chain)
 
 
 READ_TREE_LINKS = Query(
@@ -262,10 +279,6 @@ READ_TREE_LINKS = Query(
 def read_tree_links(connection: Connection, space: int, place: Place) -> dict[int, list[Place]]:
     """The links of all chains that grew from the roots of ``place``."""
     return _grouped(connection.rows(READ_TREE_LINKS, space=space, chain=place.chain))
-
-
-def _walked(rows: Sequence[Row]) -> list[Walked]:
-    return list(starmap(Walked, rows))
 
 
 def _grouped(rows: Sequence[Row]) -> dict[int, list[Place]]:
@@ -323,10 +336,10 @@ def read_marked_within(connection: Connection, space: int, segments: Iterable[Se
 
 READ_NEWEST = Query(
     "the newest turns, with payloads",
-    f"SELECT {WALKED} FROM turn AS t WHERE t.space = :space ORDER BY t.seq DESC LIMIT :limit",
+    f"SELECT {PLACED} FROM turn AS t WHERE t.space = :space ORDER BY t.seq DESC LIMIT :limit",
 )
 
 
-def read_newest(connection: Connection, space: int, limit: int) -> list[Walked]:
+def read_newest(connection: Connection, space: int, limit: int) -> list[PlacedTurn]:
     """The turns with the highest commit numbers, with payloads, in no order. Cost: one statement."""
-    return _walked(connection.rows(READ_NEWEST, space=space, limit=limit))
+    return connection.each(READ_NEWEST, PlacedTurn, space=space, limit=limit)

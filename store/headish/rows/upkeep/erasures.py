@@ -126,16 +126,19 @@ LIVING = Query(
     WHERE EXISTS (
       SELECT 1 FROM turn AS t
       WHERE t.space = :space AND t.chain = grown.chain AND t.pos >= grown.low AND t.erased IS NULL
-    ) OR EXISTS (
+    ) OR :named = 1 AND EXISTS (
       SELECT 1 FROM bookmark AS b WHERE b.space = :space AND b.chain = grown.chain AND b.pos >= grown.low
     ) LIMIT 1
     """,
 )
 
 
-def is_living(connection: Connection, space: int, place: Place) -> bool:
-    """Whether a place and what grew from it hold a turn that was not erased, or a name. Cost: one statement."""
-    return connection.row(LIVING, space=space, chain=place.chain, low=place.pos) is not None
+def is_living(connection: Connection, space: int, place: Place, *, named: bool = True) -> bool:
+    """Whether a place and what grew from it hold a turn that was not erased or, if ``named``, a name.
+
+    Cost: one statement.
+    """
+    return connection.row(LIVING, space=space, chain=place.chain, low=place.pos, named=int(named)) is not None
 
 
 COUNT_LIVING = Query(

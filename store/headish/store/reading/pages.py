@@ -168,7 +168,10 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
             faces = _faces_of_tree(connection, space, walked, tree)
         else:
             # A name may tell of a branch that does not leave with the page.
-            tree, faces = build_thread(connection, space._number, walked, links, named=debug), _faces(walked)
+            tree, faces = (
+                build_thread(connection, space._number, walked, stored.place, links, named=debug),
+                _faces(walked),
+            )
         thread = [each.id for each in walked]
         return make_page(thread, tree, title=shown.title, debug=debug, model=shown.model, faces=faces)
 

@@ -34,13 +34,14 @@ def copy_to(space: Space, to: str | Space, headish: Headishes = "@", *, keep: bo
     digests, seals and documents stay as they are, and the bookmarks that point at these turns go along with what is
     said of their conversations. A turn that is there already is not stored twice, so a thread that has grown can be
     copied again. Without ``keep`` the bookmarks are removed here (only for a space of this database); the turns stay in
-    both spaces. A bookmark that the other space has may only move forward. A document that a message refers to goes
-    along, unless it continues turns that do not. The result names such documents, and the provider pointers, tools and
-    arriving answers of the threads, which stay here.
+    both spaces. A bookmark that the other space has may only move forward, from its turn or an equal one, and stays at
+    a turn equal to the one here. A key that is taken there stays with the turn, or the conversation that begins with an
+    equal turn. A document that a message refers to goes along, unless it continues turns that do not. The result names
+    such documents, and the provider pointers, tools and arriving answers of the threads, which stay here.
     Cost: about one statement for fifty new turns, one for each large payload, five for each bookmark.
     Raises: UnknownSpace, UnknownTurn, InvalidArgument for this space itself; TurnTaken for an id that the other space
-    has with another seal, or a key that it has; BookmarkTaken; KeyTaken for the key of a conversation; QuotaExceeded;
-    CorruptTurn. Nothing is stored then.
+    has with another seal; BookmarkTaken; KeyTaken for the key of another conversation; QuotaExceeded; CorruptTurn.
+    Nothing is stored then.
     """
     parsed = parse_headishes(headish)
     if not parsed:

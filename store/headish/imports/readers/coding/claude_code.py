@@ -112,6 +112,9 @@ class _Session:
                 self._threads[agent] = SessionThread()
             self._threads[agent].add(line, given.notes)
         else:
+            if kind == "last-prompt":  # written when a prompt is done, so nobody waits for more of its answer
+                for thread in self._threads.values():
+                    thread.tail.end_at(record.get("leafUuid"))
             given.notes.leave_out(line.where, f"record of type {kind}")
 
 

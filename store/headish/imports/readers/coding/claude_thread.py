@@ -73,6 +73,11 @@ class _OpenTail:
         """A line of another message follows: the answer is whole."""
         self.uuids, self._answer = [], None
 
+    def end_at(self, uuid: object) -> None:
+        """The program says which line the conversation ends with: if it is the last one, its answer is whole."""
+        if self.uuids and self.uuids[-1] == uuid:
+            self.close()
+
 
 class SessionThread:
     """The lines of a session, or of one of its sub-agents."""

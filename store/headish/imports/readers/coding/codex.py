@@ -84,11 +84,9 @@ class _Rollout:
         if kept is None:
             self._notes.leave_out(line.where, f"empty item of type {payload.get('type')}")
             return
-        # Reasoning and calls are items without a role: the assistant's.
-        role = kept.role if kept.role == "tool" or kind_of_item(item) == "message" else "assistant"
-        if role == "user" and self._is_said(kept.blocks):
+        if kept.role == "user" and self._is_said(kept.blocks):
             self._words = self._words or _text_of(kept.blocks)
-        self._say(line, role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
+        self._say(line, kept.role, kept.blocks, {"item": dict(kept.rest)} if kept.rest else {}, kept.form)
 
     def _take_summary(self, line: RecordLine, payload: Mapping[str, Any]) -> None:
         history = payload.get("replacement_history")

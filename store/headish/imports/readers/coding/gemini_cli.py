@@ -2,14 +2,16 @@
 
 A line with the id of an earlier message takes its place, ``$rewindTo`` drops a message and what follows it, and
 ``$set`` with ``messages`` replaces them all: what was dropped is a branch. A message of the model holds its thoughts,
-its words, its calls and their results; the results are a tool's turn behind it. What the program told only the person
-(info, warnings, errors) is stored hidden from the model.
+its words, its calls and their results; the results are a tool's turn behind it. Since 0.61 the program writes them a
+second time, as a message of the user, which is no turn of its own then. What the program told only the person (info,
+warnings, errors) is stored hidden from the model.
 
 Saved chats (``checkpoint-TAG.json``) are lists of contents of Gemini's API, without ids or times.
 
 Keys: ``gemini-cli:SESSION:MESSAGE``, and ``…/2`` for the results of its calls.
 
-Source: google-gemini/gemini-cli, chatRecordingTypes.ts and chatRecordingService.ts, read 2026-11-22.
+Source: google-gemini/gemini-cli, chatRecordingTypes.ts and chatRecordingService.ts, read 2026-11-22; sessions of
+@google/gemini-cli 0.61.0, seen on 2026-11-26.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headish.content import strictjson
 from headish.imports.cleaning import NotJson, decode
 from headish.imports.drafting import read_native
 from headish.imports.imported import make_key
@@ -34,6 +37,8 @@ _OWN = ("id", "timestamp", "content", "type", "toolCalls", "thoughts", "tokens",
 _CALL = ("id", "name", "args", "result", "status", "timestamp")
 _FACTS = ("projectHash", "directories", "kind", "activeExtensionName", "startTime")
 _FAILED = ("error", "cancelled")
+_PREAMBLES = ("<session_context>", "This is the Gemini CLI.")
+"""What begins the texts that the program writes before the first prompt."""
 Message = Mapping[str, Any]
 
 
@@ -107,6 +112,8 @@ class _GeminiSession:
         """The ids in order. A list would be looked through for each message."""
         self._copies: dict[tuple[str, str | None], str] = {}
         self._copied: dict[str, int] = {}
+        self._repeated: set[str] = set()
+        """The messages that write results a second time."""
 
     def add(self, record: Mapping[str, Any], where: str) -> None:
         """Take a line, or the object of an older file."""
@@ -168,11 +175,18 @@ class _GeminiSession:
             pass
 
     def hold_back(self) -> None:
-        """Leave out the last answer, which is written anew while its tools run."""
+        """Leave out the last answer, which is written anew while its tools run, and what was rewound behind it."""
         last = next(reversed(self._path), None)
-        if last is not None and self._messages[last][0].get("type") == "gemini":
-            del self._path[last], self._messages[last]
-            self._notes.hold_back(f"message {last}")
+        if last is None or self._messages[last][0].get("type") != "gemini":
+            return
+        del self._path[last]
+        held = {last}
+        for id, (_, before, _) in self._messages.items():  # each stands behind the one that it follows
+            if before in held:
+                held.add(id)
+        for id in held:
+            del self._messages[id]
+        self._notes.hold_back(f"message {last}")
 
     @property
     def _id(self) -> str:
@@ -181,7 +195,9 @@ class _GeminiSession:
 
     def conversation(self) -> SourceConversation:
         """The session with its messages."""
-        nodes = [node for id, kept in self._messages.items() for node in self._nodes(id, *kept)]
+        self._repeated = {id for id, (said, before, _) in self._messages.items() if self._repeats(said, before)}
+        told = ((id, kept) for id, kept in self._messages.items() if id not in self._repeated)
+        nodes = [node for id, kept in told for node in self._nodes(id, *kept)]
         title = self._facts.get("summary")
         is_agent = self._facts.get("kind") == "subagent"
         words = next(filter(None, map(_words_of, nodes)), "")
@@ -193,8 +209,22 @@ class _GeminiSession:
             app={key: self._facts[key] for key in _FACTS if self._facts.get(key) not in (None, [])}, messages=nodes,
         )  # fmt: skip
 
+    def _repeats(self, message: Message, before: str | None) -> bool:
+        """Whether a message of the user says only what stands as results in the calls before it."""
+        parts = message.get("content")
+        if message.get("type") != "user" or before is None or not isinstance(parts, list) or not parts:
+            return False
+        told = {
+            strictjson.encode(part)
+            for call in _calls(self._messages[before][0])
+            for part in _listed(call.get("result"))
+        }
+        return all(strictjson.encode(part) in told for part in parts)
+
     def _end_of(self, id: str) -> str:
         """What follows a message continues the results of its calls, where there are any."""
+        if id in self._repeated:
+            return self._end_of(str(self._messages[id][1]))
         return f"{id}/2" if any("result" in call for call in _calls(self._messages[id][0])) else id
 
     def _nodes(self, id: str, message: Message, before: str | None, where: str) -> Iterator[SourceMessage]:
@@ -207,6 +237,8 @@ class _GeminiSession:
         calls = _calls(message) if role == "assistant" else []
         # The file does not say in which order these stood, so all answers have the same one.
         blocks = [*_thoughts(message), *said, *(_call(call) for call in calls)] if role == "assistant" else [*said]
+        if role == "user" and blocks and all(isinstance(block, ToolResult) for block in blocks):
+            role = "tool"
         shown = {key: value for key, value in message.items() if key not in _OWN and value not in (None, [], {})}
         if not blocks:
             self._notes.leave_out(where, "empty message")
@@ -282,9 +314,9 @@ def _thoughts(message: Message) -> list[Thinking]:
 
 
 def _words_of(node: SourceMessage) -> str:
-    """What a person said first in a message."""
-    first = node.content[0] if node.role == "user" and node.content else None
-    return first.text if isinstance(first, Text) else ""
+    """What a person said first in a message; what the program says before it is no title."""
+    texts = [block.text for block in node.content or () if isinstance(block, Text)] if node.role == "user" else []
+    return next((text for text in texts if not text.startswith(_PREAMBLES)), "")
 
 
 def _reply(message: Message) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,7 +24,6 @@ from headish.imports.archives import CHUNK_BYTES
 from headish.values.checks.files import open_regular
 from headish.values.limits import IMPORT_LINE_BYTES
 
-Row = Mapping[str, Any]
 SQLITE = b"SQLite format 3\0"
 _MODE_AT, _WAL = 18, 2
 """Where a database says whether it has a log beside it."""

@@ -18,7 +18,7 @@ import msgspec
 from headish.imports.cleaning import NotJson, decode
 from headish.values.limits import IMPORT_LINE_BYTES, NESTING_LIMIT
 
-_WITH_METHOD, _ARRAY, _SNAPSHOT = 3, 6, 7
+_ARRAY, _SNAPSHOT = 6, 7
 _SWELLS = 8
 """An object inside an object is copied for each of them: together they may have so many times the bytes of a value."""
 _EMPTY = ("null", "empty")
