@@ -73,6 +73,17 @@ class TestWhatIsLoaded:
         parts = {"append", "drafts", "record", "verify", "imports", "answers", "tools", "providers", "statements"}
         parts |= {"receipts", "halves", "twins", "trees", "planning", "listings", "elsewhere", "streams"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
+        few_need = {"headish.values.results.reports", "headish.rows.tokens", "headish_cli.printing.hints", "array"}
+        assert not modules & (few_need | {"headish_cli.printing.briefs"})
+
+    def test_by_listing_conversations(self, headish: Command) -> None:
+        """What looks for a pattern, for errors or for tokens is not there before something asks for it."""
+        headish.run("add", "-b", "main", "hi")
+        modules = loaded(HEADISH, "--db", headish.target, "list")
+        assert "headish.store.keeping.conversations" in modules
+        assert packages(modules) <= COMMAND | STORE - {"scru128"}
+        few_need = {"headish.values.results.reports", "headish.rows.tokens", "headish_cli.printing.hints", "array"}
+        assert not modules & (LATE_ERRORS | few_need | {"fnmatch", "headish_cli.printing.briefs", "signal"})
 
     def test_by_adding_the_first_turn(self, headish: Command) -> None:
         """A new database is made of text."""
@@ -88,7 +99,7 @@ class TestWhatIsLoaded:
         assert not modules & (COSTLY - {"sqlite3"} | {"ipaddress", "pathlib", "shutil", "tempfile", "urllib"})
         lists = {"headish.history.writing.record", "headish.history.writing.batches", "headish.rows.objects"}
         assert not modules & (lists | {"headish.rows.upkeep.receipts", "headish.rows.elsewhere.arrivals"})
-        assert not modules & (LATE_ERRORS | {"signal"})
+        assert not modules & (LATE_ERRORS | {"signal", "headish.content.media", "headish.content.secrecy"})
 
     def test_by_starting_the_web_server(self) -> None:
         """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""
@@ -164,6 +175,17 @@ def test_the_collector_looks_at_no_module() -> None:
     is_on, passes, left = done.stdout.splitlines()[-1].split()
     assert (is_on, int(left) < 1_000) == ("True", True)
     assert int(passes) < 5
+
+
+@pytest.mark.parametrize("words", [["log", "main"], ["list"]], ids=" ".join)
+def test_nor_at_those_of_a_store(headish: Command, words: list[str]) -> None:
+    """What it would otherwise pass over twenty times."""
+    headish.run("add", "-b", "main", "hi")
+    command = [sys.executable, "-c", COLLECTED, "--db", headish.target, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    is_on, passes, left = done.stdout.splitlines()[-1].split()
+    assert (is_on, int(left) < 1_000) == ("True", True)
+    assert int(passes) < 12
 
 
 def test_the_installed_script_is_that_process() -> None:

@@ -131,6 +131,35 @@ class TestInterrupts:
                 store._write(work)
             store.add_turn("after", continues="main")
 
+    def test_an_error_that_a_handler_raises_comes_out_as_itself(self, new_postgresql: str) -> None:
+        """A time limit raises an error of any class, and the driver's own may stand in its place."""
+
+        class TimeIsOverError(Exception):
+            pass
+
+        def expire(*_: object) -> None:
+            raise TimeIsOverError
+
+        chance, told = random.Random(3), list[str]()
+        known = [{"role": ("user", "assistant")[number % 2], "content": str(number)} for number in range(20)]
+        with Store.open(new_postgresql) as store, interrupting():
+            store.record(known, bookmark="main")  # what is loaded late is there
+            signal.signal(signal.SIGALRM, expire)
+            for number in range(INTERRUPTS * 2):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0005, 0.012))
+                    for again in range(100):
+                        store.record([*known, {"role": "user", "content": f"{number}/{again}"}], bookmark="main")
+                except Exception as error:
+                    told.append(repr(error))  # an exception would keep the connections of its frames
+                finally:
+                    with suppress(TimeIsOverError):
+                        signal.setitimer(signal.ITIMER_REAL, 0)
+            assert set(told) == {"TimeIsOverError()"}
+            assert len(told) > INTERRUPTS
+            store.add_turn("after", bookmark="another")
+            assert store.verify().problems == ()
+
     def test_an_error_while_an_earlier_one_is_handled_is_no_interrupt(self, durable_place: Place) -> None:
         store = durable_place.open()
         store.add_turn("root", bookmark="main")

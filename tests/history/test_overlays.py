@@ -355,6 +355,19 @@ class TestRecording:
         recorded = line.record([*window, {"role": "user", "content": "instead"}], bookmark="main")
         assert (recorded.added, recorded.tip.meta.continues) == (1, (after.id,))
 
+    def test_a_client_that_goes_back_behind_a_merge_is_seen_as_it_sends(self, store: Store) -> None:
+        store.add_turn("start", bookmark="main")
+        store.hide(store.add_turn("aside", continues="main").id, continues="main")
+        overlay = store.get("main").id
+        sides = [store.add_turn(text, continues=overlay).id for text in ("one", "two")]
+        merge = store.add_turn("both", continues=sides, bookmark="main").id
+        window = store.resolve("main").messages
+        for known in range(1, len(window) + 1):
+            recorded = store.record([*window[:known], {"role": "user", "content": f"new {known}"}], bookmark="main")
+            seen = [message.text for message in store.resolve(recorded.tip.id).messages]
+            assert seen == [*(message.text for message in window[:known]), f"new {known}"]
+            store.bookmarks.set("main", merge)
+
     def test_a_hidden_turn_is_no_reason_to_store_the_rest_again(self, line: Store) -> None:
         line.add_turn("psst", continues="main", attributes={"hidden": "model"})
         line.add_turn("g", continues="main", role="assistant")

@@ -24,6 +24,9 @@ DAMAGES = {
     "another role": "UPDATE turn SET role = 'assistant' WHERE pos = 2",
     "attributes": 'UPDATE turn SET attributes = CAST(\'{"speaker":"eve"}\' AS BLOB) WHERE pos = 2',
     "another digest": "UPDATE turn SET digest = (SELECT digest FROM turn WHERE pos = 0) WHERE pos = 2",
+    "the first turn is gone": "DELETE FROM turn WHERE pos = 0",
+    "a turn in the middle is gone": "DELETE FROM turn WHERE pos = 2",
+    "the last turn is gone": "DELETE FROM turn WHERE pos = 3",
     "turns that changed places": (
         "UPDATE turn SET pos = pos + 10 WHERE pos IN (1, 3); UPDATE turn SET pos = 14 - pos WHERE pos > 9"
     ),
@@ -48,6 +51,21 @@ def test_damage_that_comes_after_a_reading_is_found(tmp_path: Path, damage: str)
 
 def _behind(at: int) -> dict[str, int]:
     return {"continues": at - 1} if at else {}
+
+
+@pytest.mark.parametrize("gap", [0, 1, 3])
+def test_a_gap_in_a_chain_that_is_walked_in_two_parts_is_named(tmp_path: Path, gap: int) -> None:
+    path = tmp_path / "headish.db"
+    with Store.open(path) as store:
+        trunk = store.add_turns([{"content": str(at), **_behind(at)} for at in range(4)])
+        fork = store.add_turn("fork", continues=trunk[1].id)
+        store.add_turn("both", continues=[fork.id, trunk[3].id], bookmark="main")
+        walked = ["0", "1", "fork", "2", "3", "both"]
+        assert [message.text for message in store.resolve("main").messages] == walked
+        with closing(sqlite3.connect(path)) as driver, driver:
+            driver.execute("DELETE FROM turn WHERE id = ?", (trunk[gap].id,))
+        with pytest.raises(CorruptTurn, match=r"it or one before it in its chain is missing"):
+            store.resolve("main")
 
 
 def test_an_erasure_leaves_no_words_in_memory(tmp_path: Path) -> None:

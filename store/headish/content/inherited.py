@@ -69,6 +69,8 @@ def encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
 
 def refuse_secret(given: Any, what: str) -> None:
     """Refuse what looks like a key. Raises: InvalidContent."""
+    if given == {}:
+        return
     from headish.content.secrecy import LOOKS_LIKE_A_KEY, find_secret  # late: to merge options takes no look for keys
 
     secret = find_secret(given, "$")

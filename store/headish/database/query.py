@@ -70,7 +70,7 @@ class Query:
 
 
 # The colon stands first, so that a search jumps from one to the next. "::" is a cast.
-_PARAMETER, _COMMENT = r":(?<![:\w]:)([a-z]\w*)", r"--[^\n]*"
+_PARAMETER = r":(?<![:\w]:)([a-z]\w*)"
 
 
 class Spelling(dict[Query, Compiled]):
@@ -81,8 +81,9 @@ class Spelling(dict[Query, Compiled]):
         self._database, self._placeholder, self._others_words = database, placeholder, leaves_out
 
     def __missing__(self, query: Query) -> Compiled:
-        text = " ".join(re.sub(_COMMENT, "", query.text_for(self._database)).split())
-        words = re.split(_PARAMETER, re.sub(self._others_words, "", text))  # each second one is a parameter's name
+        lines = [line.partition("--")[0] for line in query.text_for(self._database).splitlines()]
+        text = re.sub(self._others_words, "", " ".join(" ".join(lines).split()))
+        words = re.split(_PARAMETER, text)  # each second one is a parameter's name
         return self.setdefault(query, Compiled(self._placeholder.join(words[::2]), tuple(words[1::2])))
 
 

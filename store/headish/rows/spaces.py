@@ -7,7 +7,6 @@ import time
 from headish.content.hashes import SPACE_LOG, run_on
 from headish.database.query import Connection, Query
 from headish.rows.counters import add_counter, retire_counter
-from headish.rows.tokens import remove_tokens
 
 # Every name that can be looked up sorts behind the rows of removed spaces.
 _FIRST_NAME = b"\1"
@@ -99,6 +98,8 @@ def remove_space(connection: Connection, space: int) -> bool:
     """Whether the space was empty, and is gone now. A store that still has it open can store nothing in it."""
     if any(connection.row(HOLDS_MORE, space=space) or ()) or not retire_counter(connection, space):
         return False
+    from headish.rows.tokens import remove_tokens  # late: few remove a space
+
     remove_tokens(connection, space)
     connection.run(RENAME_SPACE, space=space, new=removed_name(space))
     _log(connection, space, None)

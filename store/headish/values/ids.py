@@ -10,7 +10,6 @@ import os
 import re
 import threading
 import time
-from array import array
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -139,6 +138,8 @@ class _Chance:
 
     def getrandbits(self, bits: int) -> int:
         if not self._numbers:
+            from array import array  # late, as scru128: most commands only read
+
             self._numbers += array("I", os.urandom(_AT_ONCE * array("I").itemsize))
         return self._numbers.pop() % (1 << bits)
 

@@ -185,6 +185,18 @@ def test_a_thread_folds_calls_results_reasoning_and_the_system_prompt(house: Hou
     assert "555-0100" not in house.get("/c/number")
 
 
+def test_a_thread_folds_what_a_program_puts_before_the_words_of_a_person(house: House) -> None:
+    reminder = "<system-reminder>\nToday is Friday.\n</system-reminder>"
+    said = [{"type": "text", "text": text} for text in (reminder, "Which day is it?")]
+    house.store.add_turn(said, bookmark="reminded")
+    house.store.add_turn(reminder, role="assistant", continues="reminded")
+    page = house.get("/c/reminded")
+    assert page.count("Added by the program</summary>") == 1
+    assert re.search(r"Added by the program</summary><pre[^>]*>&lt;system-reminder", page)
+    assert re.search(r'<div class="text" dir="auto"><p>Which day is it', page)
+    assert "<p>&lt;system-reminder" in page, "what a model says is never folded so"
+
+
 def test_a_system_prompt_that_was_replaced_is_called_by_its_new_words(house: House) -> None:
     prompt = house.store.add_turn("Be brief.", role="system", bookmark="prompted").id
     house.store.add_turn("Hi", continues="prompted")

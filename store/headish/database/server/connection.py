@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import groupby, starmap
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 from headish.database.isolation.confined import SentSettings
 from headish.database.query import Connection, Query, Spelling, Statement
-from headish.database.server.failures import interrupt_behind
+from headish.database.server.failures import hidden_behind, interrupt_behind
 from headish.database.server.merged import merge
 
 T = TypeVar("T")
@@ -120,12 +121,13 @@ class ServerConnection(Connection):
 
 class Piped(AbstractContextManager[None]):
     """The driver's pipeline. Where it cannot be left because of an error inside, the driver would log that, and a
-    program without a log prints it: but what went wrong inside is told, or done again, by who called."""
+    program without a log prints it: but what went wrong inside is told, or done again, by who called. What a signal's
+    handler raises at the end of the message comes out as itself."""
 
-    __slots__ = ("_pipeline",)
+    __slots__ = ("_handled", "_pipeline")
 
     def __init__(self, pipeline: AbstractContextManager[object]) -> None:
-        self._pipeline = pipeline
+        self._pipeline, self._handled = pipeline, sys.exc_info()[1]
 
     def __enter__(self) -> None:
         self._pipeline.__enter__()
@@ -135,6 +137,9 @@ class Piped(AbstractContextManager[None]):
             self._pipeline.__exit__(None, None, None)
         except Exception as second:
             if error is None:
+                hidden = hidden_behind(second, self._handled)
+                if isinstance(hidden, Exception):  # any other is found by whoever ends the transaction
+                    raise hidden from None
                 raise
             if (interrupt := interrupt_behind(second, error)) is not None:
                 raise interrupt from error

@@ -44,6 +44,18 @@ def interrupt_behind(error: Exception, handled: BaseException | None) -> BaseExc
     return None
 
 
+def hidden_behind(error: Exception, handled: BaseException | None) -> BaseException | None:
+    """As ``interrupt_behind``, of an error at the end of a message: nothing runs there but the driver and the handlers
+    of signals, so it may be an exception of any class that is not the driver's own."""
+    cause = error.__context__
+    while cause is not None and cause is not handled:
+        # The driver raises IndexError where a server answers more than it was asked.
+        if not isinstance(cause, IndexError) and type(cause).__module__.partition(".")[0] != "psycopg":
+            return cause
+        cause = cause.__context__
+    return None
+
+
 def is_away(error: Exception) -> bool:
     """Whether the server cannot be reached, or is starting or stopping."""
     state = state_of(error)

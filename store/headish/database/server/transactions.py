@@ -131,8 +131,8 @@ class ServerTransactions:
 
     def _undo(self, driver: Any) -> None:
         # At a ROLLBACK the driver forgets what it prepared. A message that is a transaction has none, and a statement
-        # of it that failed may be prepared for the driver, and not for the server.
-        if driver.closed or driver.autocommit:
+        # of it that failed may be prepared for the driver, and not for the server. Nothing follows half a message.
+        if driver.closed or driver.autocommit or driver.pgconn.pipeline_status:
             self._pool.discard(driver)
             return
         try:

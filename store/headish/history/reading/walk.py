@@ -311,6 +311,7 @@ _FIRST_PORTION, _LARGEST_PORTION = 16, 512
 def _cut(chains: Chains, segment: Segment) -> list[Walked]:
     chain, low, high = segment
     members = chains.get(chain, [])
+    # A chain is read as far as one of the ranges reaches, so with a gap it is too short for that one.
     if len(members) <= high:
         raise _missing(segment)
     return members[low : high + 1]

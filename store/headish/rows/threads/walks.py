@@ -195,10 +195,7 @@ def read_threads(connection: Connection, space: int, ends: Sequence[Place]) -> I
 def _by_chain(rows: Iterable[Row]) -> Chains:
     """The turns of rows that begin with their places; of a chain without turns, there is a row of None."""
     found = sorted(row for row in rows if row[0] is not None)
-    return {
-        chain: [Walked(*row[2:]) for index, row in enumerate(members) if row[1] == index]
-        for chain, members in groupby(found, itemgetter(0))
-    }
+    return {chain: [Walked(*row[2:]) for row in members] for chain, members in groupby(found, itemgetter(0))}
 
 
 # The primary key has the columns of this index, too, and would read every turn of the thread.

@@ -13,6 +13,7 @@ from headish.renderings.html import write_part
 from headish.renderings.marking import show_unseen
 from headish.renderings.pages import BOUNDARY, PageMessage, Part, read_entries
 from headish.serve.pages.money import say_reply_cost
+from headish.serve.recorder.clients import PREAMBLES
 from headish.values.blocks import Document, Erased
 from headish.values.ids import TurnId
 from headish.values.results.threads import Stretch
@@ -24,6 +25,8 @@ PAGE_CHARACTERS = 160_000
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
 """How many characters of one text, of a folded one, and of one on a full page."""
 PROMPTS = ("system", "developer")
+ADDED = "Added by the program"
+"""What is said of a text that a client puts before the words of a person."""
 SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 """What a browser draws without running it, and how the names of such files end."""
 
@@ -95,6 +98,8 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
     for part in entry.parts:
         if part.kind == "document":
             continue
+        if turn.role == "user" and part.kind == "text" and part.body.startswith(PREAMBLES):
+            part = Part("other", ADDED, part.body)
         limit = len(part.body) if left is None else _limit(part, left)
         html, cut = as_shown(part, limit)
         written.append(html)

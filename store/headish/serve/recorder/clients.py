@@ -90,6 +90,8 @@ CLIENTS = (
     KnownClient("opencode", ("opencode/",), True, (_header("x-opencode-session"), _header("x-session-affinity"))),
 )
 """The clients whose sessions are known, each with the version that was read and the date."""
+PREAMBLES = tuple(each for client in CLIENTS for each in client.preambles)
+"""How texts of a user's message begin that a client wrote."""
 VOLATILE = ("x-anthropic-billing-header:",)
 """What begins a block of a system prompt that changes with every request. Claude Code 2.1.x puts it first:
 ``x-anthropic-billing-header: cc_version=…; cc_entrypoint=…; cch=…`` (seen on 2026-11-25)."""

@@ -38,7 +38,7 @@ LOOKED_AT = 8
 """A page looks at so many chains for each conversation without a name that it may have."""
 BEHIND_NAMES = f"c{NEWEST}"
 """The ``after`` of the conversations without a bookmark."""
-_CURSOR = re.compile(r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})", re.ASCII)
+_CURSOR = r"(n)(\d{1,19})\.((?:[0-9a-f]{2})*)|(c)(\d{1,19})"
 
 
 class Conversations(SpacePart):
@@ -239,7 +239,7 @@ def _read_cursor(after: object) -> tuple[tuple[int, bytes] | None, int]:
     name."""
     if after is None:
         return (NEWEST, b""), NEWEST
-    found = _CURSOR.fullmatch(after) if isinstance(after, str) else None
+    found = re.fullmatch(_CURSOR, after, re.ASCII) if isinstance(after, str) else None
     number = int(found[2] or found[5]) if found else NEWEST + 1
     if found is None or number > NEWEST:
         raise InvalidArgument(f"after is what a page of this list gave as its own, not {shown(after)}")

@@ -15,7 +15,6 @@ from headish.content.drafts import (
     make_draft,
 )
 from headish.content.encoding import Content
-from headish.content.media import guess_media_type
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, TooLarge, shown
 from headish.history.reading.decode import complete_turn
@@ -92,6 +91,8 @@ def add_document(
     """
     if not isinstance(keep_path, bool):
         raise InvalidArgument(f"keep_path is True or False, not {shown(keep_path)}")
+    from headish.content.media import guess_media_type  # late: few turns are documents
+
     data, system = _read_document(document, name, keep_path, space._payload_limit_bytes)
     content_type = content_type or guess_media_type(data, system.get("document_name"))
     draft = make_document_draft(data, turn, content_type=content_type, system=system, author=space._author)

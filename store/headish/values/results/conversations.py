@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -30,12 +29,9 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return {"title": self.title, "tags": list(self.tags), **flags, "key": self.key, "app": dict(self.app)}
 
 
-_decode = msgspec.json.Decoder(Record).decode
-
-
 def read_record(data: bytes) -> Record:
     """What is said of a conversation, as it is stored. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
-    return _decode(data)
+    return msgspec.json.decode(data, type=Record)
 
 
 class Conversation(Struct, frozen=True):
@@ -112,7 +108,7 @@ class Filter(Struct, frozen=True):
         return (
             (self.since is None or entry.time >= self.since)
             and (self.until is None or entry.time < self.until)
-            and (self.names is None or (name is not None and fnmatchcase(name, self.names)))
+            and (self.names is None or (name is not None and _fits(name, self.names)))
             and (self.tag is None or self.tag in entry.conversation.record.tags)
             and (self.model is None or (model is not None and _is_model(model, self.model)))
             and (self.role is None or entry.role == self.role)
@@ -120,7 +116,13 @@ class Filter(Struct, frozen=True):
 
 
 def _is_model(model: str, pattern: str) -> bool:
-    return fnmatchcase(model, pattern) or fnmatchcase(model.rpartition("/")[2], pattern)
+    return _fits(model, pattern) or _fits(model.rpartition("/")[2], pattern)
+
+
+def _fits(name: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase  # late: few lists have a pattern
+
+    return fnmatchcase(name, pattern)
 
 
 class Page(PlainResult, frozen=True):
