@@ -18,7 +18,7 @@ import pytest
 
 from headish.aio import threads
 from headish.aio.streams import AsyncStream
-from headish.aio.threads import finish, finish_surely, outcome_of
+from headish.aio.threads import finish, finish_surely, outcome_of, result_of
 from support.places import FilePlace
 
 Told = list[dict[str, Any]]
@@ -115,6 +115,7 @@ class TestACancelledCall:
             gate = Gate()
             cancelled = await cancel_while_it_runs(gate, asyncio.create_task(finish(gate)), times=5)
             assert outcome_of(cancelled) is not None
+            assert result_of(cancelled) == "stored"
 
         asyncio.run(main())
 
@@ -129,6 +130,7 @@ class TestACancelledCall:
             outcome = outcome_of(cancelled)
             assert outcome is not None
             assert outcome.exception() is error
+            assert result_of(cancelled) is None
             assert [context["exception"] for context in told] == [error]
 
         asyncio.run(main())

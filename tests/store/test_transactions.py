@@ -207,6 +207,14 @@ class TestARead:
         with pytest.raises(UnknownTurn):
             store.read(lambda read: read.thread("0" * 25))
 
+    def test_of_the_last_turns_is_the_end_of_the_whole(self, store: Store) -> None:
+        grown = grow(store, "a? <- b <- c? <- d, b <- e? <- f, f + d <- end")
+        for end in (grown["f"].id, grown["end"].id):
+            whole = store.read(lambda read, end=end: read.thread(end))
+            for limit in range(len(whole) + 2):
+                last = store.read(lambda read, end=end, limit=limit: read.thread(end, limit))
+                assert last == whole[max(0, len(whole) - limit) :]
+
     def test_finds_the_first_and_the_last_turns(self, store: Store) -> None:
         ids = extend(store, *"abcd")
         store.add_turn("e", continues="main~2", bookmark="side")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from headish.content.forms.parts import Losses, NeutralEntry
 from headish.content.forms.table import FORMS
-from headish.values.blocks import to_mapping
+from headish.values.blocks import KnownBlock, Text, ToolResult, ToolUse, to_mapping
 
 FURTHER = {"name": "f", "more": 1, "nothing": None}
 """Keys that a result may have beside its own; only Chat's names its tool."""
@@ -90,3 +91,42 @@ def test_a_call_and_a_result_become_these_blocks(form: str) -> None:
     for entry, wanted in CASES[form]:
         [block] = FORMS[form].read(entry).blocks
         assert to_mapping(block) == wanted, entry
+
+
+NOTHING: dict[str, list[tuple[str, KnownBlock | None, Any]]] = {
+    "chat": [("user", None, ""), ("assistant", ToolUse("f", "c1", {}), None), ("tool", ToolResult("c1"), "")],
+    "cohere": [("user", None, ""), ("tool", ToolResult("c1"), "")],
+    "anthropic": [("user", None, ""), ("assistant", None, "")],
+}
+"""A role, a block that holds no words, and the content of the message that says it."""
+
+
+@pytest.mark.parametrize("form", NOTHING)
+def test_a_message_without_words_has_the_empty_content_of_its_form(form: str) -> None:
+    for role, block, content in NOTHING[form]:
+        said = NeutralEntry(role, () if block is None else (block,))
+        [entry] = FORMS[form].write(said, Losses(form, FORMS[form].provider))
+        assert entry["content"] == content, (role, block)
+
+
+FAILED: dict[str, dict[str, Any]] = {
+    "chat": {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "Error: no"},
+    "cohere": {"role": "tool", "tool_call_id": "c1", "content": [
+        {"type": "text", "text": "Error:"}, {"type": "text", "text": "no"},
+    ]},
+    "anthropic": {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "c1", "content": "no", "is_error": True},
+    ]},
+    "responses": {"type": "function_call_output", "call_id": "c1", "output": [
+        {"type": "input_text", "text": "Error:"}, {"type": "input_text", "text": "no"},
+    ]},
+    "gemini": {"role": "user", "parts": [
+        {"functionResponse": {"id": "c1", "name": "f", "response": {"error": "no"}}},
+    ]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_result_of_a_call_that_failed_says_so_in_each_form(form: str) -> None:
+    said = NeutralEntry("tool", (ToolResult("c1", "f", (Text("no"),), is_error=True),))
+    assert FORMS[form].write(said, Losses(form, FORMS[form].provider)) == [FAILED[form]]
