@@ -368,6 +368,43 @@ class TestRecording:
             assert seen == [*(message.text for message in window[:known]), f"new {known}"]
             store.bookmarks.set("main", merge)
 
+    def test_instructions_that_changed_are_laid_over_the_old_ones(self, store: Store) -> None:
+        """Finding N28: a client that puts the time into its instructions stored the whole list again each time."""
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": "It is one.", "cache": True},
+            {"role": "developer", "content": "Be brief."},
+        ]
+        for number in range(5):
+            messages += [{"role": "user", "content": f"{number}?"}, {"role": "assistant", "content": f"{number}!"}]
+        store.record(messages, bookmark="main")
+        for time in ("two", "three", "two", "one", "two"):
+            messages[0] = {"role": "system", "content": f"It is {time}.", "cache": True}
+            messages.append({"role": "user", "content": f"at {time}?"})
+            assert store.record(messages, bookmark="main").added == 2
+            seen = [(each.role, each.text) for each in store.resolve("main").messages]
+            assert seen == [(each["role"], each["content"]) for each in messages]
+            assert [each.cache for each in store.resolve("main").messages][:3] == [True, False, False]
+            assert store.record(messages, bookmark="main").added == 0
+        messages[:2] = [{"role": "system", "content": "It is four."}, {"role": "developer", "content": "Be long."}]
+        assert store.record(messages, bookmark="main").added == 2
+        assert [each.text for each in store.resolve("main").messages][:3] == ["It is four.", "Be long.", "0?"]
+        assert store.verify().problems == ()
+
+    def test_what_changed_beside_the_words_of_instructions_is_another_thread(self, store: Store) -> None:
+        system, user = {"role": "system", "content": "a"}, {"role": "user", "content": "b"}
+        cases: list[list[dict[str, Any]]] = [
+            [{**system, "content": "c", "role": "developer"}, user],
+            [{**system, "content": "c"}, {**user, "content": "d"}],
+            [{**system, "content": "c", "key": "k"}, user],
+            [{**system, "content": "c", "attributes": {"speaker": "Ann"}}, user],
+            [{**system, "content": "c"}],
+        ]
+        for number, listed in enumerate(cases):
+            store.record([system, user], bookmark=f"talk{number}")
+            recorded = store.record(listed, bookmark=f"talk{number}")
+            assert recorded.added == len(listed), listed
+            assert not [turn for turn in store.log(recorded.tip.id) if turn.meta.type == "overlay"]
+
     def test_a_hidden_turn_is_no_reason_to_store_the_rest_again(self, line: Store) -> None:
         line.add_turn("psst", continues="main", attributes={"hidden": "model"})
         line.add_turn("g", continues="main", role="assistant")

@@ -14,6 +14,7 @@ from headish.content.drafts import Draft, encode_attributes
 from headish.content.encoding import encode_payload
 from headish.database.query import Connection
 from headish.history.reading.order import arrange, places_before, places_of
+from headish.history.reading.versions import PREAMBLE
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import holds_overlays, see_window
 from headish.history.windows.view import SeenMessage
@@ -45,6 +46,36 @@ def match_window(
     at = _turn_seeing(known, walked, seen, _last_line(walked, places, links))
     stored = None if at is None else turn_at(connection, space, places[at])
     return None if stored is None else (known, stored)
+
+
+def match_changed_prompt(
+    connection: Connection, space: int, place: Place, drafts: Sequence[Draft]
+) -> tuple[int, dict[int, bytes]] | None:
+    """How many messages a model sees at the turn at a place, if a list says all of them but for the words of
+    instructions that the thread begins with; and which messages those are, by index, each with the digest of the turn
+    that stands there. None if the list is another.
+
+    Cost: that of a window.
+    """
+    walked = walk(connection, space, [place])
+    window, seen = see_window(walked)
+    pairs = [*zip(drafts, window.messages, strict=False)]
+    changed = [index for index, pair in enumerate(pairs) if not _says(*pair)]
+    lead = sum(1 for _ in takewhile(lambda message: message.role in PREAMBLE, window.messages))
+    # Where nothing but instructions is known, the list is another conversation.
+    if len(drafts) < len(window.messages) or not changed or not changed[-1] < lead < len(window.messages):
+        return None
+    if not all(_says_otherwise(*pairs[index]) for index in changed):
+        return None
+    at = range(len(walked)) if seen is None else [each.at for each in seen]
+    return len(window.messages), {index: walked[at[index]].digest for index in changed}
+
+
+def _says_otherwise(draft: Draft, message: Message) -> bool:
+    """Whether a draft differs from a message by its words alone, so that an overlay can say them."""
+    said = draft.said
+    is_plain = said.type is None and draft.facts.key is None
+    return is_plain and said.role == message.role and said.attributes == encode_attributes(message.attributes)
 
 
 def _says(draft: Draft, message: Message) -> bool:

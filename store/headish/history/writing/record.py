@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from headish.content.drafts import Draft
+from headish.content.drafts import Draft, as_overlay
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import continues_of, read_mapping
 from headish.history.reading.find import find_turn, parents_of
 from headish.history.reading.order import arrange, last_turns
-from headish.history.reading.versions import find_root_versions
+from headish.history.reading.versions import PREAMBLE, find_root_versions
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import refuse_known
 from headish.rows.bookmarks import find_bookmark, set_bookmark
@@ -64,8 +64,9 @@ def record_list(
     """Store what is new of a list; returns the turn of its last message, how many turns were new, and how many of the
     known ones are erased: what they said does not come back.
 
-    A list that was not found as it stands is compared with what a model sees of the thread.
-    Cost: as ``match_recorded`` and ``append``; then as ``match_window``.
+    A list that was not found as it stands is compared with what a model sees of the thread. Instructions that changed
+    at its beginning are laid over those that stand there, if the list says all else that the name's thread does.
+    Cost: as ``match_recorded`` and ``append``; then as ``match_window``, and as ``match_changed_prompt``.
     """
     before = None if name is None else find_bookmark(connection, space, name)
     stored_base = None if base is None else find_turn(connection, space, base)
@@ -76,6 +77,9 @@ def record_list(
     # A client of a thread with overlays re-sends what it was shown, and that has other digests than the stored turns.
     if end is not None and (not matched if base is not None else tip is None or tip.place != end):
         matched, tip = _match_seen(connection, space, drafts, end, (matched, tip))
+    laid = 0
+    if end is not None and base is None and matched < len(drafts) and drafts[0].said.role in PREAMBLE:
+        laid, matched, tip = _lay_prompt(connection, space, drafts, end, (matched, tip), mint)
     tail = [_follow(draft, index, tip) for index, draft in enumerate(drafts[matched:])]
     refuse_known(connection, space, tail)
     # By place, not by name: only the bookmark that was given may move (rule R4, only the new tail).
@@ -84,7 +88,7 @@ def record_list(
     if name is not None and before != last.turn.place:
         said_at = drafts[-1].facts.said_at if built else said_of(read_mapping(last.turn, "system"))
         set_bookmark(connection, space, name, last.turn, said_at)
-    return last, len(built), 0 if tip is None else _count_erased(connection, space, matched, tip)
+    return last, laid + len(built), 0 if tip is None else _count_erased(connection, space, matched, tip)
 
 
 def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched) -> Matched:
@@ -98,6 +102,31 @@ def _match_seen(connection: Connection, space: int, drafts: Sequence[Draft], end
     rest = drafts[known:]
     further, last = match_recorded(connection, space, ListMatch(digests_of_list(rest, tip), tip, None))
     return known + further, last
+
+
+def _lay_prompt(
+    connection: Connection, space: int, drafts: Sequence[Draft], end: Place, matched: Matched, mint: Mint
+) -> tuple[int, int, StoredTurn | None]:
+    """How many overlays were stored for instructions that changed, and how far the list is known then. As it was, if
+    the list is another."""
+    from headish.history.windows.resent import match_changed_prompt  # late: as in ``_match_seen``
+    from headish.history.windows.resolve import holds_overlays
+
+    known, tip = matched
+    is_edit = any(draft.said.role not in PREAMBLE for draft in drafts[: known + 1])
+    found = None
+    # Behind its instructions, the list of a thread without overlays differs because somebody edited it.
+    if (tip is None or tip.place != end) and (not is_edit or holds_overlays(connection, space, end)):
+        found = match_changed_prompt(connection, space, end, drafts)
+    if found is None:
+        return 0, *matched
+    known, changed = found
+    base = end
+    for index, digest in changed.items():
+        overlay = replace(as_overlay(drafts[index], "replace", [digest.hex()]), continues=(base,), cache=False)
+        [appended] = append(connection, space, [overlay], mint, carries_names=False)
+        tip, base = appended.turn, appended.turn.place
+    return len(changed), known, tip
 
 
 def match_recorded(connection: Connection, space: int, wanted: ListMatch) -> tuple[int, StoredTurn | None]:

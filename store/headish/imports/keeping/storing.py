@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 
 from msgspec.structs import replace
 
-from headish.content.drafts import Draft, as_summary, with_key
+from headish.content.drafts import Draft, as_overlay, with_key
 from headish.content.hashes import digest_turn
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
@@ -192,7 +192,7 @@ class _MetMessages:
             if 0 < len(covered) <= COVERED_LIMIT:
                 stand = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in covered)
                 digests_of_them = (self._digest_of(each).hex() for each in stand if each is not None)
-                linked = as_summary(linked, dict.fromkeys(digests_of_them))
+                linked = as_overlay(linked, "summarize", dict.fromkeys(digests_of_them))
                 digest = self._digest(linked, before)
             where.append(self._meet_logged(linked, before) if tree.logged else self.meet(linked, digest))
         return where

@@ -152,7 +152,9 @@ def record(
     """Store a whole message list that a client sends again and again: only its new tail becomes turns.
 
     The longest stored part is recognised by its digests: below ``continues``, or in the tree of ``bookmark``; without
-    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip.
+    either, among threads that set no options, the oldest of equals. Only ``bookmark`` moves, to the returned tip. Where
+    the list says all that its thread does but for the words of the instructions at the beginning, those are laid over
+    the old ones: ``added`` counts an overlay for each.
 
     A message is a ``Message``, or a mapping of ``content`` and, of ``add_turn``'s arguments,
     ``role``, ``cache``, ``attributes``, ``meta``, ``said_at`` and ``key``; what is stored already keeps its own.
