@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from aio.conftest import Run
+from headish import Store
 from headish.aio import AsyncStore, handing, outcome_of
 from headish.aio.handing import Handed
 from headish.errors import CallCancelled, CallRefused, InvalidReply, UnknownPointer
 from headish.providers import Delta
+from headish.store.answers.capture import Capture
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
 
@@ -220,6 +222,35 @@ class TestListening:
 
 
 class TestReceiving:
+    def test_that_is_cancelled_while_it_is_opened_stores_what_arrived(
+        self, asking: AsyncStore, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened: list[Capture] = []
+        began, free = threading.Event(), threading.Event()
+        capture = Store.capture
+
+        def slowly(*given: Any, **named: Any) -> Capture:
+            opened.append(capture(*given, **named))
+            for event in HELLO[:FIRST]:
+                opened[0].feed(event)
+            began.set()
+            assert free.wait(10)
+            return opened[0]
+
+        async def main() -> None:
+            await asking.add_turn("Hi", bookmark="main")
+            task = asyncio.ensure_future(asking.capture("main", "anthropic").__aenter__())
+            await asyncio.to_thread(began.wait, 10)
+            task.cancel()
+            free.set()
+            await asyncio.wait([task])
+            assert task.cancelled()
+            assert await asking.streams.list() == []
+            assert await asking.text("main") == "Hel"
+
+        monkeypatch.setattr(Store, "capture", slowly)
+        run(main())
+
     def test_events_of_an_async_stream_become_the_turn(self, asking: AsyncStore, run: Run) -> None:
         async def events() -> AsyncIterator[dict[str, Any]]:
             for event in HELLO:

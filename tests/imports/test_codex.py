@@ -65,6 +65,14 @@ def rollout(*records: Any) -> io.BytesIO:
     return file
 
 
+def test_a_title_is_what_a_person_said_first_and_no_instruction_before_it(store: Store) -> None:
+    text = {"type": "input_text", "text": "Filesystem sandboxing is on."}
+    store.import_file(rollout(META, item("message", role="developer", content=[text]), *WORK[1:]))
+    [thread] = store.bookmarks
+    assert store.log(thread)[-1].meta.role == "developer"
+    assert store.conversations.get(thread).record.title == "List the files"
+
+
 def test_what_the_program_sends_in_items_of_its_own_is_no_answer(store: Store) -> None:
     """As @openai/codex 0.171.0 writes it before everything else."""
     tools = item("additional_tools", id=None, role="developer", tools=[{"type": "function", "name": "shell"}])

@@ -73,6 +73,20 @@ def test_results_that_are_written_a_second_time_are_one_turn(store: Store) -> No
     assert [role for role, _ in said(store, "list-the-files-resumed")] == ["user", "assistant", "tool", "assistant"]
 
 
+def test_what_the_program_says_before_the_first_prompt_is_no_title(store: Store) -> None:
+    setup = say("0", "user", [{"text": "This is the Gemini CLI. We are setting up the context for our chat."}])
+    store.import_file(lines(META, setup, *WORK[1:]))
+    assert [*store.bookmarks] == ["list-the-files"]
+
+
+def test_words_beside_results_that_are_written_a_second_time_are_a_turn_of_the_user(store: Store) -> None:
+    both = say("44", "user", [*CALL["result"], {"text": "And the hidden ones?"}])
+    store.import_file(lines(*WORK[:4], both, WORK[5]))
+    assert said(store, "list-the-files")[2:] == [
+        ("tool", ["tool_result"]), ("user", ["tool_result", "text"]), ("assistant", ["text"]),
+    ]  # fmt: skip
+
+
 def test_the_last_line_of_a_message_counts_and_its_results_stand_behind_it(store: Store) -> None:
     done = store.import_file(lines(*WORK))
     assert (done.trees, done.messages, done.added, done.bookmarks, done.broken) == (1, 4, 4, 1, 0)

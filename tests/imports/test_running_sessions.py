@@ -235,6 +235,17 @@ def test_the_last_answer_of_a_session_that_runs_is_held_back_and_told(store: Sto
     assert store.text("@") == "Two bulges."
 
 
+def test_an_answer_with_results_between_its_lines_is_told_by_its_first_line(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for number in range(3, 9):
+        for write in lines(path.name, TOOLS[:number]).steps:
+            write(path)
+        notes: list[str] = []
+        assert store.import_file(path, told=lambda note, notes=notes: notes.append(str(note))).held_back == 1
+        assert [each for each in notes if "answer a1: left out" in each]
+        path.unlink()
+
+
 def test_an_answer_is_whole_where_the_session_says_that_it_ended_there(store: Store, tmp_path: Path) -> None:
     """As @anthropic-ai/claude-code 2.1.197 writes it behind an answer, when a prompt is done."""
     path = tmp_path / "a.jsonl"

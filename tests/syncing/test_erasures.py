@@ -212,6 +212,21 @@ class TestWhoMayErase:
             each.sync()
         assert (not_reached(desk), laptop.store.verify().problems) == ([], ())
 
+    def test_what_waited_and_is_erased_is_taken_off_the_disk(self, machine: Any, tmp_path: Path) -> None:
+        desk, laptop, _ = three(machine, tmp_path)
+        with laptop as store:
+            store.remotes.set("box", erasures="ask")
+        turn = desk.store.add_turn(SECRET, bookmark="main")
+        for each in (desk, laptop):
+            each.sync()
+        desk.store.erase(turn.id, reason="told in error")
+        for each in (desk, laptop):
+            each.sync()
+        assert SECRET.encode() in b"".join(each.read_bytes() for each in tmp_path.glob("laptop.db*"))
+        with laptop as store:
+            assert store.remotes.erase_pending() == 1
+        assert SECRET.encode() not in b"".join(each.read_bytes() for each in tmp_path.glob("laptop.db*"))
+
     def test_who_ignores_keeps_and_is_told_of(self, machine: Any, tmp_path: Path) -> None:
         desk, laptop, phone = three(machine, tmp_path)
         with laptop as store:

@@ -71,6 +71,18 @@ class TestMessages:
     def test_where_text_may_not_stand_or_end(self, text: str, code: str) -> None:
         assert refusal(text, "v0.1") == code
 
+    @pytest.mark.parametrize(
+        ("text", "format", "tail"),
+        [
+            ("<|im_start|>us", "v0.1", "<|im_start|>us"),
+            ("<|im_start|>user\nhi\n<|im_end|>\n<|im_st", "v0.1", "<|im_st"),
+            ("<<US", "rwkv", "<<US"),
+            ("<<USER>>\nhi\n<<USER_END>>\n<<AS", "rwkv", "<<AS"),
+        ],
+    )
+    def test_the_beginning_of_a_header_is_kept_as_it_was(self, text: str, format: str, tail: str) -> None:
+        assert parse(text, format, partial=True).tail == tail
+
     def test_an_open_header_is_pending_with_and_without_its_line_break(self) -> None:
         for text in ("<|im_start|>assistant", "<|im_start|>assistant\n"):
             assert to_json(parse(text, "v0.1"))["pending"] == {"role": "assistant"}

@@ -386,10 +386,19 @@ class TestLanes:
         tags = {each.conversation.name: each.conversation.record.tags for each in store.conversations.list().entries}
         assert tags == {name: (), f"{name}/2": ("sub-agent",)}
 
+    def test_a_cache_mark_that_moves_off_the_system_prompt_makes_no_other_lane(self, store: Store) -> None:
+        talk, prompt = Talk(store), {"type": "text", "text": "Be brief."}
+        talk.say("Hi")
+        sent = anthropic_body([*talk.messages, user("Summarize all of this.")], tools=[]) | {"system": [prompt]}
+        recorded = record(talk.recorder, passed("anthropic", sent, anthropic_answer("Hi."), headers=CLAUDE_CODE))
+        assert recorded.name == LANE
+        assert texts(store, LANE) == ["Be brief.", "Hi", "On Hi", "Summarize all of this.", "Hi."]
+        assert is_same(store.calls.body(recorded.call.id), sent)
+
     def test_what_goes_on_without_tools_under_the_same_system_prompt_stays_in_its_lane(self, store: Store) -> None:
         talk = Talk(store)
         talk.say("Hi", tools=[{"name": "Read", "input_schema": {"type": "object"}}])
-        assert talk.say("Summarize all of this.").name == LANE
+        assert talk.say("Summarize all of this.", tools=[]).name == LANE
         assert texts(store, LANE) == ["Be brief.", "Hi", "On Hi", "Summarize all of this.", "On Summarize all of this."]
         talk.check_bodies()
 

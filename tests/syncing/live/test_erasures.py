@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,3 +152,12 @@ class TestErasures:
         sync(ends, trust=True)
         assert box.get(turn.id).erased is not None
         assert desk.store.remotes.not_reached() == {}
+
+    def test_what_a_trusted_caller_erases_is_taken_off_the_disk(self, ends: Ends, tmp_path: Path) -> None:
+        desk, _ = ends
+        turn = desk.store.add_turn("a rare ornithological word", bookmark="main")
+        sync(ends, trust=True)
+        assert b"ornithological" in b"".join(each.read_bytes() for each in tmp_path.glob("box.db*"))
+        desk.store.erase(turn.id, reason="asked to")
+        sync(ends, trust=True)
+        assert b"ornithological" not in b"".join(each.read_bytes() for each in tmp_path.glob("box.db*"))
