@@ -23,11 +23,11 @@ from headish.history.reading.decode import (
     read_cached,
     read_mapping,
 )
-from headish.history.reading.order import arrange
+from headish.history.reading.order import arrange, last_turns
 from headish.history.reading.verified import PROVEN
 from headish.rows.keys import superseding_some
 from headish.rows.threads.places import AT_ONCE, grown_from
-from headish.rows.threads.ranges import Whole, read_ranges, turns_of, turns_of_ranges
+from headish.rows.threads.ranges import Whole, check_gapless, read_ranges, turns_of, turns_of_ranges
 from headish.rows.threads.walks import (
     Chains,
     PlacedTurn,
@@ -138,8 +138,7 @@ def read_backwards(connection: Connection, space: int, segments: Sequence[Segmen
     """The turns of ranges, last first, without payloads; read in portions that grow, each when it is reached."""
     for portion in _growing_portions(segments):
         for segment, turns in zip(portion, turns_of_ranges(connection, space, portion), strict=True):
-            if [turn.pos for turn in turns] != list(range(segment.low, segment.high + 1)):
-                raise _missing(segment)
+            check_gapless(segment, turns)
             yield from reversed(turns)
 
 
@@ -269,8 +268,7 @@ def walk_first_parents(connection: Connection, space: int, place: Place) -> Iter
     while at is not None:
         portion = Segment(at.chain, max(0, at.pos - size + 1), at.pos)
         turns = turns_of(connection, space, portion)
-        if [turn.pos for turn in turns] != list(range(portion.low, portion.high + 1)):
-            raise _missing(portion)
+        check_gapless(portion, turns)
         yield from reversed(turns)
         parents = links_of(connection, space, at.chain) if portion.low == 0 else [Place(at.chain, portion.low - 1)]
         at, size = (parents[0] if parents else None), min(4 * size, _LARGEST_PORTION)
@@ -285,7 +283,8 @@ def walk_messages(
     ``AT_ONCE`` turns for what they continue.
     Raises: CorruptTurn.
     """
-    segments = _last_of(arrange([end], read_links(connection, space, end)), limit)
+    segments = arrange([end], read_links(connection, space, end))
+    segments = segments if limit is None else last_turns(segments, limit)
     wholes = [
         whole
         for segment, read in zip(segments, read_ranges(connection, space, segments), strict=True)
@@ -313,12 +312,8 @@ def _cut(chains: Chains, segment: Segment) -> list[Walked]:
     members = chains.get(chain, [])
     # A chain is read as far as one of the ranges reaches, so with a gap it is too short for that one.
     if len(members) <= high:
-        raise _missing(segment)
+        raise missing(Place(chain, high))
     return members[low : high + 1]
-
-
-def _missing(segment: Segment) -> CorruptTurn:
-    return missing(Place(segment.chain, segment.high))
 
 
 def missing(place: Place) -> CorruptTurn:
@@ -362,22 +357,8 @@ def _between(positions: list[int], low: int, high: int) -> list[int]:
     return positions[bisect_left(positions, low) : bisect_right(positions, high)]
 
 
-def _last_of(segments: Sequence[Segment], limit: int | None) -> list[Segment]:
-    """The ranges of the last ``limit`` turns of a walk."""
-    if limit is None:
-        return list(segments)
-    last: list[Segment] = []
-    for chain, low, high in reversed(segments):
-        if limit <= 0:
-            break
-        last.append(Segment(chain, max(low, high - limit + 1), high))
-        limit -= high - low + 1
-    return last[::-1]
-
-
 def _checked_range(connection: Connection, space: int, segment: Segment, wholes: list[Whole]) -> list[Whole]:
-    if [whole.turn.pos for whole in wholes] != list(range(segment.low, segment.high + 1)):
-        raise _missing(segment)
+    check_gapless(segment, [whole.turn for whole in wholes])
     empty = [whole.turn.place for whole in wholes if whole.payload is None]
     marks = _erased_at(connection, space, empty)
     for whole in wholes:
