@@ -44,6 +44,10 @@ def drop_all(url: str) -> None:
         )
 
 
+def _is_there(process: int) -> bool:
+    return Path(f"/proc/{process}").exists()
+
+
 @contextmanager
 def closed_to_all(url: str) -> Iterator[None]:
     """The server ends all connections to the database, and takes none."""
@@ -54,8 +58,9 @@ def closed_to_all(url: str) -> Iterator[None]:
     with engine.connect() as connection:
         connection.exec_driver_sql(f'ALTER DATABASE "{at.database}" ALLOW_CONNECTIONS false')
         left = f"FROM pg_stat_activity WHERE datname = '{at.database}'"
-        connection.exec_driver_sql(f"SELECT pg_terminate_backend(pid) {left}")
-        while connection.exec_driver_sql(f"SELECT count(*) {left}").scalar():
+        ended = connection.exec_driver_sql(f"SELECT pid, pg_terminate_backend(pid) {left}").scalars().all()
+        # A server's process takes messages until it is gone, which is a little later than it is listed.
+        while connection.exec_driver_sql(f"SELECT count(*) {left}").scalar() or any(map(_is_there, ended)):
             time.sleep(0.01)
         try:
             yield
