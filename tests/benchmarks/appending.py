@@ -58,7 +58,7 @@ def append_to_name(bench: Bench, path: Path, durability: str, turns: int, name: 
             times[0].append(median_call(partial(add, store, name), portion))
             times[1].append(median_step(samerows.append_by_name(same, samerows.Rows(path, first + start))))
             times[2].append(median_call(partial(plain.add, table), portion))
-            times[3].append(median_step(thin.appending(thin_path, durability, [[each] for each in portion])))
+            times[3].append(median_step(thin.appending(thin_path, durability, [[each] for each in portion], name)))
         check(plain.load(table), said)
         check(read(store, name)[-len(said) :], said)
     samerows.check_same(same_path, path)

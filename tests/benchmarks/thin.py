@@ -120,9 +120,9 @@ class Thin:
         return Made((*place, turn_id, said.role, digest, hash, data, seal, head), turn_id, digest, hash, payload)
 
 
-def appending(path: Path, durability: str, batches: Sequence[Sequence[Said]]) -> Iterator[None]:
-    """One transaction for each batch, behind the name ``main`` of a store."""
-    thin = Thin(path, durability)
+def appending(path: Path, durability: str, batches: Sequence[Sequence[Said]], name: str = "main") -> Iterator[None]:
+    """One transaction for each batch, behind a name of a store."""
+    thin = Thin(path, durability, name.encode())
     with closing(thin.connection):
         for batch in batches:
             thin.append_all(batch)
