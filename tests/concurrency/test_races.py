@@ -62,6 +62,14 @@ class TestTheSameListRecorded:
         tips = {done.tip.id for done in together(durable_place, lambda each, _: each.record(tail, continues=known))}
         assert (len(tips), store.stats().turns) == (1, 7)
 
+    def test_a_changed_prompt_is_laid_over_the_old_one_once(self, durable_place: Place) -> None:
+        store = durable_place.open()
+        store.record([{"role": "system", "content": "It is one."}, *LIST], bookmark="main")
+        later = [{"role": "system", "content": "It is two."}, *LIST, {"role": "user", "content": "the tail"}]
+        tips = {done.tip.id for done in together(durable_place, lambda each, _: each.record(later, bookmark="main"))}
+        assert (len(tips), store.stats().turns, len(store.heads())) == (1, 9, 1)
+        assert [each.text for each in store.resolve("main").messages] == [each["content"] for each in later]
+
 
 class TestOneLine:
     @pytest.mark.parametrize("how", [{"respond": True}, {"continues": "@"}], ids=["respond", "@"])

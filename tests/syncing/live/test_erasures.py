@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from headish.database.sqlite import SQLiteBackend
 from headish.errors import (
     RemoteRefused,
     UnknownErasure,
 )
 from headish.rows.elsewhere.notices import all_notices
 from headish.syncing import erasures
-from support.ends import Ends, sync
+from support.ends import Ends, pull, sync
 
 
 class TestErasures:
@@ -161,3 +162,14 @@ class TestErasures:
         desk.store.erase(turn.id, reason="asked to")
         sync(ends, trust=True)
         assert b"ornithological" not in b"".join(each.read_bytes() for each in tmp_path.glob("box.db*"))
+
+    def test_a_caller_that_only_asks_makes_nobody_rewrite_the_file(
+        self, ends: Ends, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        box, rewritten = ends[1], list[str]()
+        box.add_turn("to be forgotten", bookmark="main")
+        box.erase("main", reason="asked to", scrub=False)
+        scrub = SQLiteBackend.scrub
+        monkeypatch.setattr(SQLiteBackend, "scrub", lambda self: rewritten.append(self.target) or scrub(self))
+        pull(ends)
+        assert box._backend.target not in rewritten

@@ -165,7 +165,8 @@ def record(
     Cost: about twenty statements, however long the list, if the last known message is where it belongs; a few
     microseconds for each known message.
     What was erased is recognised, and does not come back: ``Recorded.erased`` counts it.
-    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent.
+    Raises: InvalidArgument for an empty list; KeyTaken where a new message has the key of a turn; BarredContent;
+    CorruptTurn where the thread has to be read.
     """
     drafts = message_drafts(messages, form, space._payload_limit_bytes, space._author)
     if not drafts:

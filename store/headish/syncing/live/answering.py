@@ -91,7 +91,9 @@ class Doorkeeper(NamedTuple):
 
 
 class Answering:
-    """A conversation from the side that answers. ``stored`` and ``erased`` count what it has brought."""
+    """A conversation from the side that answers. ``stored`` and ``erased`` count what it has brought; ``erased`` is
+    None where it has brought nothing.
+    """
 
     def __init__(self, target: SyncTarget, wire: Wire, door: Doorkeeper) -> None:
         self._target, self._wire, self._door = target, wire, door
@@ -100,8 +102,8 @@ class Answering:
         self.stored = 0
 
     @property
-    def erased(self) -> int:
-        return 0 if self._erasures is None else self._erasures.count
+    def erased(self) -> int | None:
+        return None if self._erasures is None else self._erasures.count
 
     def run(self) -> None:
         """Answer until the caller says goodbye. Raises: whatever went wrong, after the caller was told of it."""

@@ -223,5 +223,6 @@ def answer(space: Space, target: SyncTarget, pipes: Pipes, door: Doorkeeper) -> 
             answering.run()
         finally:
             space._database.count_written(answering.stored)
-            scrub_arrived(space, answering.erased)
+            if answering.erased is not None:  # whoever only asks makes nobody rewrite a file
+                scrub_arrived(space, answering.erased)
     return answering.stored
