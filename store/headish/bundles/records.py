@@ -5,9 +5,10 @@ A bundle does not hold ``hash`` and ``digest``: the receiver derives both, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Annotated, NamedTuple
+from itertools import starmap
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -197,6 +198,11 @@ class TurnRecord(NamedTuple):
     foreign: bool = False
 
 
+def as_records(*columns: Iterable[Any]) -> list[TurnRecord]:
+    """Turns from their columns, in the order of the fields of a record: one by one they take thrice as long."""
+    return [*map(TurnRecord._make, zip(*columns, strict=True))]
+
+
 def check_signature(sent: SentSignature, file: str) -> None:
     """Whether a signature that arrived is one of a turn; nothing of it is proven. Raises: InvalidBundle."""
     if as_turn_id(sent.turn) != sent.turn or sent.kind not in (TURN, THREAD):
@@ -211,18 +217,15 @@ def check_signature(sent: SentSignature, file: str) -> None:
 
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
     """Turns as a page says them; equal payloads stand in it once."""
-    places = {turn.id: place for place, turn in enumerate(turns)}
-    payloads = {turn.hash: turn.payload for turn in turns if turn.payload is not None}
+    ids, parents, said, hashes, *others = zip(*turns, strict=True) if turns else ((),) * 4
+    places = {id: place for place, id in enumerate(ids)}
+    payloads = {hash: payload for hash, payload in zip(hashes, said, strict=True) if payload is not None}
     at = {hash: place for place, hash in enumerate(payloads)}
-    wired = [
-        WireTurn(
-            turn.id,
-            tuple([places.get(parent, parent) for parent in turn.parents]),
-            turn.hash if turn.payload is None else at[turn.hash],
-            *turn[4:],  # those behind the hash are alike in both
-        )
-        for turn in turns
-    ]
+    # Equal payloads have one place; the hash of one that was erased stands for it, even where another turn has it.
+    told = [hash if payload is None else at[hash] for hash, payload in zip(hashes, said, strict=True)]
+    before = [tuple([places.get(each, each) for each in listed]) for listed in parents]
+    # What stands behind the hash is alike in both.
+    wired = starmap(WireTurn, zip(ids, before, told, *others, strict=True))
     return WirePage(tuple(payloads.values()), tuple(wired), cursor)
 
 

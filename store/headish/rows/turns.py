@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import starmap
-from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -82,7 +81,6 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
 _BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
-_ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
 _TYPE, _DIGEST, _ERASED = (StoredTurn.__struct_fields__.index(each) for each in ("type", "digest", "erased"))
 _NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn.__struct_fields__) - _ERASED)
 AT_PLACE = Query(
@@ -358,8 +356,3 @@ def _read_turn(row: Row | None) -> StoredTurn | None:
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
     """Rows of ``COLUMNS`` as values."""
     return list(starmap(StoredTurn, rows))
-
-
-def read_spoken(rows: Sequence[Row]) -> list[tuple[StoredTurn, bytes | None]]:
-    """Rows of ``COLUMNS`` and a payload as values."""
-    return [*zip(read_turns(map(_ITS_TURN, rows)), map(_ITS_DATA, rows), strict=True)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Row
 from headish.rows.threads.places import LISTED, as_list
-from headish.rows.turns import T_COLUMNS, StoredTurn, read_spoken
+from headish.rows.turns import T_COLUMNS
 from headish.values.ids import TurnId
 
 PAGE = 10_000
@@ -82,7 +82,7 @@ SPOKEN_WITH = Query(
 )
 
 
-def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> list[tuple[StoredTurn, bytes | None]]:
-    """The turns with some commit numbers, in order; each with its payload if that is a small one. One statement."""
-    rows = connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()
-    return read_spoken(rows)
+def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> Sequence[Row]:
+    """The turns with some commit numbers, in order; behind the columns of each its payload if that is a small
+    one. One statement."""
+    return connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()
