@@ -179,7 +179,8 @@ _GROWN_LIVING = """
 """
 LIVING = Query(
     "whether anything that was not erased grew from a place of a chain, or a name lies there",
-    _GROWN_LIVING % "SELECT CAST(:chain AS BIGINT) AS chain, CAST(:low AS BIGINT) AS pos" + "SELECT 1 FROM living LIMIT 1",
+    _GROWN_LIVING % "SELECT CAST(:chain AS BIGINT) AS chain, CAST(:low AS BIGINT) AS pos"
+    + "SELECT 1 FROM living LIMIT 1",
 )
 LIVING_AMONG = Query(
     "the places from which anything that was not erased grew, or where a name lies",
