@@ -20,7 +20,7 @@ from headish.history.tombstones import Tombstones
 from headish.history.writing.arriving import RecordProver, check_payloads
 from headish.rows.counters import has_barred, take_arrived
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin, add_arrival
-from headish.rows.elsewhere.sealed import PlacedTurn, has_between, placed_with
+from headish.rows.elsewhere.sealed import TurnHere, has_between, placed_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
 from headish.rows.turns import StoredTurn, add_links, add_placed_turns, tip_of
@@ -79,7 +79,7 @@ class _Page:
     def __init__(self, connection: Connection, space: int, sender: Sender, mint: Mint) -> None:
         self._target, self._sender = (connection, space), sender
         self._tombstones: Tombstones[Erasing] = Tombstones(self._target, mint, self._find_receipt)
-        self._here: dict[TurnId, PlacedTurn] = {}
+        self._here: dict[TurnId, TurnHere] = {}
         self._ends: dict[int, int] = {}
         self._continued: dict[Place, bool] = {}
 
@@ -89,7 +89,7 @@ class _Page:
         if len(own) != len(turns):
             raise InvalidBundle(self._sender.file, "a page has a turn twice")
         outside = set().union(*[each.parents for each in turns]) - own
-        # Nearly always nothing was said here while the turns of a page were said elsewhere: then none need be looked up.
+        # Nearly always nothing was said here while the turns of a page were said elsewhere: then none is looked up.
         wanted = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
         self._here = here = placed_with(*self._target, sorted(wanted))
         missing = sorted(outside - here.keys())

@@ -64,7 +64,7 @@ class RecordProver:
         # its id, its payload, and what it continues.
         id, parents, payload, hash, seal, role, type, content_type, cache = record[:9]
         words = record[5:11] + record[12:14]
-        sound = self._sound.get(words) if record.system is record.left is None else None
+        sound = self._sound.get(words) if record.system is None and record.left is None else None
         if sound is None or (payload is not None and len(payload) > self._limit_bytes):
             return self._prove_carefully(record, words)
         beginning, beside = sound
@@ -90,7 +90,7 @@ class RecordProver:
                 raise InvalidBundle(self._file, f"turn {record.id} continues what comes behind it")
         stored = prove_record(record, self.digests, self._file, self._limit_bytes)
         self.digests[record.id] = stored.digest
-        if record.system is record.left is None:
+        if record.system is None and record.left is None:
             if len(self._sound) == PAGE_TURNS:
                 self._sound.clear()
             attributes = record.attributes or b""

@@ -83,7 +83,7 @@ def has_between(connection: Connection, space: int, low: TurnId, high: TurnId) -
     return connection.row(BETWEEN, space=space, low=low, high=high) is not None
 
 
-class PlacedTurn(NamedTuple):
+class TurnHere(NamedTuple):
     """What a turn that arrives needs of one that is here: its seal, its place, and its digest."""
 
     seal: bytes
@@ -101,10 +101,10 @@ PLACED_WITH = Query(
 )
 
 
-def placed_with(connection: Connection, space: int, ids: Sequence[TurnId]) -> dict[TurnId, PlacedTurn]:
+def placed_with(connection: Connection, space: int, ids: Sequence[TurnId]) -> dict[TurnId, TurnHere]:
     """Those of some turns that are here, by id. Cost: one statement; none for no ids."""
     rows = connection.rows(PLACED_WITH, space=space, ids=as_list(ids)) if ids else ()
-    return {id: PlacedTurn(seal, Place(chain, pos), digest) for id, seal, chain, pos, digest in rows}
+    return {id: TurnHere(seal, Place(chain, pos), digest) for id, seal, chain, pos, digest in rows}
 
 
 _SPOKEN = f"""
