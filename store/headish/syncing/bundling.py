@@ -32,7 +32,7 @@ from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices
 from headish.rows.signatures import all_signatures, signatures_of
-from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
@@ -171,7 +171,7 @@ def receipts_behind(connection: Connection, space: int, change: int) -> Iterator
 def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> list[bytes]:
     """The receipts of erasures in the threads that lead to some turns."""
     segments = arrange(ends, read_links_of(connection, space, ends))
-    wanted = {erased for segment in segments for _, erased in ids_of_range(connection, space, segment)} - {None}
+    wanted = {erased for _, erased in ids_of_ranges(connection, space, segments)} - {None}
     return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
 
 
