@@ -12,12 +12,13 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import astuple
 
 from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
 from headish.signing.sshsig import THREAD, TURN, read_signature
-from headish.values.ids import TurnId, as_turn_id, is_turn_id
+from headish.values.ids import TurnId, are_turn_ids, as_turn_id, is_turn_id
 from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND, LAST_NUMBER
 
 PAGE_TURNS = 500
@@ -232,15 +233,49 @@ def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
 def from_page(page: WirePage, file: str) -> list[TurnRecord]:
     """The turns of a page. Raises: InvalidBundle."""
     payloads = [(each, hash_payload(each)) for each in page.payloads]
-    turns: list[TurnRecord] = []
-    size = 0
-    for wire in page.turns:
-        turns.append(_from_wire(wire, turns, payloads, file))
-        size += len(turns[-1].payload or b"")
+    turns = _from_whole(page, payloads)
+    if turns is None:
+        turns = []
+        for wire in page.turns:
+            turns.append(_from_wire(wire, turns, payloads, file))
     # Many turns may share one payload, and each is counted, read and searched for itself.
+    size = sum([len(turn.payload) for turn in turns if turn.payload is not None])
     if size > BODY_LIMIT_BYTES:
         raise InvalidBundle(file, f"the turns of a page have {size:,} bytes, more than any that is written")
     return turns
+
+
+def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list[TurnRecord] | None:
+    """What ``_from_wire`` gives of each turn, by columns, in a third of the time. None for a page with an erased turn,
+    or with anything that ``_from_wire`` has to name."""
+    if not page.turns:
+        return []
+    ids, parents, places, seals, *others, erased, left, foreign = zip(*map(astuple, page.turns), strict=True)
+    whole = len(ids)
+    is_whole = erased.count(None) == left.count(None) == whole and {int}.issuperset(map(type, places))
+    if not (is_whole and are_turn_ids(ids) and {32}.issuperset(map(len, seals))):
+        return None
+    if not 0 <= min(places) <= max(places) < len(payloads):
+        return None
+    before = [_ids_of(listed, place, ids) for place, listed in enumerate(parents)]
+    if None in before:
+        return None
+    said = [payloads[place] for place in places]
+    return as_records(ids, before, *zip(*said, strict=True), seals, *others, erased, left, foreign)
+
+
+def _ids_of(parents: Sequence[int | str], place: int, ids: Sequence[str]) -> tuple[str, ...] | None:
+    """The ids of what the turn at a place of a page continues; None where that is no turn before it, and no id."""
+    found: list[str] = []
+    for each in parents:
+        if isinstance(each, int):
+            if not 0 <= each < place:
+                return None
+            each = ids[each]
+        elif not is_turn_id(each):
+            return None
+        found.append(each)
+    return tuple(found)
 
 
 def _from_wire(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import starmap
+from itertools import repeat, starmap
 from typing import Any
 
 import msgspec
@@ -305,6 +305,23 @@ def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTu
     # One statement for all of them: a server would answer each change between two.
     query, values = (ADD_BARE_TURN, _bare) if all(_is_bare(each) for each, _ in listed) else (ADD_TURN, _whole)
     connection.run_rows(query, [values(space, each, data) for each, data in listed])
+
+
+def add_placed_turns(
+    connection: Connection, space: int, places: Sequence[tuple[int, int, int]], turns: Sequence[StoredTurn],
+    data: Sequence[bytes | None],
+) -> None:  # fmt: skip
+    """Store rows at places (chain, position, commit number), each with the bytes that stand in it. The same as
+    ``add_turns``, by columns, in half the time: for many that need no other look."""
+    chains, positions, seqs = zip(*places, strict=True)
+    _, _, _, *columns = zip(*map(astuple, turns), strict=True)
+    columns = [chains, positions, seqs, *columns]
+    rare = [*columns[_TYPE:_DIGEST], *columns[_ERASED:]]
+    query, first, last = ADD_TURN, columns[:_BEHIND_DATA], columns[_BEHIND_DATA:]
+    if all(each.count(None) == len(turns) for each in rare):
+        query, first = ADD_BARE_TURN, [*columns[:_TYPE], *columns[_DIGEST:_BEHIND_DATA]]
+        last = columns[_BEHIND_DATA:_ERASED]
+    connection.run_rows(query, [*zip(repeat(space, len(turns)), *first, data, *last, strict=True)])
 
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:

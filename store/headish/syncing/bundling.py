@@ -27,7 +27,7 @@ from headish.history.reading.order import arrange
 from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
-from headish.history.writing.arriving import check_payloads, prove_record
+from headish.history.writing.arriving import RecordProver, check_payloads
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices
@@ -346,6 +346,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
     Raises: InvalidBundle.
     """
     digests: dict[TurnId, bytes] = {}
+    prover = RecordProver(digests, path, PAYLOAD_LIMIT_BYTES)
     seen: set[TurnId] = set()
     listed: dict[str, dict[TurnId, ErasedTurn]] = {}
     receipts = names = signatures = 0
@@ -360,8 +361,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
                 stored = None
                 # A turn that continues one outside of the bundle cannot be proven without the store that has it.
                 if all(parent in digests for parent in record.parents):
-                    stored = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES)
-                    digests[record.id] = stored.digest
+                    stored = prover.prove(record)
                 _check_listed(record, stored, listed, path)
         elif kind is BundleKind.RECEIPT:
             receipt = read_sent_receipt(value, path)
