@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, InvalidRole, shown
@@ -20,9 +20,11 @@ from headish.values.blocks import ContentBlock, join_texts
 from headish.values.checks.doors import door
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.messages import ROLES, Message, TranscriptMessage
-from headish.values.results.threads import Thread
 from headish.values.times import read_moment
 from headish.values.turns import Turn
+
+if TYPE_CHECKING:
+    from headish.values.results.threads import Thread
 
 
 def get(space: Space, headish: str) -> Turn:
@@ -188,6 +190,8 @@ def messages(
 
 def thread(space: Space, headish: Headishes = "@") -> Thread:
     """The schema reference's thread records of a walk, as a list."""
+    from headish.values.results.threads import Thread
+
     return Thread(
         space._read_from(headish, lambda connection, places: thread_records(walk(connection, space._number, places)))
     )
