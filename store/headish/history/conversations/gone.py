@@ -19,7 +19,7 @@ from headish.values.places import Place, Segment
 
 
 def is_gone(connection: Connection, space: int, listed: Listed) -> bool:
-    """Whether nothing is left of a conversation. Cost: nothing but where its last turn was erased; then a few statements."""
+    """Whether nothing is left of a conversation. Cost: a few statements if its last turn was erased."""
     if listed.last.erased is None:
         return False
     if listed.first.id is not None and listed.first.erased is None:

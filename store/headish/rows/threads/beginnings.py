@@ -115,6 +115,5 @@ def list_nameless(connection: Connection, space: int, beginnings: Sequence[Place
     """The conversations without a name that begin at one of these places, the newest first; ``limit`` at the most."""
     rows = connection.rows(NAMELESS, space=space, wanted=as_list(beginnings), limit=limit)
     return [
-        Listed(*two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3]))
-        for row in rows
+        Listed(*two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3])) for row in rows
     ]
