@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import starmap
-from operator import itemgetter
+from itertools import repeat, starmap
 from typing import Any
 
 import msgspec
@@ -82,7 +81,6 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
 _BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
-_ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
 _TYPE, _DIGEST, _ERASED = (StoredTurn.__struct_fields__.index(each) for each in ("type", "digest", "erased"))
 _NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn.__struct_fields__) - _ERASED)
 AT_PLACE = Query(
@@ -309,6 +307,23 @@ def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTu
     connection.run_rows(query, [values(space, each, data) for each, data in listed])
 
 
+def add_placed_turns(
+    connection: Connection, space: int, places: Sequence[tuple[int, int, int]], turns: Sequence[StoredTurn],
+    data: Sequence[bytes | None],
+) -> None:  # fmt: skip
+    """Store rows at places (chain, position, commit number), each with the bytes that stand in it. The same as
+    ``add_turns``, by columns, in half the time: for many that need no other look."""
+    chains, positions, seqs = zip(*places, strict=True)
+    _, _, _, *columns = zip(*map(astuple, turns), strict=True)
+    columns = [chains, positions, seqs, *columns]
+    rare = [*columns[_TYPE:_DIGEST], *columns[_ERASED:]]
+    query, first, last = ADD_TURN, columns[:_BEHIND_DATA], columns[_BEHIND_DATA:]
+    if all(each.count(None) == len(turns) for each in rare):
+        query, first = ADD_BARE_TURN, [*columns[:_TYPE], *columns[_DIGEST:_BEHIND_DATA]]
+        last = columns[_BEHIND_DATA:_ERASED]
+    connection.run_rows(query, [*zip(repeat(space, len(turns)), *first, data, *last, strict=True)])
+
+
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
     values = astuple(turn)
@@ -358,8 +373,3 @@ def _read_turn(row: Row | None) -> StoredTurn | None:
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
     """Rows of ``COLUMNS`` as values."""
     return list(starmap(StoredTurn, rows))
-
-
-def read_spoken(rows: Sequence[Row]) -> list[tuple[StoredTurn, bytes | None]]:
-    """Rows of ``COLUMNS`` and a payload as values."""
-    return [*zip(read_turns(map(_ITS_TURN, rows)), map(_ITS_DATA, rows), strict=True)]

@@ -10,7 +10,7 @@ from headish.rows.bookmarks import find_bookmark
 from headish.rows.threads.entries import NEWEST, Listed
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import grown_chains
-from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep.erasures import is_living
@@ -31,7 +31,7 @@ def is_gone(connection: Connection, space: int, listed: Listed) -> bool:
     if end is None:
         return True
     segments = arrange([end], read_links(connection, space, end))
-    if any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each)):
+    if any(erased is None for _, erased in ids_of_ranges(connection, space, segments)):
         return False
     return not _is_left_beside(connection, space, end)
 

@@ -8,9 +8,13 @@ first turn, and gives the rest. Of each conversation the first words and the las
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from headish.database.query import Connection, Query, Row
+from headish.rows.payloads import WANTED, in_portions
+from headish.values.ids import TurnId
 from headish.values.limits import PREVIEW_BYTES
 from headish.values.places import Place
 from headish.values.turns import OVERLAY
@@ -170,6 +174,40 @@ def find_beginnings(connection: Connection, space: int, *, before: int, window: 
     rows = connection.rows(BEGINNINGS, space=space, before=before, looked_at=window)
     places = [Place(chain, pos) for chain, pos, named in rows if pos is not None and (named is None or named < pos)]
     return Beginnings(places, rows[-1][0] if len(rows) == window else None)
+
+
+# The way back along first parents, as far as the first chain in which somebody spoke.
+_SPOKE = f"""(
+        SELECT o.pos FROM turn AS o
+        WHERE o.space = :space AND o.chain = path.chain AND o.pos <= path.pos AND {SAID} ORDER BY o.pos DESC LIMIT 1
+      )"""
+SPOKEN_BEFORE = Query(
+    "what people or models said last before some turns",
+    f"""
+    WITH RECURSIVE path(id, chain, pos) AS (
+      SELECT o.id, o.chain, o.pos FROM turn AS o WHERE o.space = :space AND o.id IN ({WANTED})
+      UNION ALL SELECT path.id, l.parent_chain, l.parent_pos FROM path CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain
+        AND {_SPOKE} IS NULL
+    ),
+    spoken(id, chain, pos) AS MATERIALIZED (SELECT path.id, path.chain, {_SPOKE} FROM path)
+    SELECT spoken.id, {words_of("t", "tp")} FROM spoken
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = spoken.chain AND t.pos = spoken.pos
+    {payload_of("t", "tp")}
+    WHERE spoken.pos IS NOT NULL
+    """,
+)
+
+
+def spoken_before(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, ListedTurn]:
+    """Of turns, themselves or the last before each that is neither system's nor developer's, along first parents; of
+    one that only such turns lead to, nothing.
+
+    Cost: one statement for each 64 of them.
+    """
+    portions = in_portions(ids)
+    rows = [row for portion in portions for row in connection.rows(SPOKEN_BEFORE, space=space, **portion)]
+    return {row[0]: ListedTurn(*row[1:]) for row in rows}
 
 
 def _flag(wanted: bool | None) -> int:
