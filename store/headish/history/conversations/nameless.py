@@ -8,12 +8,12 @@ from headish.history.reading.halves import count_without, hidden_among
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.history.twins import folded_twins
 from headish.rows.threads.beginnings import list_nameless
-from headish.rows.threads.entries import Beginnings, Listed
+from headish.rows.threads.entries import NamelessStarts, Listed
 from headish.values.ids import TurnId
 
 
 def read_nameless(
-    connection: Connection, space: int, begun: Beginnings, limit: int, *, erased: bool, twins: bool
+    connection: Connection, space: int, begun: NamelessStarts, limit: int, *, erased: bool, twins: bool
 ) -> tuple[list[Listed], int | None]:
     """Those that begin at some places, ``limit`` at the most; and the last chain that was looked at, None if all were.
 

@@ -134,7 +134,7 @@ def list_named(
     return [Listed(*two_words(row[3:]), name=row[0], recent=row[1], turns=int(row[2] or 0)) for row in rows]
 
 
-class Beginnings(msgspec.Struct, frozen=True, gc=False):
+class NamelessStarts(msgspec.Struct, frozen=True, gc=False):
     """Where conversations without a name may begin, the newest first: in each chain the first turn that was said.
 
     ``lowest`` is the last chain that was looked at; None if all were.
@@ -169,11 +169,11 @@ BEGINNINGS = Query(
 )
 
 
-def find_beginnings(connection: Connection, space: int, *, before: int, window: int) -> Beginnings:
+def find_beginnings(connection: Connection, space: int, *, before: int, window: int) -> NamelessStarts:
     """Look for conversations without a name in the ``window`` chains below ``before``."""
     rows = connection.rows(BEGINNINGS, space=space, before=before, looked_at=window)
     places = [Place(chain, pos) for chain, pos, named in rows if pos is not None and (named is None or named < pos)]
-    return Beginnings(places, rows[-1][0] if len(rows) == window else None)
+    return NamelessStarts(places, rows[-1][0] if len(rows) == window else None)
 
 
 # The way back along first parents, as far as the first chain in which somebody spoke.
