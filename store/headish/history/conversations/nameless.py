@@ -8,7 +8,7 @@ from headish.history.reading.halves import count_without, hidden_among
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.history.twins import folded_twins
 from headish.rows.threads.beginnings import list_nameless
-from headish.rows.threads.entries import NamelessStarts, Listed
+from headish.rows.threads.entries import Listed, NamelessStarts
 from headish.values.ids import TurnId
 
 
