@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, NamedTuple
 
 from headish.content import strictjson
-from headish.content.encoding import read_block
+from headish.content.encoding import read_checked
 from headish.content.forms.customs import INPUT, is_custom, text_of
 from headish.content.forms.layout import is_nothing
 from headish.errors import InvalidContent, Unmappable
@@ -138,11 +138,12 @@ def rest_of(part: Mapping[str, Any], written: Mapping[str, Any], transport: Coll
     """What a part says beside what is written of its block: keys that are in neither table, as deep as they stand."""
     kept: Part = {}
     for key, value in part.items():
-        if key in transport or is_nothing(value):
+        if key in transport:
             continue
         if key not in written:
-            kept[key] = value
-        elif isinstance(value, Mapping) and isinstance(written[key], Mapping):
+            if not is_nothing(value):
+                kept[key] = value
+        elif isinstance(written[key], Mapping) and isinstance(value, Mapping):
             inner = rest_of(value, written[key], transport)
             if inner:
                 kept[key] = inner
@@ -193,11 +194,12 @@ def keep(provider: str, rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **arguments: Any) -> ToolUse:
-    """A call; ``raw`` is the text of its arguments, ``input`` their value. Raises: InvalidContent."""
+    """A call; ``raw`` is the text of its arguments, ``input`` their value. Both are of an entry that is known to be JSON
+    in dicts and lists. Raises: InvalidContent."""
     call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
     if id is not None:
         call["id"] = text_at(id, f"{path}.id")
-    made = read_block({**call, "opaque": opaque} if opaque else call, path)
+    made = read_checked({**call, "opaque": opaque} if opaque else call, path)
     assert isinstance(made, ToolUse)
     return made
 
