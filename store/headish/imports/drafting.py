@@ -22,7 +22,6 @@ from headish.errors import HeadishError, TooLarge
 from headish.imports.cleaning import META_BYTES, within_limit, without_secrets
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceMessage
-from headish.values.blocks import Block
 from headish.values.checks.attributes import is_header_value
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import ROLES
@@ -78,8 +77,7 @@ def _draft_content(node: SourceMessage, limit_bytes: int, *, is_sound: bool) -> 
 def _encode_plain(content: Any, *, is_sound: bool) -> bytes | None:
     """The payload of a text, or of blocks of the common kinds; None for what is to be looked at with care."""
     if type(content) is tuple:
-        are_blocks = all(isinstance(each, Block) for each in content)
-        return encoding.encode_read(content, is_sound=is_sound) if are_blocks else None
+        return encoding.encode_read(content, is_sound=is_sound)
     block = content[0] if type(content) is list and len(content) == 1 else None
     if type(block) is dict and block.keys() == _TEXT and block["type"] == "text" and type(block["text"]) is str:
         return encoding.encode_text(block["text"])

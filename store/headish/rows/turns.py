@@ -83,8 +83,10 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 
 _BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
 _ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
-_TYPE, _DIGEST, _ERASED = (StoredTurn.__struct_fields__.index(each) for each in ("type", "digest", "erased"))
-_NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn.__struct_fields__) - _ERASED)
+
+_REST = ("type", "content_type", "cache", "attributes", "inherited", "system", "erased", "key", "supersedes")
+_ITS_REST, _NOTHING = itemgetter(*map(StoredTurn.__struct_fields__.index, _REST)), (None,) * len(_REST)
+_BARE = itemgetter(*(index for index, name in enumerate(StoredTurn.__struct_fields__) if name not in _REST))
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -295,8 +297,8 @@ ADD_TURN = Query(
 ADD_BARE_TURN = Query(
     "add a turn that has nothing but its blocks",
     """
-    INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head, app)
-    VALUES (:space, :chain, :pos, :seq, :id, :role, :digest, :hash, :data, :seal, :head, :app)
+    INSERT INTO turn (chain, pos, seq, id, role, digest, hash, seal, head, app, space, data)
+    VALUES (:chain, :pos, :seq, :id, :role, :digest, :hash, :seal, :head, :app, :space, :data)
     """,
 )
 
@@ -320,11 +322,11 @@ def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
 def _is_bare(values: tuple[Any, ...]) -> bool:
     """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
     bind nothing costs SQLite's driver more than to bind a text."""
-    return (values[_TYPE:_DIGEST], values[_ERASED:]) == _NOTHING
+    return _ITS_REST(values) == _NOTHING
 
 
 def _bare(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (space, *values[:_TYPE], *values[_DIGEST:_BEHIND_DATA], data, *values[_BEHIND_DATA:_ERASED])
+    return (*_BARE(values), space, data)
 
 
 def _whole(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:

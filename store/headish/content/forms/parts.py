@@ -14,12 +14,9 @@ from headish.errors import InvalidContent, Unmappable
 from headish.values.blocks import (
     ContentBlock,
     Document,
-    Mark,
-    Other,
     ProviderBlock,
     Text,
     Thinking,
-    ToolDefinitions,
     ToolResult,
     ToolUse,
     kind_of,
@@ -85,19 +82,35 @@ class Losses:
         for block in blocks:
             if type(block) in _SAID_BY_ALL:  # as nearly all are
                 yield block
-            elif isinstance(block, Mark | ToolDefinitions | Other):
-                raise self.refuse(f"a block of type {kind_of(block)!r}")
-            elif isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
-                if isinstance(block, Thinking):
+            elif isinstance(block, ToolUse):
+                if block.partial:
+                    self.leave_out("a block that was cut off", "partial")
+                else:
+                    yield block
+            elif isinstance(block, Thinking):
+                if block.provider == self.provider:
+                    yield block
+                else:
                     self.leave_out(f"reasoning of {block.provider or 'another provider'}", "thinking")
-                elif not isinstance(block.data, Mapping) or FORM not in block.data:
-                    self.leave_out(f"a block of {block.provider}", "provider")
-            elif isinstance(block, ToolUse | ProviderBlock) and block.partial:
-                self.leave_out("a block that was cut off", "partial")
-            elif isinstance(block, ProviderBlock) and not isinstance(block.data, Mapping):
-                raise self.refuse(f"a block of {block.provider} that is no object")
-            elif not (isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and FORM in block.data):
-                yield block
+            elif isinstance(block, ProviderBlock):
+                if self._takes(block):
+                    yield block
+            else:
+                raise self.refuse(f"a block of type {kind_of(block)!r}")
+
+    def _takes(self, block: ProviderBlock) -> bool:
+        """Whether a block of a provider's is said; what a form keeps of itself is none."""
+        is_of_form = isinstance(block.data, Mapping) and FORM in block.data
+        if block.provider != self.provider:
+            if not is_of_form:
+                self.leave_out(f"a block of {block.provider}", "provider")
+            return False
+        if block.partial:
+            self.leave_out("a block that was cut off", "partial")
+            return False
+        if not isinstance(block.data, Mapping):
+            raise self.refuse(f"a block of {block.provider} that is no object")
+        return not is_of_form
 
     def inside(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
         """What a result holds that the form can say. Raises: Unsupported, also for a call or a result in it."""
@@ -194,8 +207,8 @@ def keep(provider: str, rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **arguments: Any) -> ToolUse:
-    """A call; ``raw`` is the text of its arguments, ``input`` their value. Both are of an entry that is known to be JSON
-    in dicts and lists. Raises: InvalidContent."""
+    """A call; ``raw`` is the text of its arguments, ``input`` their value, of an entry that is known to be JSON in dicts
+    and lists. Raises: InvalidContent."""
     call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
     if id is not None:
         call["id"] = text_at(id, f"{path}.id")
