@@ -207,8 +207,8 @@ def keep(provider: str, rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **arguments: Any) -> ToolUse:
-    """A call; ``raw`` is the text of its arguments, ``input`` their value, of an entry that is known to be JSON in dicts
-    and lists. Raises: InvalidContent."""
+    """A call; ``raw`` is the text of its arguments, ``input`` their value, of an entry that is known to be JSON in
+    dicts and lists. Raises: InvalidContent."""
     call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
     if id is not None:
         call["id"] = text_at(id, f"{path}.id")
