@@ -83,10 +83,9 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 
 _BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
 _ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
-
-_REST = ("type", "content_type", "cache", "attributes", "inherited", "system", "erased", "key", "supersedes")
-_ITS_REST, _NOTHING = itemgetter(*map(StoredTurn.__struct_fields__.index, _REST)), (None,) * len(_REST)
-_BARE = itemgetter(*(index for index, name in enumerate(StoredTurn.__struct_fields__) if name not in _REST))
+_BESIDE = ("type", "content_type", "cache", "attributes", "inherited", "system", "erased", "key", "supersedes")
+_NOTHING, _ITS_BESIDE = (None,) * len(_BESIDE), itemgetter(*map(StoredTurn.__struct_fields__.index, _BESIDE))
+_ITS_OTHERS = itemgetter(*(at for at, name in enumerate(StoredTurn.__struct_fields__) if name not in _BESIDE))
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -322,11 +321,11 @@ def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
 def _is_bare(values: tuple[Any, ...]) -> bool:
     """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
     bind nothing costs SQLite's driver more than to bind a text."""
-    return _ITS_REST(values) == _NOTHING
+    return bool(_ITS_BESIDE(values) == _NOTHING)
 
 
 def _bare(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (*_BARE(values), space, data)
+    return (*_ITS_OTHERS(values), space, data)
 
 
 def _whole(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
