@@ -81,11 +81,11 @@ COLUMNS = ", ".join(StoredTurn.__struct_fields__)
 T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
-_BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
 _ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
 _BESIDE = ("type", "content_type", "cache", "attributes", "inherited", "system", "erased", "key", "supersedes")
-_NOTHING, _ITS_BESIDE = (None,) * len(_BESIDE), itemgetter(*map(StoredTurn.__struct_fields__.index, _BESIDE))
-_ITS_OTHERS = itemgetter(*(at for at, name in enumerate(StoredTurn.__struct_fields__) if name not in _BESIDE))
+_BARE = tuple(each for each in StoredTurn.__struct_fields__ if each not in _BESIDE)
+_ITS_BESIDE, _ITS_BARE = (itemgetter(*map(StoredTurn.__struct_fields__.index, each)) for each in (_BESIDE, _BARE))
+_NOTHING = (None,) * len(_BESIDE)
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -284,22 +284,14 @@ def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
 
 
-ADD_TURN = Query(
-    "add turn",
-    """
-    INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited,
-      system, digest, hash, data, seal, head, app, erased, key, supersedes)
-    VALUES (:space, :chain, :pos, :seq, :id, :role, :type, :content_type, :cache, :attributes,
-      :inherited, :system, :digest, :hash, :data, :seal, :head, :app, :erased, :key, :supersedes)
-    """,
-)
-ADD_BARE_TURN = Query(
-    "add a turn that has nothing but its blocks",
-    """
-    INSERT INTO turn (chain, pos, seq, id, role, digest, hash, seal, head, app, space, data)
-    VALUES (:chain, :pos, :seq, :id, :role, :digest, :hash, :seal, :head, :app, :space, :data)
-    """,
-)
+def _adding(columns: Sequence[str]) -> str:
+    """The statement that stores values of a turn, its space and the bytes that stand in its row."""
+    listed = (*columns, "space", "data")
+    return f"INSERT INTO turn ({', '.join(listed)}) VALUES ({', '.join(f':{each}' for each in listed)})"
+
+
+ADD_TURN = Query("add turn", _adding(StoredTurn.__struct_fields__))
+ADD_BARE_TURN = Query("add a turn that has nothing but its blocks", _adding(_BARE))
 
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
@@ -325,11 +317,11 @@ def _is_bare(values: tuple[Any, ...]) -> bool:
 
 
 def _bare(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (*_ITS_OTHERS(values), space, data)
+    return (*_ITS_BARE(values), space, data)
 
 
 def _whole(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (space, *values[:_BEHIND_DATA], data, *values[_BEHIND_DATA:])
+    return (*values, space, data)
 
 
 ADD_LINK = Query(
