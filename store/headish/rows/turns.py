@@ -82,10 +82,6 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
 _ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
-_BESIDE = ("type", "content_type", "cache", "attributes", "inherited", "system", "erased", "key", "supersedes")
-_BARE = tuple(each for each in StoredTurn.__struct_fields__ if each not in _BESIDE)
-_ITS_BESIDE, _ITS_BARE = (itemgetter(*map(StoredTurn.__struct_fields__.index, each)) for each in (_BESIDE, _BARE))
-_NOTHING = (None,) * len(_BESIDE)
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -290,38 +286,52 @@ def _adding(columns: Sequence[str]) -> str:
     return f"INSERT INTO turn ({', '.join(listed)}) VALUES ({', '.join(f':{each}' for each in listed)})"
 
 
-ADD_TURN = Query("add turn", _adding(StoredTurn.__struct_fields__))
-ADD_BARE_TURN = Query("add a turn that has nothing but its blocks", _adding(_BARE))
+class _Adding:
+    """The statement for turns that leave some columns empty: to bind nothing costs SQLite's driver more than to bind a
+    text. The bytes that stand in a row are no field of a turn, and neither is its space."""
+
+    def __init__(self, name: str, *empty: str) -> None:
+        fields = StoredTurn.__struct_fields__
+        given = [each for each in fields if each not in empty]
+        columns = [*given, "space", "data"]
+        placeholders = ", ".join(f":{each}" for each in columns)
+        self.query = Query(name, f"INSERT INTO turn ({', '.join(columns)}) VALUES ({placeholders})")
+        self._given = itemgetter(*map(fields.index, given))
+        self._empty = itemgetter(*map(fields.index, empty)) if empty else itemgetter(slice(0))
+        self._nothing = (None,) * len(empty)
+
+    def takes(self, values: tuple[Any, ...]) -> bool:
+        return bool(self._empty(values) == self._nothing)
+
+    def row(self, space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
+        return (*self._given(values), space, data)
+
+
+_RARE = ("type", "content_type", "cache", "attributes", "inherited", "erased", "supersedes")
+_WAYS = (
+    _Adding("add a turn that has nothing but its blocks", *_RARE, "system", "key"),
+    _Adding("add a turn that is known elsewhere", *_RARE),
+    _Adding("add turn"),
+)
+"""From the narrowest to the one that takes every turn."""
+ADDING = {each.query.name: each.query for each in _WAYS}
 
 
 def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
     """Store rows that are complete, each with the bytes that stand in it."""
     listed = [(astuple(turn), data) for turn, data in turns]
     # One statement for all of them: a server would answer each change between two.
-    query, values = (ADD_BARE_TURN, _bare) if all(_is_bare(each) for each, _ in listed) else (ADD_TURN, _whole)
-    connection.run_rows(query, [values(space, each, data) for each, data in listed])
+    way = next(each for each in _WAYS if all(each.takes(values) for values, _ in listed))
+    connection.run_rows(way.query, [way.row(space, values, data) for values, data in listed])
 
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
     values = astuple(turn)
-    if _is_bare(values):
-        return Statement(ADD_BARE_TURN, _bare(space, values, data))
-    return Statement(ADD_TURN, _whole(space, values, data))
-
-
-def _is_bare(values: tuple[Any, ...]) -> bool:
-    """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
-    bind nothing costs SQLite's driver more than to bind a text."""
-    return bool(_ITS_BESIDE(values) == _NOTHING)
-
-
-def _bare(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (*_ITS_BARE(values), space, data)
-
-
-def _whole(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (*values, space, data)
+    for way in _WAYS:
+        if way.takes(values):
+            break
+    return Statement(way.query, way.row(space, values, data))
 
 
 ADD_LINK = Query(
