@@ -328,9 +328,7 @@ def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTu
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
     values = astuple(turn)
-    for way in _WAYS:
-        if way.takes(values):
-            break
+    way = next(each for each in _WAYS if each.takes(values))
     return Statement(way.query, way.row(space, values, data))
 
 

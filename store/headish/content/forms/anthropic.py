@@ -41,8 +41,8 @@ from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, T
 PROVIDER = "anthropic"
 TRANSPORT = frozenset(("cache_control",))
 ROLES = ("system", "user", "assistant")
-_TEXT = dict.fromkeys(("type", "text"))
-_THINKING = dict.fromkeys(("type", "thinking", "signature"))
+_TEXT: Part = dict.fromkeys(("type", "text"))
+_THINKING: Part = dict.fromkeys(("type", "thinking", "signature"))
 """The keys of a block, as ``rest_of`` takes what is written."""
 
 
