@@ -26,7 +26,8 @@ from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent, NotADevice, TooLarge
-from headish.history.writing.arriving import check_payloads
+from headish.history.writing.arriving import RecordProver, check_payloads
+from headish.history.writing.proofs import derive_digest, derive_seal
 from headish.syncing.departing import find_keys
 from headish.values.ids import TurnId
 from headish.values.limits import LAST_MILLISECOND
@@ -241,3 +242,47 @@ def test_whose_a_turn_is_goes_with_it() -> None:
 def test_a_key_is_found_in_each_column_that_leaves(column: str) -> None:
     key = b"sk-" + b"a1B2c3D4e5F6g7H8i9J0"
     assert [*find_keys([TURN, NEXT._replace(**{column: key}), TURN])] == [SECOND]
+
+
+def test_words_that_were_checked_once_are_checked_again_where_one_is_another() -> None:
+    """Of a page whose turns say the same but for one word, only that one is refused."""
+    others = {"role": "nobody", "type": "a\0b", "content_type": "", "attributes": b"[]", "inherited": b"1", "app": b"{",
+              "head": b"a b", "system": b"[]"}  # fmt: skip
+
+    def check(column: str) -> None:
+        prover = RecordProver({}, "x", 100)
+        before = _sealed(TURN, prover)
+        for number, word in enumerate((None, others[column], None)):
+            turn = TURN._replace(id=TurnId(f"03haya00000000000000000{number:02}"), parents=(before.id,))
+            if word is None:
+                before = _sealed(turn, prover)
+                continue
+            with pytest.raises(InvalidBundle, match=f"turn {turn.id}: "):
+                _sealed(turn._replace(**{column: word}), prover)
+
+    assert failing(others, check) == {}
+    prover = RecordProver({}, "x", len(PAYLOAD) - 1)
+    with pytest.raises(TooLarge):
+        _sealed(TURN, prover)
+
+
+def test_a_turn_is_proven_behind_what_was_proven_and_by_its_own_seal() -> None:
+    prover = RecordProver({}, "x", 100)
+    first = _sealed(TURN, prover)
+    with pytest.raises(InvalidBundle, match="continues what comes behind it"):
+        prover.prove(first._replace(id=TurnId("03haya00000000000000000zzz"[:25]), parents=(SECOND,)))
+    for other in ({"seal": b"s" * 32}, {"hash": b"h" * 32}, {"parents": (FIRST,)}, {"cache": True}, {"head": b"side"}):
+        with pytest.raises(InvalidBundle, match="its seal disagrees"):
+            prover.prove(first._replace(**other))
+
+
+def _sealed(turn: TurnRecord, prover: RecordProver) -> TurnRecord:
+    """A turn with the seal that it should have, once it was proven."""
+    digest = derive_digest(turn, None, [prover.digests[each] for each in turn.parents])
+    sealed = turn._replace(seal=derive_seal(turn, digest, turn.parents))
+    assert prover.prove(sealed).digest == digest
+    return sealed
+
+
+def test_a_page_without_turns_is_one() -> None:
+    assert from_page(to_page([], None), "x") == []

@@ -82,6 +82,25 @@ class TestDrawings:
         assert len(done.out.splitlines()) == 1000
         assert done.err == "Only 1,000 turns around this one are drawn: -n N draws more, --full all.\n"
 
+    def test_other_conversations_that_begin_alike_are_counted(self, headish: Command) -> None:
+        system = headish.id("add", "be brief", "--role", "system")
+        for number in range(3):
+            headish("add", f"q{number}", "-c", system, "-b", f"n{number}")
+        headish("add", "a1", "-c", "n1", "--role", "assistant")
+        headish("add", "both", "-c", "n1", "-c", "n2", "-b", "both")
+        done = headish("tree", "n0")
+        assert drawn(done.out) == ["○ system    be brief (⋮ 2 other conversations)", "● user      q0 [n0]"]
+        assert done.err == ""
+        assert len(headish("tree", "n0", "--full").out.splitlines()) == 6
+        assert "other" not in headish("tree", system).out
+        assert drawn(headish("tree", "both").out) == [
+            "○ system    be brief (⋮ 1 other conversation)",
+            "├─○ user      q2 [n2]",
+            "○ user      q1",
+            "○ assistant a1 [n1]",
+            f"● user      both (also continues {handle_of(headish, 'n2')}) [both]",
+        ]
+
     def test_a_log_graph_shows_how_the_rails_part_and_meet(self, headish: Command, grown: dict[str, str]) -> None:
         assert drawn(headish("log", "main", "--graph").out) == [
             "* user      m [main]",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headish import Store
 from headish.content import strictjson
-from headish.content.secrecy import HIDDEN, find_secret, hide_shapes, is_quiet
+from headish.content.secrecy import HIDDEN, find_secret, find_shaped, has_shape, hide_shapes, is_quiet
 from headish.errors import InvalidArgument, InvalidContent
 from headish.serve.recorder.piecewise import ShapeFilter
 from support.insides import unchanged
@@ -152,3 +154,18 @@ def test_a_password_and_a_token_without_a_blank_between_them_are_both_hidden(tex
         assert HIDDEN in hidden
         assert "hunter2" not in hidden
         assert TOKEN not in hidden
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_found_among_many_texts_by_its_place(shape: str) -> None:
+    quiet = [b"a task-force_ of people, who AKI nobody", b"", b"the bearer of https://host/ - me@host"]
+    assert find_shaped([*quiet, shape.encode(), *quiet, b"\xff" + shape.encode() + b"\xff"]) == [3, 7]
+    assert find_shaped(quiet) == []
+
+
+_PIECES = [each[:end] for each in SHAPES for end in (3, 4, 8, None)]
+
+
+@given(st.lists(st.lists(st.sampled_from([*_PIECES, "A", "-", "_", "r", "://", "@", "\n", "é", RANDOM])).map("".join)))
+def test_many_texts_are_looked_through_as_each_by_itself(texts: list[str]) -> None:
+    assert find_shaped([each.encode() for each in texts]) == [at for at, text in enumerate(texts) if has_shape(text)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from headish import Store
 from headish.errors import InvalidArgument, UnknownTurn
 from support.growing import grow, names_of
+from support.insides import counted_statements
+from support.places import Place
 
 
 def gone(store: Store, drawing: str, headish: str | list[str], names: dict[str, str], scope: str) -> list[str]:
@@ -80,3 +84,23 @@ def test_an_unknown_scope_or_turn_is_refused(store: Store) -> None:
         store.erase([], reason="r")
     with pytest.raises(UnknownTurn):
         store.erase("nobody", reason="r")
+
+
+class TestStatements:
+    @pytest.mark.parametrize("scope", ["thread", "branch"])
+    def test_are_as_many_however_many_chains_there_are(self, place: Place, scope: Literal["thread", "branch"]) -> None:
+        def forked(store: Store, forks: int) -> int:
+            """How many statements erase a thread of so many forks, each of which another branch continues."""
+            end = store.add_turn("root").id
+            for fork in range(forks):
+                store.add_turn(f"beside {fork}", continues=end)
+                end = store.add_turn(f"on {fork}", continues=end).id
+            store.conversations.set(end, title="nameless")
+            store.bookmarks.set("main", end)
+            with counted_statements() as statements:
+                found = store.erase("main", scope=scope, reason="r", scrub=False, dry_run=scope == "branch").found
+            assert (len(found.turns), found.kept_turns) == ((forks + 1, 0) if scope == "thread" else (1, forks))
+            return statements.count
+
+        with place.fresh() as few, place.fresh() as many:
+            assert forked(many, 40) == forked(few, 4)

@@ -12,6 +12,7 @@ from sqlalchemy import Column, LargeBinary, String
 from headish import Database, Store
 from headish.bundles.records import SentSignature
 from headish.content.hashes import hash_payload
+from headish.database.file import upkeep
 from headish.database.query import Query
 from headish.database.schema import metadata
 from headish.history.erasing import places
@@ -29,6 +30,7 @@ from headish.history.erasing.places import (
     Repeating,
 )
 from headish.history.signatures import store_signatures
+from headish.store.keeping.erase import scrub_arrived
 from headish.values.limits import INLINE_BYTES
 from integrations.test_deleted_for_good import ADAPTERS
 from support.insides import dump, run_sql
@@ -79,7 +81,8 @@ def say_everywhere(store: Store, words: str, large: str, bookmark: str = f"name-
         inherited={words: words},
     )
     second = store.add_turn(large, continues=first.id, role="assistant")
-    document = store.add_document(large.encode() + b"!", name=f"{words}.txt", continues=second.id)
+    named = f'text/plain; name="{words}.txt"'
+    document = store.add_document(large.encode() + b"!", content_type=named, name=f"{words}.txt", continues=second.id)
     signature = SentSignature(first.id, "turn", signature_bytes(words.encode()), 1)
     store._write(partial(store_signatures, space=store._number, sent=[signature]))
     return [first.id, second.id, document.id]
@@ -261,6 +264,32 @@ class TestFiles:
         assert store.erasures.is_scrubbed
         assert files_that_hold(file_place.path, SECRET) == []
         assert store.verify().problems == ()
+
+    def test_while_a_reader_keeps_the_log_no_attempt_writes_the_file_anew(
+        self, file_place: FilePlace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A sync tries again each time. What it wrote could not reach the file, and filled the disk."""
+        monkeypatch.setattr(upkeep, "SCRUB_SECONDS", 0)
+        store, other = file_place.open(), file_place.open()
+        store.add_turns({"content": f"{index} " + "x" * 20_000} for index in range(100))
+        turn = store.add_turn(SECRET)
+        log = file_place.path.with_name(f"{file_place.path.name}-wal")
+
+        def read(connection: Any) -> None:
+            connection.row(_ANY, space=other._number)
+            assert not store.erase(turn.id, reason="asked for").scrubbed
+            written = log.stat().st_size
+            for _ in range(3):
+                assert "reading" in Database(store._database).gc(scrub=True).unscrubbed
+                scrub_arrived(store, 0)
+            assert log.stat().st_size < written + 100_000
+            assert not store.erasures.is_scrubbed
+
+        Database(store._database).gc(scrub=True)  # it empties the log, so that the reader begins at the file
+        other._read(read)
+        scrub_arrived(store, 0)
+        assert store.erasures.is_scrubbed
+        assert files_that_hold(file_place.path, SECRET) == []
 
     def test_it_may_be_left_to_gc(self, file_place: FilePlace) -> None:
         store = file_place.open()

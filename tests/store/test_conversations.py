@@ -262,6 +262,25 @@ class TestTheList:
         [entry] = listed(store)
         assert (entry.title, entry.conversation.record.tags) == ("Everest", ("heights",))
 
+    def test_the_last_words_are_those_of_a_person_or_a_model(self, store: Store) -> None:
+        """A client lists an instruction behind the messages: where the call fails, it is the last turn."""
+        asked = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "q"}]
+        told = [{"role": "system", "content": "be brief"}, {"role": "developer", "content": "or not"}]
+        store.record([*asked, {"role": "assistant", "content": "a"}, *told], bookmark="named")
+        fork = store.add_turn("again", continues="named~3").id  # a fork, so that the instructions are a chain of theirs
+        store.add_turn("be quick", role="system", continues=fork, bookmark="forked")
+        store.add_turn("be slow", role="system", continues=store.add_turn("be slow", role="system").id, bookmark="none")
+        store.add_turn("behind", role="developer", continues=store.add_turn("nameless").id)
+        found = {entry.conversation.name: (entry.last, entry.role) for entry in listed(store)}
+        assert found == {
+            "named": ("a", "assistant"), "forked": ("again", "user"), "none": ("be slow", "system"),
+            None: ("nameless", "user"),
+        }  # fmt: skip
+        assert [entry.conversation.name for entry in listed(store, role="assistant")] == ["named"]
+        store.hide("named~2", continues="named", viewer="model")
+        [named] = listed(store, names="named")
+        assert named.last.startswith("(overlay: hides")
+
     def test_one_without_a_name_is_listed_once_with_its_branches(self, store: Store) -> None:
         root = store.add_turn("sys", role="system")
         first = store.add_turn("q", continues=root.id)

@@ -143,6 +143,19 @@ class TestPartsOfTrees:
         assert names_of(store.tree(grown["a?"].id, limit=4), grown) == ["a?", "b", "c?", "f"]
         assert names_of(store.tree(grown["e?"].id, limit=1), grown) == ["e?"]
 
+    def test_another_conversation_that_begins_alike_is_no_part(self, store: Store) -> None:
+        system = store.add_turn("s", role="system").id
+        said = [store.add_turn(f"q{number}", continues=system, bookmark=f"n{number}").id for number in range(9)]
+        other = store.edit("n3", "or").turn.id
+        answer = store.add_turn("a", role="assistant", continues=said[3]).id
+        for limit in (4, 100):
+            part = store.tree(other, limit=limit)
+            assert [turn.id for turn in part] == [system, said[3], other, answer]
+            assert [turn.more for turn in part] == [8, 0, 0, 0]
+            assert [turn.versions for turn in part] == [1, 2, 2, 1]
+        assert [turn.id for turn in store.tree(other, limit=3)] == [other]
+        assert len(store.tree(other)) == len(store.tree(system, limit=12)) == 12
+
     @given(parents=dags(largest=12))
     def test_a_part_as_large_as_the_tree_says_the_same_of_its_turns(
         self, place: Place, parents: list[list[int]]

@@ -482,6 +482,12 @@ class TestRefused:
         assert failing(pages, check) == {}
 
 
+def test_a_page_without_turns_stores_nothing(tmp_path: Path) -> None:
+    _write(tmp_path / "x", lambda frames: frames.write(BundleKind.PAGE, to_page([], None)), 0)
+    with Store.open(tmp_path / "there.db") as store:
+        assert store.bundles.apply(tmp_path / "x").stored == 0
+
+
 def _records(store: Store, folder: Path) -> list[TurnRecord]:
     from headish.rows.counters import read_counter
     from headish.syncing.departing import Departing, Span

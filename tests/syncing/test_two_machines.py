@@ -110,6 +110,25 @@ class TestTwoMachines:
         assert desk.store.conversations.get("main").record.title == "of the desk"
         assert desk.store.verify().problems == ()
 
+    def test_tags_come_to_the_same_order_whoever_syncs_first(self, pair: Pair) -> None:
+        desk, laptop = pair
+        desk.store.add_turn("q", bookmark="main")
+        desk.store.conversations.set("main", tags=["work"])
+        for each in (desk, laptop):
+            each.sync()
+        desk.store.conversations.set("main", tags=["work", "zoo", "a"])
+        laptop.store.conversations.set("main", tags=["work", "b"])
+        for each in (desk, laptop, desk):
+            each.sync()
+        assert [each.store.conversations.get("main").record.tags for each in pair] == [("a", "b", "work", "zoo")] * 2
+        # One tag each, and then the other's: two equal sets.
+        desk.store.conversations.set("main", tags=["c", "d"])
+        time.sleep(0.002)  # which of the two is later is told in milliseconds
+        laptop.store.conversations.set("main", tags=["d", "c"])
+        for each in (desk, laptop, desk, laptop):
+            each.sync()
+        assert [each.store.conversations.get("main").record.tags for each in pair] == [("d", "c")] * 2
+
     def test_titles_and_tags_are_met_field_by_field(self, pair: Pair) -> None:
         desk, laptop = pair
         desk.store.add_turn("q", bookmark="main")

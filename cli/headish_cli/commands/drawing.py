@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from headish.values.turns import preamble_of
 from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import (
     counted,
@@ -58,8 +59,9 @@ def tree_command(
     """Draw the tree that a HEADISH belongs to, with all branches; ● is the turn that was named.
 
     The thread that leads to it is one straight column. ┌─ begins another first turn, which continues nothing. Long runs
-    are folded (⋮ 214 turns). Of a large tree half of the turns lead to the HEADISH and the others grew from it; ⋮ marks
-    where the drawing is cut off. --json gives all.
+    are folded (⋮ 214 turns). Other conversations that begin with the same system turns are counted, and drawn with
+    --full. Of a large tree half of the turns lead to the HEADISH and the others grew from it; ⋮ marks where the drawing
+    is cut off. --json gives all.
     """
     with settings.open() as store:
         current = store.get(headish).id
@@ -70,12 +72,13 @@ def tree_command(
         lines = list(draw_tree(turns, current) if full else fold(draw_tree(turns, current), current))
         shown = [each.turn for each in lines if each.turn is not None]
         short = shorten(store, dict.fromkeys(id for turn in shown for id in (turn.id, *turn.continues)))
-    drawn = {turn.id for turn in turns}
+    drawn, beginning = {turn.id for turn in turns}, {turn.id for turn in preamble_of(turns)}
+    beginning = set() if current in beginning else beginning  # of a system turn that is named, none is another
     with paged(settings):
         for rails, turn, folded in lines:
             note = click.style(f"{rails}⋮ {counted(folded, 'turn')}", dim=True)
-            click.echo(note if turn is None else _line(rails, turn, short, turn.id == current, drawn))
-    if limit is None and not full and any(turn.more or not set(turn.continues) <= drawn for turn in turns):
+            click.echo(note if turn is None else _line(rails, turn, short, turn.id == current, drawn, beginning))
+    if limit is None and not full and any(_is_cut(turn, drawn, beginning) for turn in turns):
         say(f"Only {counted(len(turns), 'turn')} around this one are drawn: -n N draws more, --full all.")
 
 
@@ -158,13 +161,26 @@ def _folded(run: Sequence[Drawn]) -> Iterator[Drawn]:
     yield from run[-KEPT:]
 
 
-def _line(rails: str, turn: TreeTurn, short: Mapping[TurnId, str], current: bool, drawn: Set[TurnId]) -> str:
+def _is_cut(turn: TreeTurn, drawn: Set[TurnId], beginning: Set[TurnId]) -> bool:
+    """Whether turns before or behind one are not drawn, other than those of other conversations."""
+    return bool(turn.more and turn.id not in beginning) or not set(turn.continues) <= drawn
+
+
+def _line(
+    rails: str,
+    turn: TreeTurn,
+    short: Mapping[TurnId, str],
+    current: bool,
+    drawn: Set[TurnId],
+    beginning: Set[TurnId],
+) -> str:
     dot = click.style("●", fg="red", bold=True) if current else "○"
     above = [short[parent] for parent in turn.continues[:1] if parent not in drawn]
     merged = [short[parent] for parent in turn.continues[1:]]
     also = click.style(f" (also continues {', '.join(merged)})", dim=True) if merged else ""
     also += click.style(f" (⋮ continues {above[0]})", dim=True) if above else ""
-    also += click.style(f" (⋮ {turn.more} more)", dim=True) if turn.more else ""
+    more = counted(turn.more, "other conversation") if turn.id in beginning else f"{turn.more} more"
+    also += click.style(f" (⋮ {more})", dim=True) if turn.more else ""
     before, model = f"{rails}{dot} {click.style(short[turn.id], fg='yellow')} {who(turn)} ", reply_mark(turn)
     version = version_mark(f"{turn.version}/{turn.versions}" if turn.versions > 1 else "")
     behind = [model, version, also, marks(turn.bookmarks)]

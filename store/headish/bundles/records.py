@@ -5,18 +5,20 @@ A bundle does not hold ``hash`` and ``digest``: the receiver derives both, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Annotated, NamedTuple
+from itertools import starmap
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import astuple
 
 from headish.content.frames import BODY_LIMIT_BYTES, FrameFormat
 from headish.content.hashes import hash_payload
 from headish.errors import InvalidBundle, InvalidContent
 from headish.signing.sshsig import THREAD, TURN, read_signature
-from headish.values.ids import TurnId, as_turn_id, is_turn_id
+from headish.values.ids import TurnId, are_turn_ids, as_turn_id, is_turn_id
 from headish.values.limits import CONTINUES_LIMIT, LAST_MILLISECOND, LAST_NUMBER
 
 PAGE_TURNS = 500
@@ -197,6 +199,11 @@ class TurnRecord(NamedTuple):
     foreign: bool = False
 
 
+def as_records(*columns: Iterable[Any]) -> list[TurnRecord]:
+    """Turns from their columns, in the order of the fields of a record: one by one they take thrice as long."""
+    return [*map(TurnRecord._make, zip(*columns, strict=True))]
+
+
 def check_signature(sent: SentSignature, file: str) -> None:
     """Whether a signature that arrived is one of a turn; nothing of it is proven. Raises: InvalidBundle."""
     if as_turn_id(sent.turn) != sent.turn or sent.kind not in (TURN, THREAD):
@@ -211,33 +218,64 @@ def check_signature(sent: SentSignature, file: str) -> None:
 
 def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
     """Turns as a page says them; equal payloads stand in it once."""
-    places = {turn.id: place for place, turn in enumerate(turns)}
-    payloads = {turn.hash: turn.payload for turn in turns if turn.payload is not None}
+    ids, parents, said, hashes, *others = zip(*turns, strict=True) if turns else ((),) * 4
+    places = {id: place for place, id in enumerate(ids)}
+    payloads = {hash: payload for hash, payload in zip(hashes, said, strict=True) if payload is not None}
     at = {hash: place for place, hash in enumerate(payloads)}
-    wired = [
-        WireTurn(
-            turn.id,
-            tuple([places.get(parent, parent) for parent in turn.parents]),
-            turn.hash if turn.payload is None else at[turn.hash],
-            *turn[4:],  # those behind the hash are alike in both
-        )
-        for turn in turns
-    ]
+    # Equal payloads have one place; the hash of one that was erased stands for it, even where another turn has it.
+    told = [hash if payload is None else at[hash] for hash, payload in zip(hashes, said, strict=True)]
+    before = [tuple([places.get(each, each) for each in listed]) for listed in parents]
+    # What stands behind the hash is alike in both.
+    wired = starmap(WireTurn, zip(ids, before, told, *others, strict=True))
     return WirePage(tuple(payloads.values()), tuple(wired), cursor)
 
 
 def from_page(page: WirePage, file: str) -> list[TurnRecord]:
     """The turns of a page. Raises: InvalidBundle."""
     payloads = [(each, hash_payload(each)) for each in page.payloads]
-    turns: list[TurnRecord] = []
-    size = 0
-    for wire in page.turns:
-        turns.append(_from_wire(wire, turns, payloads, file))
-        size += len(turns[-1].payload or b"")
+    turns = _from_whole(page, payloads)
+    if turns is None:
+        turns = []
+        for wire in page.turns:
+            turns.append(_from_wire(wire, turns, payloads, file))
     # Many turns may share one payload, and each is counted, read and searched for itself.
+    size = sum([len(turn.payload) for turn in turns if turn.payload is not None])
     if size > BODY_LIMIT_BYTES:
         raise InvalidBundle(file, f"the turns of a page have {size:,} bytes, more than any that is written")
     return turns
+
+
+def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list[TurnRecord] | None:
+    """What ``_from_wire`` gives of each turn, by columns, in a third of the time. None for a page with an erased turn,
+    or with anything that ``_from_wire`` has to name."""
+    if not page.turns:
+        return []
+    ids, parents, places, seals, *others, erased, left, foreign = zip(*map(astuple, page.turns), strict=True)
+    whole = len(ids)
+    is_whole = erased.count(None) == left.count(None) == whole and {int}.issuperset(map(type, places))
+    if not (is_whole and are_turn_ids(ids) and {32}.issuperset(map(len, seals))):
+        return None
+    if not 0 <= min(places) <= max(places) < len(payloads):
+        return None
+    before = [_ids_of(listed, place, ids) for place, listed in enumerate(parents)]
+    if None in before:
+        return None
+    said = [payloads[place] for place in places]
+    return as_records(ids, before, *zip(*said, strict=True), seals, *others, erased, left, foreign)
+
+
+def _ids_of(parents: Sequence[int | str], place: int, ids: Sequence[str]) -> tuple[str, ...] | None:
+    """The ids of what the turn at a place of a page continues; None where that is no turn before it, and no id."""
+    found: list[str] = []
+    for each in parents:
+        if isinstance(each, int):
+            if not 0 <= each < place:
+                return None
+            each = ids[each]
+        elif not is_turn_id(each):
+            return None
+        found.append(each)
+    return tuple(found)
 
 
 def _from_wire(

@@ -65,7 +65,7 @@ Vectors: docs/explanation/digests.md, checked by tests/content/test_digests.py.
 from __future__ import annotations
 
 from binascii import hexlify
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from blake3 import blake3
@@ -108,8 +108,17 @@ def digest_turn(said: DigestFields, parents: Iterable[bytes]) -> bytes:
 
 def digest_from(beginning: bytes, attributes: bytes, hash: bytes, parents: Iterable[bytes]) -> bytes:
     """``digest_turn`` for whoever derives many: ``beginning`` is what ``begin_digest`` gives."""
-    before = b"".join([b"64:%b," % hexlify(each) for each in parents])
-    return blake3(b"%b%d:%b,64:%b,%b" % (beginning, len(attributes), attributes, hexlify(hash), before)).digest()
+    own = b"%b%d:%b," % (beginning, len(attributes), attributes)
+    return digest_behind(own, hash, [each.hex() for each in parents])
+
+
+def digest_behind(own: bytes, hash: bytes, parents: Sequence[str]) -> bytes:
+    """``digest_turn`` from the netstrings up to the attributes, the hash, and the digests of the parents in hex."""
+    # Put together as text, which takes half the time of bytes. Nearly every turn has one parent.
+    if len(parents) == 1:
+        return blake3(own + f"64:{hash.hex()},64:{parents[0]},".encode()).digest()
+    before = "".join([f"64:{each}," for each in parents])
+    return blake3(own + f"64:{hash.hex()},{before}".encode()).digest()
 
 
 # A conversation says the same few of these again and again, and each walk derives every digest anew.
@@ -135,19 +144,25 @@ def seal_turn(
 
     JSON fields are stored bytes, None where absent; ``head`` is the bookmark that moved with the turn.
     """
-    own, name = id.encode(), head or b""
-    before = "".join([f"{len(each)}:{each}," for each in parents]).encode()
-    # The netstrings in one formatting: a quarter of what an append spends on hashes is putting them together. Nearly
-    # every turn has none of the three.
-    beside = (
-        b"0:,0:,0:,"
-        if inherited is system is app is None
-        else _netstrings([inherited or b"", system or b"", app or b""])
-    )
-    record = b"%b%d:%b,64:%b,%d:%b,1:%d,%b%b" % (
-        _SEAL_BEGINNING, len(own), own, hexlify(digest), len(name), name, bool(cache), beside, before,
-    )  # fmt: skip
-    return blake3(record).digest()
+    is_bare = head is inherited is system is app is None and not cache  # nearly every turn
+    beside = _BARE if is_bare else seal_beside(head, bool(cache), inherited, system, app)
+    return seal_from(id, digest.hex(), beside, [*parents])
+
+
+def seal_beside(
+    head: bytes | None, cache: bool, inherited: bytes | None, system: bytes | None, app: bytes | None
+) -> str:
+    """The netstrings of a seal between the digest and the parents, as ``seal_from`` takes them."""
+    fields = (head or b"", b"1" if cache else b"0", inherited or b"", system or b"", app or b"")
+    return _netstrings(fields).decode(errors="surrogateescape")
+
+
+def seal_from(id: str, digest: str, beside: str, parents: Sequence[str]) -> bytes:
+    """``seal_turn`` from the digest in hex and what ``seal_beside`` gives."""
+    # In one formatting, as text: a quarter of what an append spends on hashes is putting them together.
+    before = f"{len(parents[0])}:{parents[0]}," if len(parents) == 1 else "".join([f"{len(p)}:{p}," for p in parents])
+    record = f"{_SEAL_BEGINNING}{len(id)}:{id},64:{digest},{beside}{before}"
+    return blake3(record.encode(errors="surrogateescape")).digest()
 
 
 def run_on(word: bytes, before: bytes, number: int, logged: bytes, milliseconds: int) -> bytes:
@@ -249,7 +264,7 @@ def _netstrings(fields: Iterable[bytes]) -> bytes:
     return b"".join([b"%d:%b," % (len(field), field) for field in fields])
 
 
-_SEAL_BEGINNING = _netstrings([SEAL_VERSION])
+_SEAL_BEGINNING, _BARE = _netstrings([SEAL_VERSION]).decode(), seal_beside(None, False, None, None, None)
 
 
 def witness(seal: bytes, mark: bytes) -> str:

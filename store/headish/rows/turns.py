@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import starmap
+from itertools import repeat, starmap
 from operator import itemgetter
 from typing import Any
 
@@ -81,7 +81,6 @@ COLUMNS = ", ".join(StoredTurn.__struct_fields__)
 T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
-_ITS_TURN, _ITS_DATA = itemgetter(slice(-1)), itemgetter(-1)
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -296,15 +295,10 @@ class _Adding:
         columns = [*given, "space", "data"]
         placeholders = ", ".join(f":{each}" for each in columns)
         self.query = Query(name, f"INSERT INTO turn ({', '.join(columns)}) VALUES ({placeholders})")
-        self._given = itemgetter(*map(fields.index, given))
-        self._empty = itemgetter(*map(fields.index, empty)) if empty else itemgetter(slice(0))
-        self._nothing = (None,) * len(empty)
-
-    def takes(self, values: tuple[Any, ...]) -> bool:
-        return bool(self._empty(values) == self._nothing)
-
-    def row(self, space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-        return (*self._given(values), space, data)
+        self.given = itemgetter(*map(fields.index, given))
+        self.empty = itemgetter(*map(fields.index, empty)) if empty else itemgetter(slice(0))
+        """The values of a turn that it stores, and those that it leaves out; likewise of the columns of many."""
+        self.nothing = (None,) * len(empty)
 
 
 _RARE = ("type", "content_type", "cache", "attributes", "inherited", "erased", "supersedes")
@@ -317,19 +311,36 @@ _WAYS = (
 ADDING = {each.query.name: each.query for each in _WAYS}
 
 
-def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
-    """Store rows that are complete, each with the bytes that stand in it."""
-    listed = [(astuple(turn), data) for turn, data in turns]
-    # One statement for all of them: a server would answer each change between two.
-    way = next(each for each in _WAYS if all(each.takes(values) for values, _ in listed))
-    connection.run_rows(way.query, [way.row(space, values, data) for values, data in listed])
+def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn], data: Sequence[bytes | None]) -> None:
+    """Store rows that are complete, each with the bytes that stand in it; none does nothing."""
+    if turns:
+        _add_columns(connection, space, [*zip(*map(astuple, turns), strict=True)], data)
+
+
+def add_placed_turns(
+    connection: Connection, space: int, places: Sequence[tuple[int, int, int]], turns: Sequence[StoredTurn],
+    data: Sequence[bytes | None],
+) -> None:  # fmt: skip
+    """``add_turns`` at other places (chain, position, commit number)."""
+    _, _, _, *columns = zip(*map(astuple, turns), strict=True)
+    _add_columns(connection, space, [*zip(*places, strict=True), *columns], data)
+
+
+def _add_columns(
+    connection: Connection, space: int, columns: Sequence[tuple[Any, ...]], data: Sequence[bytes | None]
+) -> None:
+    """Store turns of which each field is a column. One statement for all: a server would answer each change between
+    two."""
+    nothing = (None,) * len(data)
+    way = next(each for each in _WAYS if all(column == nothing for column in each.empty(columns)))
+    connection.run_rows(way.query, [*zip(*way.given(columns), repeat(space, len(data)), data, strict=True)])
 
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
     values = astuple(turn)
-    way = next(each for each in _WAYS if each.takes(values))
-    return Statement(way.query, way.row(space, values, data))
+    way = next(each for each in _WAYS if each.empty(values) == each.nothing)
+    return Statement(way.query, (*way.given(values), space, data))
 
 
 ADD_LINK = Query(
@@ -359,8 +370,3 @@ def _read_turn(row: Row | None) -> StoredTurn | None:
 def read_turns(rows: Iterable[Row]) -> list[StoredTurn]:
     """Rows of ``COLUMNS`` as values."""
     return list(starmap(StoredTurn, rows))
-
-
-def read_spoken(rows: Sequence[Row]) -> list[tuple[StoredTurn, bytes | None]]:
-    """Rows of ``COLUMNS`` and a payload as values."""
-    return [*zip(read_turns(map(_ITS_TURN, rows)), map(_ITS_DATA, rows), strict=True)]

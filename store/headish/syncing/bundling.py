@@ -27,12 +27,12 @@ from headish.history.reading.order import arrange
 from headish.history.signatures import as_sent, store_signatures
 from headish.history.tombstones import as_erased
 from headish.history.writing.arrive import PageStored, Sender, missing_parents, store_page
-from headish.history.writing.arriving import check_payloads, prove_record
+from headish.history.writing.arriving import RecordProver, check_payloads
 from headish.rows.counters import begin_latest, lock_space
 from headish.rows.elsewhere.arrivals import ArrivalOrigin
 from headish.rows.elsewhere.notices import APPLIED, all_notices
 from headish.rows.signatures import all_signatures, signatures_of
-from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.receipts import all_receipts
@@ -171,7 +171,7 @@ def receipts_behind(connection: Connection, space: int, change: int) -> Iterator
 def _receipts_of(connection: Connection, space: int, ends: Sequence[Place]) -> list[bytes]:
     """The receipts of erasures in the threads that lead to some turns."""
     segments = arrange(ends, read_links_of(connection, space, ends))
-    wanted = {erased for segment in segments for _, erased in ids_of_range(connection, space, segment)} - {None}
+    wanted = {erased for _, erased in ids_of_ranges(connection, space, segments)} - {None}
     return [bytes(each.receipt) for each in all_receipts(connection, space) if each.number in wanted] if wanted else []
 
 
@@ -346,6 +346,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
     Raises: InvalidBundle.
     """
     digests: dict[TurnId, bytes] = {}
+    prover = RecordProver(digests, path, PAYLOAD_LIMIT_BYTES)
     seen: set[TurnId] = set()
     listed: dict[str, dict[TurnId, ErasedTurn]] = {}
     receipts = names = signatures = 0
@@ -360,8 +361,7 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
                 stored = None
                 # A turn that continues one outside of the bundle cannot be proven without the store that has it.
                 if all(parent in digests for parent in record.parents):
-                    stored = prove_record(record, digests, path, PAYLOAD_LIMIT_BYTES)
-                    digests[record.id] = stored.digest
+                    stored = prover.prove(record)
                 _check_listed(record, stored, listed, path)
         elif kind is BundleKind.RECEIPT:
             receipt = read_sent_receipt(value, path)

@@ -4,13 +4,23 @@ what of it looks like a key."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from headish.bundles.records import PAGE_TURNS, SentName, SentRecord, TurnRecord, WireLeft, record_as_sent
+from msgspec.structs import astuple
+
+from headish.bundles.records import (
+    PAGE_TURNS,
+    SentName,
+    SentRecord,
+    TurnRecord,
+    WireLeft,
+    as_records,
+    record_as_sent,
+)
 from headish.content.frames import FRAME_BYTES
 from headish.content.receipts import encode_receipt
-from headish.content.secrecy import has_shape, hide_secrets
-from headish.database.query import Connection
+from headish.content.secrecy import find_shaped, has_shape, hide_secrets
+from headish.database.query import Connection, Row
 from headish.errors import CorruptTurn
 from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange
@@ -32,9 +42,8 @@ from headish.values.places import Place, Segment
 from headish.values.results.erasures import Receipt
 from headish.values.turns import DOCUMENT
 
-Spoken = tuple[StoredTurn, bytes | None]
-"""A row, and its payload where that is a small one."""
 NAMES_READ = 1000
+_SEQ, _ID = StoredTurn.__struct_fields__.index("seq"), StoredTurn.__struct_fields__.index("id")
 # What nearly every turn has beside its payload: this spares looking through five columns.
 _NOTHING = (None,) * 5
 
@@ -82,23 +91,23 @@ class Departing:
         inside: set[TurnId] = set()
         outside: dict[TurnId, None] = {}
         for rows in self._rows_of(span):
-            inside |= {stored.id for stored, _ in rows}
-            parents = parents_of_turns(*self._source, [stored.place for stored, _ in rows])
+            inside |= {row[_ID] for row in rows}
+            parents = parents_of_turns(*self._source, map(_place_of, rows))
             outside |= dict.fromkeys(each for ids in parents.values() for each in ids if each and each not in inside)
         return list(outside)
 
-    def _rows_of(self, span: Span) -> Iterator[list[Spoken]]:
+    def _rows_of(self, span: Span) -> Iterator[list[Row]]:
         low = span.low
         while rows := spoken_between(*self._source, low, span.high, PAGE_TURNS):
-            low = rows[-1][0].seq
+            low = rows[-1][_SEQ]
             yield self._without(rows, span)
 
-    def _without(self, rows: Sequence[Spoken], span: Span) -> list[Spoken]:
+    def _without(self, rows: Sequence[Row], span: Span) -> list[Row]:
         if not span.skip or not rows:
             return list(rows)
-        arrivals = arrivals_among(*self._source, rows[0][0].seq, rows[-1][0].seq)
-        skipped = arrived_with([each for each in arrivals if _is_from(each, span)], (each[0].seq for each in rows))
-        return [each for each in rows if each[0].seq not in skipped]
+        arrivals = arrivals_among(*self._source, rows[0][_SEQ], rows[-1][_SEQ])
+        skipped = arrived_with([each for each in arrivals if _is_from(each, span)], (row[_SEQ] for row in rows))
+        return [row for row in rows if row[_SEQ] not in skipped]
 
     def leading_to(self, ends: Sequence[Place]) -> Iterator[list[TurnRecord]]:
         """The turns that lead to some, in walk order, and the documents that they refer to, if those continue nothing
@@ -127,73 +136,80 @@ class Departing:
                 part = Segment(segment.chain, low, min(segment.high, low + PAGE_TURNS - 1))
                 small = small_payloads(*self._source, part)
                 # Threads share turns, and a document may be referred to by many.
-                rows = [(each, small.get(each.pos)) for each in turns_of(*self._source, part) if each.id not in sent]
-                sent.update(each.id for each, _ in rows)
-                yield from self._in_pages(rows)
+                here = [each for each in turns_of(*self._source, part) if each.id not in sent]
+                sent.update(each.id for each in here)
+                rows = [(*astuple(each), small.get(each.pos)) for each in here]
+                for page in self._in_pages(rows):
+                    self._note_documents(page)
+                    yield page
 
-    def _in_pages(self, rows: Iterable[Spoken]) -> Iterator[list[TurnRecord]]:
+    def _note_documents(self, page: Sequence[TurnRecord]) -> None:
+        for each in page:
+            if each.payload is not None and each.type != DOCUMENT and (referred := referred_by(each.payload)):
+                self._referred |= dict.fromkeys(referred)
+
+    def _in_pages(self, rows: Sequence[Row]) -> Iterator[list[TurnRecord]]:
         """Records in pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
-        listed = list(rows)
-        parents = self._parents_of([stored for stored, _ in listed])
-        foreign = self._foreign_among([stored.seq for stored, _ in listed])
         page: list[TurnRecord] = []
         size = 0
-        for stored, data in listed:
-            before = parents.get((stored.chain, stored.pos), ())
-            record = self._record(stored, data, before, stored.seq in foreign)
-            length = len(record.payload or b"")
+        for row, record in zip(rows, self._records_of(rows) if rows else (), strict=True):
+            _, _, payload, *_ = record
+            if payload is None and record.erased is None:
+                payload = self._read_large(row)
+                record = record._replace(payload=payload)
+            length = len(payload or b"")
             if page and size + length > FRAME_BYTES:
                 yield page
                 page, size = [], 0
             page.append(record)
             size += length
-            self.reached = stored.seq
+            self.reached = row[_SEQ]
         if page:
             yield page
 
-    def _parents_of(self, turns: Sequence[StoredTurn]) -> Mapping[tuple[int, int], Sequence[TurnId | None]]:
+    def _records_of(self, rows: Sequence[Row]) -> list[TurnRecord]:
+        """Rows as records, all but the large payloads. By columns: nothing of Python's own runs for each turn."""
+        (
+            chains, positions, seqs, ids, roles, types, content_types, caches, attributes, inherited, systems, digests,
+            hashes, seals, heads, apps, erasures, keys, superseded, payloads,
+        ) = zip(*rows, strict=True)  # fmt: skip
+        receipts: list[TurnId | None] = [None] * len(rows)
+        left: list[WireLeft | None] = [None] * len(rows)
+        for at, number in enumerate(erasures):
+            if number is not None:
+                receipt = self._receipt(number, ids[at])
+                receipts[at] = receipt.id
+                left[at] = WireLeft(digests[at], keys[at], superseded[at]) if receipt.meta else None
+        return as_records(
+            ids, self._parents_of(ids, [*zip(chains, positions, strict=True)]), payloads, hashes, seals, roles, types,
+            content_types, map(bool, caches), attributes, inherited, systems, apps, heads, receipts, left,
+            map(self._foreign_among(seqs).__contains__, seqs),
+        )  # fmt: skip
+
+    def _parents_of(self, ids: Sequence[TurnId], places: Sequence[tuple[int, int]]) -> list[tuple[TurnId, ...]]:
         """What turns continue. Most follow one that is read with them, so that only the others are asked for."""
         # Plain tuples: they equal places, and a place is made in Python.
-        here = {(each.chain, each.pos): each.id for each in turns}
-        known: dict[tuple[int, int], Sequence[TurnId | None]] = {}
-        asked: list[Place] = []
-        for chain, pos in here:
-            if turn := here.get((chain, pos - 1)):
-                known[chain, pos] = (turn,)
-            else:
-                asked.append(Place(chain, pos))
-        return known | parents_of_turns(*self._source, asked)
+        here = dict(zip(places, ids, strict=True))
+        before = [here.get((chain, pos - 1)) for chain, pos in places]
+        asked = [at for at, each in enumerate(before) if each is None]
+        parents = cast("list[tuple[TurnId | None, ...]]", [*zip(before, strict=True)])
+        known = parents_of_turns(*self._source, [Place(*places[at]) for at in asked])
+        for at in asked:
+            parents[at] = known.get(Place(*places[at]), ())
+            if None in parents[at]:
+                raise CorruptTurn(ids[at], "a turn that it continues is missing")
+        return cast("list[tuple[TurnId, ...]]", parents)
 
     def _foreign_among(self, seqs: Sequence[int]) -> set[int]:
         """Which of some commit numbers are those of turns that came from no device of one's own."""
-        if not seqs:
-            return set()
         foreign = [each for each in arrivals_among(*self._source, min(seqs), max(seqs)) if each.kind != OWN]
         return arrived_with(foreign, seqs)
 
-    def _record(
-        self, stored: StoredTurn, data: bytes | None, parents: Sequence[TurnId | None], foreign: bool
-    ) -> TurnRecord:
-        before = tuple(filter(None, parents))
-        if len(before) != len(parents):
-            raise CorruptTurn(stored.id, "a turn that it continues is missing")
-        payload = data
-        if payload is None and stored.erased is None:
-            payload = read_payload_at(*self._source, stored.place)
-            if payload is None:
-                raise CorruptTurn(stored.id, "its payload is missing")
-        if payload is not None and stored.type != DOCUMENT and (referred := referred_by(payload)):
-            self._referred |= dict.fromkeys(referred)
-        receipt = None if stored.erased is None else self._receipt(stored.erased, stored.id)
-        left = None
-        if receipt is not None and receipt.meta:
-            left = WireLeft(stored.digest, stored.key, stored.supersedes)
-        # By position, in the order of the fields: names cost as much again, and this runs for every turn.
-        return TurnRecord(
-            stored.id, before, payload, stored.hash, stored.seal, stored.role, stored.type,
-            stored.content_type, bool(stored.cache), stored.attributes, stored.inherited, stored.system, stored.app,
-            stored.head, None if receipt is None else receipt.id, left, foreign,
-        )  # fmt: skip
+    def _read_large(self, row: Row) -> bytes:
+        payload = read_payload_at(*self._source, _place_of(row))
+        if payload is None:
+            raise CorruptTurn(row[_ID], "its payload is missing")
+        return payload
 
     def _receipt(self, number: int, turn: TurnId) -> Receipt:
         if number not in self._receipts:
@@ -216,6 +232,10 @@ def take_pages(pages: Iterable[list[TurnRecord]], limit_bytes: int) -> tuple[lis
     return taken, False
 
 
+def _place_of(row: Row) -> Place:
+    return Place(row[0], row[1])
+
+
 def _is_from(arrival: StoredArrival, span: Span) -> bool:
     return arrival.first > span.skip.get((arrival.remote, arrival.device), arrival.first)
 
@@ -236,17 +256,15 @@ def all_records(connection: Connection, space: int) -> list[SentRecord]:
     return records
 
 
-def find_keys(turns: Iterable[TurnRecord]) -> Iterator[TurnId]:
+def find_keys(turns: Sequence[TurnRecord]) -> list[TurnId]:
     """The ids of the turns in which something has the shape of a key: in their content or their record.
 
-    Cost: nearly every text is ruled out by the few letters that each kind of key has.
+    Cost: the texts of all turns are looked through at once.
     """
-    for turn in turns:
-        beside = turn.attributes, turn.inherited, turn.system, turn.app, turn.head
-        if (turn.payload and _holds_key(turn.payload)) or (
-            beside != _NOTHING and any(map(_holds_key, filter(None, beside)))
-        ):
-            yield turn.id
+    found = {turns[place].id for place in find_shaped([turn.payload or b"" for turn in turns])}
+    beside = [(turn.id, each) for turn in turns if turn[9:14] != _NOTHING for each in turn[9:14] if each]
+    found |= {beside[place][0] for place in find_shaped([each for _, each in beside])}
+    return [turn.id for turn in turns if turn.id in found] if found else []
 
 
 def find_said_keys(names: Iterable[SentName], records: Iterable[SentRecord]) -> Iterator[str]:

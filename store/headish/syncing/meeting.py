@@ -36,6 +36,7 @@ from headish.values.results.sharing import AHEAD, DIVERGED, MADE, MOVED, REFUSED
 FIELDS = ("title", "archived", "pinned", "key", "app")
 """The fields of a record that are merged one by one; tags are merged as a set."""
 HASH_BYTES = 8
+Tags = tuple[str, ...]
 
 
 class Met(NamedTuple):
@@ -182,12 +183,20 @@ def _merge(ours: Record, theirs: Record, base: Mapping[str, Any], *, later: bool
             changes[field] = other
         else:
             is_kept = True
+    return replace(ours, **changes, tags=_merge_tags(ours.tags, theirs.tags, base, later=later)), is_kept
+
+
+def _merge_tags(ours: Tags, theirs: Tags, base: Mapping[str, Any], *, later: bool) -> Tags:
+    """Both sets together, without what either took away, in the order of the one that has just these, the later one if
+    both do. If neither does, in the order of their characters: the device comes to the same."""
     was = set(base.get("tags", ()))
-    there = {_hash(each) for each in theirs.tags}
-    stay = [each for each in ours.tags if _hash(each) in there or _hash(each) not in was]
-    come = [each for each in theirs.tags if each not in stay and _hash(each) not in was]
-    tags = (*stay, *come)
-    return replace(ours, **changes, tags=ours.tags if set(tags) == set(ours.tags) else tags), is_kept
+    there = {_hash(each) for each in theirs}
+    stay = {each for each in ours if _hash(each) in there or _hash(each) not in was}
+    tags = stay | {each for each in theirs if _hash(each) not in was}
+    as_here, as_there = tags == set(ours), tags == set(theirs)
+    if as_there and (later or not as_here):
+        return theirs
+    return ours if as_here else tuple(sorted(tags))
 
 
 def hashes_of(data: bytes) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,8 @@ DOCUMENT = "document"
 """``meta.type`` of a turn whose payload is the raw bytes of a document."""
 OVERLAY = "overlay"
 """``meta.type`` of a turn that says how turns before it are seen from here on."""
+PREAMBLE = frozenset(("system", "developer"))
+"""The roles of turns before the first turn of a conversation (rule R33, conversations)."""
 
 
 class Meta(Struct, frozen=True, omit_defaults=True):
@@ -227,6 +229,16 @@ class TreeTurn(Struct, frozen=True, gc=False):
     def __repr__(self) -> str:
         facts = [f"{self.id} {self.role or 'sequence'}", repr(shortened(self.text)), *self.bookmarks]
         return f"<TreeTurn {' '.join(facts)}>"
+
+
+def preamble_of(turns: Iterable[TreeTurn]) -> list[TreeTurn]:
+    """Those of a tree or a thread before which no conversation has begun: what continues them begins one each. Parents
+    come before children."""
+    found: dict[TurnId, TreeTurn] = {}
+    for each in turns:
+        if each.role in PREAMBLE and all(parent in found for parent in each.continues):
+            found[each.id] = each
+    return list(found.values())
 
 
 def reply_of(system: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,16 +6,22 @@ was checked stays checked. Memory is bounded by a page and the links that begin 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from headish.content import strictjson
 from headish.content.hashes import hash_payload
 from headish.database.backend import Backend
 from headish.database.query import Connection
-from headish.errors import HeadishError
-from headish.history.writing.proofs import copy_problems, derive_digest, derive_seal, record_problems, shadowed_key
+from headish.history.writing.proofs import (
+    copy_problems_of,
+    derive_digest,
+    derive_seal,
+    record_problems,
+    shadowed_key,
+    system_of,
+)
 from headish.rows.counters import read_counter
 from headish.rows.elsewhere.arrivals import NEWER_THAN_LATEST, SAID_BEFORE_LATEST
 from headish.rows.keys import turns_by_keys
@@ -37,6 +43,7 @@ COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("cache", "erased"), (int, type(None))),
 }
 """What each column of a turn holds. SQLite keeps a value of any type in any column."""
+_columns = attrgetter(*COLUMN_TYPES)
 
 
 class _Parent(NamedTuple):
@@ -61,24 +68,29 @@ def check_turns(database: Backend, space: int) -> Iterator[tuple[int, list[Probl
             return
         full = len(page) == PAGE_TURNS
         problems: list[Problem] = []
+        shadowed: dict[TurnId, bytes] = {}
+        last: Place | None = None
         for stored, data in page:
-            if not _fits(stored):
+            if not _fit(tuple(map(type, _columns(stored)))):
                 before = None  # reported by check_types
                 continue
+            last = stored.place
             problems += receipted.check(stored, data)
-            if receipted.lost_meta(stored):
-                problems += _check_turn(stored, _parents(stored, before, links), last_seq, OF_WHAT_IS_LEFT)
-            else:
-                problems += _check_turn(stored, _parents(stored, before, links), last_seq, OF_A_TURN)
+            system = system_of(stored)
+            parents = _parents(stored, before, links)
+            derives = not receipted.lost_meta(stored)
+            for what in _turn_problems(stored, system, parents, last_seq, derives=derives):
+                problems.append(Problem(f"turn {stored.id}", what))
+            if system and (key := shadowed_key(stored, system)) is not None:
+                shadowed[stored.id] = key
             problems += _check_data(stored, data)
             before = stored
-        problems += database.read(partial(_check_shadowed, space=space, page=[stored for stored, _ in page]))
+        problems += database.read(partial(_check_shadowed, space=space, shadowed=shadowed))
         yield len(page), problems
         # A place of another type sorts behind all that fit, and nothing can be sought from it.
-        fitting = [stored.place for stored, _ in page if _fits(stored)]
-        if not fitting:
+        if last is None:
             return
-        after = fitting[-1]
+        after = last
 
 
 def _read_page(
@@ -111,29 +123,29 @@ def _parents(stored: StoredTurn, before: StoredTurn | None, links: dict[int, lis
     return [_Parent(place, before.id, before.digest, before.seq)]
 
 
-def _fits(stored: StoredTurn) -> bool:
-    return all(isinstance(getattr(stored, name), kinds) for name, kinds in COLUMN_TYPES.items())
+@cache
+def _fit(kinds: tuple[type, ...]) -> bool:
+    """Whether columns of these types are those of a turn. Nearly all turns have one of a few combinations."""
+    return all(issubclass(kind, held) for kind, held in zip(kinds, COLUMN_TYPES.values(), strict=True))
 
 
-def _check_turn(
-    stored: StoredTurn, parents: Sequence[_Parent], last_seq: int, checks: Sequence[_Check]
-) -> Iterator[Problem]:
-    for check in checks:
-        for what in check(stored, parents, last_seq):
-            yield Problem(f"turn {stored.id}", what)
+def _turn_problems(
+    stored: StoredTurn, system: Mapping[str, Any] | None, parents: Sequence[_Parent], last_seq: int, *, derives: bool
+) -> Iterator[str]:
+    """What is wrong with a turn. Of one that lost its meta nothing ``derives`` any more: its receipt says what it was.
+
+    ``system`` is what it has under its seal, None where that does not decode: then nothing derives either.
+    """
+    yield from record_problems(stored, decoded="" if system is None else "system")
+    if derives and system is not None:
+        yield from copy_problems_of(stored, system)
+    yield from _position_problems(stored, parents, last_seq)
+    if derives and system is not None:
+        yield from _hash_problems(stored, system.get("document_name"), parents)
 
 
-def _check_record(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    yield from record_problems(stored)
-
-
-def _check_copies(stored: StoredTurn, _parents: Sequence[_Parent], _last: int) -> Iterator[str]:
-    yield from copy_problems(stored)
-
-
-def _check_shadowed(connection: Connection, space: int, page: Sequence[StoredTurn]) -> list[Problem]:
+def _check_shadowed(connection: Connection, space: int, shadowed: Mapping[TurnId, bytes]) -> list[Problem]:
     """A key stands under the seal alone where another turn has it (rule R45, shadowed keys)."""
-    shadowed = {each.id: key for each in page if _fits(each) and (key := shadowed_key(each)) is not None}
     there = turns_by_keys(connection, space, shadowed.values()) if shadowed else {}
     return [
         Problem(f"turn {turn_id}", "its key is not the one under its seal")
@@ -142,7 +154,7 @@ def _check_shadowed(connection: Connection, space: int, page: Sequence[StoredTur
     ]
 
 
-def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[str]:
+def _position_problems(stored: StoredTurn, parents: Sequence[_Parent], last_seq: int) -> Iterator[str]:
     if stored.pos == 0 and stored.chain != stored.seq:
         yield f"it begins chain {stored.chain}, which is not its commit number {stored.seq}"
     if stored.seq > last_seq:
@@ -156,23 +168,13 @@ def _check_position(stored: StoredTurn, parents: Sequence[_Parent], last_seq: in
             yield f"it continues {parent.id}, which was stored after it"
 
 
-def _check_hashes(stored: StoredTurn, parents: Sequence[_Parent], _last: int) -> Iterator[str]:
+def _hash_problems(stored: StoredTurn, document_name: str | None, parents: Sequence[_Parent]) -> Iterator[str]:
     if any(parent.digest is None for parent in parents):
-        return  # reported by _check_position
-    try:
-        document_name = strictjson.decode(stored.system, "system").get("document_name") if stored.system else None
-    except (HeadishError, AttributeError):
-        return  # reported by _check_record
+        return  # reported by _position_problems
     if derive_digest(stored, document_name, [each.digest for each in parents if each.digest]) != stored.digest:
         yield "its digest disagrees with what it says: its role, type, attributes, payload or links were altered"
     if derive_seal(stored, stored.digest, [each.id for each in parents if each.id]) != stored.seal:
         yield "its seal disagrees with the record: its id, links, head, cache, options or meta were altered"
-
-
-_Check = Callable[[StoredTurn, Sequence[_Parent], int], Iterator[str]]
-OF_A_TURN: tuple[_Check, ...] = (_check_record, _check_copies, _check_position, _check_hashes)
-OF_WHAT_IS_LEFT: tuple[_Check, ...] = (_check_record, _check_position)
-"""Of a turn that lost its meta nothing derives any more: its receipt says what it was."""
 
 
 def _check_data(stored: StoredTurn, data: object) -> Iterator[Problem]:

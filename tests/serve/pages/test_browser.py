@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.chrome import needs_chromedriver, set_script
+from support.chrome import look, needs_chromedriver, set_script
 from support.looking import WATCH, Looking
 from support.loopback import Loopback, event_stream
 from support.providers.answers import anthropic_text
@@ -84,6 +84,23 @@ def test_search_as_you_type_and_keys_alone(looking: Looking) -> None:
     assert looking.driver.current_url.endswith("/")
     looking.driver.execute_script("localStorage.clear()")
     assert looking.reports() == []
+
+
+EDGES = """
+return ["article", ".rail"].map((each) => document.querySelector(each)?.getBoundingClientRect())
+  .map((box) => box && [Math.round(box.left), Math.round(box.right)]);
+"""
+
+
+def test_what_stands_above_a_thread_is_as_wide_as_its_turns_however_short_they_are(looking: Looking) -> None:
+    try:
+        look(looking.driver, width=1100)
+        looking.open("/c/garden")
+        looking.until(lambda: looking.driver.execute_script(EDGES) == [[182, 918], [182, 918]])
+        looking.open("/c/trip")
+        looking.until(lambda: looking.driver.execute_script(EDGES) == [[182, 918], None])
+    finally:
+        looking.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_without_script_all_of_it_works(looking: Looking) -> None:

@@ -92,7 +92,6 @@ def test_a_page_leaves_nothing_to_be_collected(house: House) -> None:
     def check(path: str) -> None:
         house.get(path)
         gc.collect()
-        gc.freeze()  # what lives already is not looked at again for each page
         gc.disable()
         gc.set_debug(gc.DEBUG_SAVEALL)
         try:
@@ -103,9 +102,11 @@ def test_a_page_leaves_nothing_to_be_collected(house: House) -> None:
             gc.set_debug(0)
             gc.garbage.clear()
             gc.enable()
-            gc.unfreeze()
         assert left == [], path
 
+    # What lives already is not looked at again for each page. It stays frozen, as the suite's own objects are.
+    gc.collect()
+    gc.freeze()
     assert failing([*views_of(house.talk), "/calls"], check) == {}
 
 
@@ -222,6 +223,50 @@ def test_the_rail_has_a_row_a_run_as_lines_and_as_links(house: House) -> None:
     assert rail.count("<circle") == rail.count("<li>") == 4
     assert rail.count("<path") == 4
     assert rail.count('class="merge"') == 1
+
+
+@pytest.fixture(scope="module")
+def alike(house: House) -> list[str]:
+    """The first turns of 31 conversations that begin with one system turn; the last has another version, too."""
+    prompt = {"role": "system", "content": "You are terse."}
+    for number in range(31):
+        messages = [prompt, {"role": "user", "content": f"Question {number}?"}]
+        house.store.record([*messages, {"role": "assistant", "content": "Ask."}], bookmark=f"alike/{number:02}")
+    firsts = [house.store.get(f"alike/{number:02}~1").id for number in range(31)]
+    return [*firsts, house.store.edit("alike/30~1", "Question 30, or not?").turn.id]
+
+
+class TestConversationsThatBeginAlike:
+    """Turns are stored once: all conversations of a client continue one system turn (rule R33, conversations)."""
+
+    def test_are_no_branches_and_some_are_linked(self, house: House, alike: list[str]) -> None:
+        page = house.get("/c/alike/00")
+        assert "from here" not in page
+        assert "<summary>31 other conversations begin like this</summary>" in page
+        [others] = re.findall(r'<details class="others">.*?</details>', page, re.S)
+        assert re.findall(r'href="/t/(\w+)#t\1" dir="auto">(Question \d+\?)<', others) == [
+            (alike[number], f"Question {number}?") for number in range(1, 21)
+        ]
+        assert "The first 20 are listed." in others
+
+    def test_versions_of_the_own_first_turn_are_branches(self, house: House, alike: list[str]) -> None:
+        for turn in (alike[30], alike[31]):
+            page = house.get(f"/t/{turn}")
+            assert "<span>2 branches from here</span>" in page
+            assert "30 other conversations begin like this" in page
+
+    def test_are_not_on_the_rail(self, house: House, alike: list[str]) -> None:
+        assert '<aside class="rail"' not in house.get("/c/alike/00")
+        rail = house.get(f"/t/{alike[31]}").split('<aside class="rail"')[1]
+        assert re.findall(r'dir="auto">(Question[^<]*)<', rail) == ["Question 30?", "Question 30, or not?"]
+        assert "Only the nearest turns" not in rail
+
+    def test_are_counted_by_the_drawing_of_a_tree(self, house: House, alike: list[str]) -> None:
+        tree = house.store.tree("alike/00", limit=100)
+        assert [turn.id for turn in tree] == [house.store.get(f"alike/00~{n}").id for n in (2, 1, 0)]
+        assert [turn.more for turn in tree] == [31, 0, 0]
+        assert {turn.id for turn in house.store.tree(alike[30], limit=100)} >= {alike[30], alike[31]}
+        assert len(house.store.tree("alike/00")) == 64
 
 
 def test_a_long_thread_is_read_in_windows(house: House) -> None:

@@ -87,7 +87,15 @@ def rewrite(driver: sqlite3.Connection) -> str:
 
     Raises: the driver's errors.
     """
+    # First: while somebody reads what the log holds, the pages would be written in vain, at each attempt.
+    if why := _empty_log(driver):
+        return why
     driver.execute("VACUUM")
+    return _empty_log(driver)
+
+
+def _empty_log(driver: sqlite3.Connection) -> str:
+    """Write the log into its file. Empty, or why that was not possible for ``SCRUB_SECONDS``."""
     until = time.monotonic() + SCRUB_SECONDS
     while True:
         [is_busy, *_] = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -17,10 +17,10 @@ from headish.history.reading.versions import find_firsts
 from headish.history.twins import folded_twins
 from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import StoredRecord, find_records
-from headish.rows.threads.entries import NEWEST, Listed, ListedTurn
+from headish.rows.threads.entries import NEWEST, Listed, ListedTurn, spoken_before
 from headish.rows.threads.names import names_of_segments
 from headish.rows.threads.places import grown_chains
-from headish.rows.threads.ranges import ids_of_range
+from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep.erasures import is_living
@@ -29,7 +29,7 @@ from headish.values.messages import Attributes
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import Entry
-from headish.values.turns import DOCUMENT, reply_of, said_at_of
+from headish.values.turns import DOCUMENT, OVERLAY, PREAMBLE, reply_of, said_at_of
 
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -46,10 +46,24 @@ def leave_out_twins(connection: Connection, space: int, listed: list[Listed]) ->
 
 
 def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:
-    """Conversations as a list shows them. Cost: one statement for each 64. Raises: CorruptTurn, CorruptRecord."""
+    """Conversations as a list shows them.
+
+    Cost: one statement for each 64, and one more for each 64 that end with a system turn.
+    Raises: CorruptTurn, CorruptRecord.
+    """
     found = [_found(each) for each in listed]
     records = find_records(connection, space, [each.subject for each in found])
-    return [_entry(each, here, records.get(here.subject)) for each, here in zip(listed, found, strict=True)]
+    # What a client says last to a model, where the call failed, is not what the conversation is about.
+    silent = [here.turn for each, here in zip(listed, found, strict=True) if _is_instruction(each.last)]
+    spoken = spoken_before(connection, space, silent) if silent else {}
+    return [
+        _entry(each, here, spoken.get(here.turn, each.last), records.get(here.subject))
+        for each, here in zip(listed, found, strict=True)
+    ]
+
+
+def _is_instruction(last: ListedTurn) -> bool:
+    return last.role in PREAMBLE and last.type != OVERLAY
 
 
 def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
@@ -62,7 +76,7 @@ def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
     if end is None:
         return True
     segments = arrange([end], read_links(connection, space, end))
-    if any(erased is None for each in segments for _, erased in ids_of_range(connection, space, each)):
+    if any(erased is None for _, erased in ids_of_ranges(connection, space, segments)):
         return False
     return not _is_left_beside(connection, space, end)
 
@@ -85,19 +99,20 @@ def _found(listed: Listed) -> ListedConversation:
     return ListedConversation(listed.name, first, TurnId(listed.last.id))
 
 
-def _entry(listed: Listed, found: ListedConversation, stored: StoredRecord | None) -> Entry:
+def _entry(listed: Listed, found: ListedConversation, last: ListedTurn, stored: StoredRecord | None) -> Entry:
     conversation = as_conversation(found, stored)
-    system = _system(listed.last)
     # Of one without a name, when its last turn was said: an import stores today what was said years ago.
     moved = (
-        datetime.fromtimestamp(listed.recent / 1000, UTC) if found.name is not None else said_at_of(system, found.turn)
+        datetime.fromtimestamp(listed.recent / 1000, UTC)
+        if found.name is not None
+        else said_at_of(_system(listed.last), found.turn)
     )
-    model = reply_of(system).get("model")
+    model = reply_of(_system(last)).get("model")
     return Entry(
         conversation=conversation,
         title=conversation.record.title or _words(listed.first),
-        last=_words(listed.last),
-        role=listed.last.role or None,
+        last=_words(last),
+        role=last.role or None,
         model=model if isinstance(model, str) else None,
         time=moved,
         branches=listed.branches,

@@ -20,7 +20,6 @@ from headish.history.edits.branches import Rest, Target, find_rest, find_target,
 from headish.history.edits.drafts import EditedContent, copied_draft, edited_draft
 from headish.history.reading.decode import read_payload
 from headish.history.reading.find import parents_of
-from headish.history.reading.versions import OVERLAY, PREAMBLE
 from headish.history.writing.append import Appended, append
 from headish.history.writing.planning import BatchPlace, Earlier, check_expected
 from headish.rows.conversations import find_first
@@ -32,7 +31,7 @@ from headish.values.limits import BATCH_BYTES, BATCH_TURNS
 from headish.values.names import Absent, stored_name
 from headish.values.places import Place
 from headish.values.results.plain import PlainResult
-from headish.values.turns import Turn
+from headish.values.turns import OVERLAY, PREAMBLE, Turn
 
 _DIGEST = re.compile(rb'(?<=")[0-9a-f]{64}(?=")')
 

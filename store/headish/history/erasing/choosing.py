@@ -4,16 +4,18 @@ else."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import NamedTuple
 
 from headish.database.query import Connection
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.order import arrange
 from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.ranges import check_gapless, ids_of_range
+from headish.rows.threads.places import last_of_chains
+from headish.rows.threads.ranges import ids_of_ranges
 from headish.rows.threads.walks import read_links_of
-from headish.rows.turns import StoredTurn, tip_of
-from headish.rows.upkeep.erasures import Erasable, erasable, is_living, links_into, names_logged, places_saying
+from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.erasures import Erasable, erasable, links_into, living_among, names_logged, places_saying
 from headish.rows.upkeep.receipts import named_by_erasures, read_receipt
 from headish.values.ids import TurnId, time_of
 from headish.values.names import stored_name
@@ -22,7 +24,6 @@ from headish.values.results.erasures import Kept
 from headish.values.times import milliseconds_of
 from headish.values.turns import said_of
 
-PORTION = 500
 KEPT_SHOWN = 20
 """How many reasons a preview gives why turns stay."""
 
@@ -56,7 +57,8 @@ class Chosen(NamedTuple):
 
 
 def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> Chosen:
-    """The turns that a wish takes. Cost: two statements, and one for each 500 turns; for a branch a few for each chain.
+    """The turns that a wish takes. Cost: two statements, and one for each 500 turns; for a branch about ten more, which
+    look at each chain.
 
     Raises: CorruptTurn if a turn of the thread is missing.
     """
@@ -69,7 +71,7 @@ def choose(connection: Connection, space: int, ends: Sequence[Place], wish: Wish
     if wish.scope == "branch":
         why = _reasons_to_stay(connection, space, ends, segments)
         segments, kept = _cut(segments, arrange(list(why), links))
-    found = [each for segment in segments for each in _read(connection, space, segment)]
+    found = erasable(connection, space, segments)
     if wish.said_before is not None:
         found = [each for each in found if said_at(each.turn) < wish.said_before]
     shown = _kept(connection, space, why)
@@ -97,14 +99,14 @@ def sift(connection: Connection, space: int, found: Sequence[Erasable], wish: Wi
 def with_equals(connection: Connection, space: int, chosen: Chosen) -> Chosen:
     """Add the turns that say the same, because barred content goes everywhere.
 
-    Cost: as ``places_saying``, and one statement for each of them.
+    Cost: as ``places_saying``, and one statement for each 500 of them.
     """
     if not chosen.barring:
         return chosen
     known = {each.turn.place for each in chosen.turns}
     equal = places_saying(connection, space, [each.turn.hash for each in chosen.barring])
     more = [Segment(place.chain, place.pos, place.pos) for place, _ in equal if place not in known]
-    sized = [item for each in more for item in erasable(connection, space, each)]
+    sized = erasable(connection, space, more)
     return chosen._replace(turns=[*chosen.turns, *sized], barring=[*chosen.barring, *sized])
 
 
@@ -134,22 +136,13 @@ def names_without_turns(connection: Connection, space: int, places: Collection[P
 def _is_whole(connection: Connection, space: int, place: Place, going: Collection[TurnId]) -> bool:
     """Whether no turn that leads to a place is left."""
     segments = arrange([place], read_links_of(connection, space, [place]))
-    found = (item for each in segments for item in ids_of_range(connection, space, each))
-    return all(erased is not None or id in going for id, erased in found)
+    return all(erased is not None or id in going for id, erased in ids_of_ranges(connection, space, segments))
 
 
 def said_at(turn: StoredTurn) -> int:
     """When a turn was said, in Unix milliseconds; if it does not say, when it was stored."""
     said = said_of(read_mapping(turn, "system"))
     return milliseconds_of(time_of(turn.id)) if said is None else said
-
-
-def _read(connection: Connection, space: int, segment: Segment) -> Iterable[Erasable]:
-    for low in range(segment.low, segment.high + 1, PORTION):
-        portion = Segment(segment.chain, low, min(segment.high, low + PORTION - 1))
-        found = erasable(connection, space, portion)
-        check_gapless(portion, [each.turn for each in found])
-        yield from found
 
 
 def _reasons_to_stay(
@@ -169,25 +162,33 @@ def _reasons_to_stay(
         for name in names
     }
     why: dict[Place, str] = {}
-    for chain, top in tops.items():
-        end = Place(chain, top)
-        logged = names_logged(connection, space, end)
-        gone = named_by_erasures(connection, space, {name for name, _ in logged})
-        for name, pos in logged:
-            if name not in own | gone:
-                # ``undo`` would lead that name back to an erased turn.
-                why[Place(chain, pos)] = f"the history of the bookmark {stored_name(name)} leads there"
-        for pos, child in links_into(connection, space, end):
-            if child not in tops and is_living(connection, space, Place(child, 0)):
-                why[Place(chain, pos)] = "another branch continues it"
-        if tip_of(connection, space, end).pos > top and is_living(connection, space, Place(chain, top + 1)):
-            why[end] = "another turn continues it"
+    logged = names_logged(connection, space, starmap(Place, tops.items()))
+    gone = named_by_erasures(connection, space, {name for name, _ in logged})
+    for name, place in logged:
+        if name not in own | gone:
+            # ``undo`` would lead that name back to an erased turn.
+            why[place] = f"the history of the bookmark {stored_name(name)} leads there"
+    why |= _continued(connection, space, tops)
     now = names_of_segments(connection, space, [Segment(chain, 0, top) for chain, top in tops.items()])
     for place, names in now.items():
         others = [stored_name(name) for name in names if name not in own]
         if others and place.pos <= tops.get(place.chain, -1):
             why[place] = f"the bookmark {others[0]} points there"
     return why
+
+
+def _continued(connection: Connection, space: int, tops: Mapping[int, int]) -> dict[Place, str]:
+    """The turns of chains, up to the top of each, that something which is left continues beside these."""
+    links = links_into(connection, space, starmap(Place, tops.items()))
+    branches = [(place, Place(child, 0)) for place, child in links if child not in tops]
+    onward = [
+        (Place(chain, tops[chain]), Place(chain, tops[chain] + 1))
+        for chain, last in last_of_chains(connection, space, tops)
+        if last > tops[chain]
+    ]
+    living = living_among(connection, space, [child for _, child in (*branches, *onward)])
+    why = {place: "another branch continues it" for place, child in branches if child in living}
+    return why | {place: "another turn continues it" for place, child in onward if child in living}
 
 
 def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Segment], int]:
@@ -204,5 +205,5 @@ def _cut(segments: Sequence[Segment], kept: Iterable[Segment]) -> tuple[list[Seg
 def _kept(connection: Connection, space: int, why: Mapping[Place, str]) -> tuple[Kept, ...]:
     # A trunk with a thousand branches has a thousand reasons: a preview has to stay readable.
     shown = sorted(why, reverse=True)[:KEPT_SHOWN]
-    found = [item for chain, pos in shown for item in erasable(connection, space, Segment(chain, pos, pos))]
+    found = erasable(connection, space, [Segment(chain, pos, pos) for chain, pos in shown])
     return tuple(Kept(each.turn.id, why[each.turn.place]) for each in found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import starmap
+from itertools import islice, starmap
 from typing import NamedTuple
 
 from msgspec.structs import astuple
@@ -15,15 +15,25 @@ from headish.history.reading.order import arrange, places_before, places_of
 from headish.history.reading.versions import (
     Version,
     VersionLink,
+    find_firsts,
     hidden_in,
     number_tree,
     number_versions,
     outgrown_among,
     outgrown_by,
 )
-from headish.history.reading.walk import missing, prove_turn, read_checked, superseded_of, walk_part, walk_tree
+from headish.history.reading.walk import (
+    missing,
+    prove_turn,
+    read_checked,
+    superseded_of,
+    walk_backwards,
+    walk_part,
+    walk_tree,
+)
+from headish.rows.threads.forks import parents_at
 from headish.rows.threads.names import names_of_segments, names_of_tree
-from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, parents_of_turns
+from headish.rows.threads.places import count_continuing, ends_of_chains, grown_chains, grown_from, parents_of_turns
 from headish.rows.threads.walks import PlacedTurn, Walked, read_links
 from headish.rows.turns import turn_at
 from headish.values.blocks import Erased
@@ -62,10 +72,7 @@ def read_part(connection: Connection, space: int, place: Place, limit: int, *, h
 
     Cost: that of ``walk_part`` and ``draw_part``, and a statement for each ``AT_ONCE`` turns. Raises: CorruptTurn.
     """
-    walked = walk_part(connection, space, place, limit)
-    parents = parents_of_turns(connection, space, [each.place for each in walked])
-    continues = {each.id: whole_parents(each.id, parents.get(each.place, ())) for each in walked}
-    return draw_part(connection, space, walked, continues, halves=halves)
+    return _draw_walked(connection, space, walk_part(connection, space, place, limit), halves)
 
 
 def draw_part(
@@ -92,6 +99,36 @@ def draw_part(
         for parent in (places_of[each] for each in continues[left_out] if each in places_of):
             counts[parent] -= 1
     return _build(shown, continues, names, counts, _number(connection, space, shown, links))
+
+
+def read_conversation_part(
+    connection: Connection, space: int, place: Place, limit: int, *, halves: bool = False
+) -> list[TreeTurn] | None:
+    """The conversation that a place belongs to, as a part of its tree: what leads to it and all that grew from it,
+    without the others that begin with the same system turns. In commit order.
+
+    None where it begins with no system turn, so that no other one can begin like it, and where it has more turns than
+    ``limit``.
+    Cost: that of ``find_firsts``; a statement for each version of the first turn, two or three for what leads to it,
+    and that of ``draw_part``. Raises: CorruptTurn.
+    """
+    firsts = find_firsts(connection, space, place)
+    if not any(parents_at(connection, space, [each.place for each in firsts]).values()):
+        return None
+    grown = dict.fromkeys(each for first in firsts for each in grown_from(connection, space, first.place, limit + 1))
+    if len(grown) > limit:
+        return None
+    walked = [each.place for each in islice(walk_backwards(connection, space, list(grown)), limit + 1)]
+    if len(walked) > limit:
+        return None
+    part = sorted(read_checked(connection, space, walked), key=lambda each: each.seq)
+    return _draw_walked(connection, space, part, halves)
+
+
+def _draw_walked(connection: Connection, space: int, walked: Sequence[PlacedTurn], halves: bool) -> list[TreeTurn]:
+    parents = parents_of_turns(connection, space, [each.place for each in walked])
+    continues = {each.id: whole_parents(each.id, parents.get(each.place, ())) for each in walked}
+    return draw_part(connection, space, walked, continues, halves=halves)
 
 
 class StretchRead(NamedTuple):

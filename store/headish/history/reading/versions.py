@@ -30,11 +30,8 @@ from headish.rows.turns import StoredTurn, turn_at, turn_by_id
 from headish.values.ids import TurnId, as_turn_id
 from headish.values.places import Place
 from headish.values.results.plain import PlainResult
-from headish.values.turns import Turn
+from headish.values.turns import OVERLAY, PREAMBLE, Turn
 
-OVERLAY = "overlay"
-PREAMBLE = frozenset(("system", "developer"))
-"""The roles of turns before the first turn of a conversation."""
 _MARK = b'"grew"'
 
 

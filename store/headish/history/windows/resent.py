@@ -14,7 +14,6 @@ from headish.content.drafts import Draft, encode_attributes
 from headish.content.encoding import encode_payload
 from headish.database.query import Connection
 from headish.history.reading.order import arrange, places_before, places_of
-from headish.history.reading.versions import PREAMBLE
 from headish.history.reading.walk import walk
 from headish.history.windows.resolve import holds_overlays, see_window
 from headish.history.windows.view import SeenMessage
@@ -22,7 +21,7 @@ from headish.rows.threads.walks import Walked, read_links
 from headish.rows.turns import StoredTurn, turn_at
 from headish.values.messages import Message
 from headish.values.places import Place
-from headish.values.turns import OVERLAY
+from headish.values.turns import OVERLAY, PREAMBLE
 
 
 def match_window(

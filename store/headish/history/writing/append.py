@@ -101,7 +101,7 @@ def append_batch(
     builder = _Builder(after.seq - len(drafts) + 1, {place.chain: tip.pos for place, tip in tips.items()}, mint)
     built = [builder.build(draft, plan) for draft, plan in zip(drafts, plans, strict=True)]
     data = [split_payload(draft.payload) for draft in drafts]
-    add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
+    add_turns(connection, space, [appended.turn for appended in built], data)
     add_links(connection, space, builder.links)
     moved = _move_bookmarks(connection, space, drafts, built, plans, planner)
     before = SpaceNumbers(after.seq - len(drafts), after.change)
@@ -128,7 +128,7 @@ def append_behind(connection: Connection, space: int, draft: Draft, parent_id: T
         refuse_barred(connection, space, [draft.said.hash])
     place = Place(parent.chain, parent.pos + 1) if goes_on else Place(after.seq, 0)
     stored = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
-    add_turns(connection, space, [(stored, draft.payload)])
+    add_turns(connection, space, [stored], [draft.payload])
     if not goes_on:
         add_links(connection, space, [(place.chain, [before])])
     numbers = SpaceNumbers(after.seq - 1, after.change), SpaceNumbers(after.seq, after.change)

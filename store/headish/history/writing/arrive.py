@@ -17,12 +17,13 @@ from headish.content.hashes import hash_key
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, ForeignConflict, InvalidBundle, MissingParents
 from headish.history.tombstones import Tombstones
-from headish.history.writing.arriving import check_payloads, prove_record
+from headish.history.writing.arriving import RecordProver, check_payloads
 from headish.rows.counters import has_barred, take_arrived
 from headish.rows.elsewhere.arrivals import STRANGER, ArrivalOrigin, add_arrival
+from headish.rows.elsewhere.sealed import TurnHere, has_between, placed_with
 from headish.rows.keys import turns_by_ids, turns_by_keys
 from headish.rows.payloads import add_payloads, barred_among, split_payload
-from headish.rows.turns import StoredTurn, add_links, add_turns, tip_of
+from headish.rows.turns import StoredTurn, add_links, add_placed_turns, tip_of
 from headish.rows.upkeep.receipts import read_receipt
 from headish.values.ids import Mint, TurnId
 from headish.values.places import Place
@@ -48,13 +49,6 @@ class PageStored(NamedTuple):
 
     stored: int
     known: int
-
-
-class _Placed(NamedTuple):
-    """A turn that new ones may continue."""
-
-    place: Place
-    digest: bytes
 
 
 def missing_parents(connection: Connection, space: int, ids: Sequence[TurnId]) -> list[TurnId]:
@@ -85,7 +79,7 @@ class _Page:
     def __init__(self, connection: Connection, space: int, sender: Sender, mint: Mint) -> None:
         self._target, self._sender = (connection, space), sender
         self._tombstones: Tombstones[Erasing] = Tombstones(self._target, mint, self._find_receipt)
-        self._known: dict[TurnId, _Placed] = {}
+        self._here: dict[TurnId, TurnHere] = {}
         self._ends: dict[int, int] = {}
         self._continued: dict[Place, bool] = {}
 
@@ -94,30 +88,33 @@ class _Page:
         own = {each.id for each in turns}
         if len(own) != len(turns):
             raise InvalidBundle(self._sender.file, "a page has a turn twice")
-        outside = {parent for each in turns for parent in each.parents} - own
-        here = turns_by_ids(*self._target, sorted(own | outside))
-        self._known = {each.id: _Placed(each.place, each.digest) for each in here.values()}
+        outside = set().union(*[each.parents for each in turns]) - own
+        # Nearly always nothing was said here while the turns of a page were said elsewhere: then none is looked up.
+        wanted = own | outside if own and has_between(*self._target, min(own), max(own)) else outside
+        self._here = here = placed_with(*self._target, sorted(wanted))
         missing = sorted(outside - here.keys())
         if missing:
             raise MissingParents(self._sender.file, tuple(missing))
+        if own.isdisjoint(here):
+            return [*turns]
         for turn in turns:
             if turn.id in here and here[turn.id].seal != turn.seal:
                 raise ForeignConflict(turn.id)
         return [each for each in turns if each.id not in here]
 
     def store(self, new: Sequence[TurnRecord], limit_bytes: int) -> None:
-        rows = self._prove_all(new, limit_bytes)
-        given_bytes = sum(len(data) for _, data in rows if data is not None)
-        roots, heads = self._count(new)
+        rows, payloads = self._prove_all(new, limit_bytes)
+        given_bytes = sum([len(data) for data in payloads if data is not None])
+        roots, heads = self._count([each.parents for each in new])
         # After the proof: nothing is numbered before everything on the page is known to be sound.
         last = take_arrived(*self._target, len(new), roots=roots, heads=heads, given_bytes=given_bytes)
         first = last - len(new) + 1
-        placed, links = self._place_all(new, [stored for stored, _ in rows], first)
-        add_payloads(*self._target, {stored.hash: data for stored, data in rows if data is not None})
-        add_turns(
-            *self._target,
-            [(stored, data and split_payload(data)) for stored, (_, data) in zip(placed, rows, strict=True)],
-        )
+        places, links = self._place_all(new, first)
+        inline = [data and split_payload(data) for data in payloads]
+        beside = zip(new, payloads, inline, strict=True)
+        large = {each.hash: data for each, data, kept in beside if data is not None and kept is None}
+        add_payloads(*self._target, large)
+        add_placed_turns(*self._target, places, rows, inline)
         add_links(*self._target, links)
         self._tombstones.write_receipts()
         self._note_arrivals(new, first)
@@ -130,32 +127,31 @@ class _Page:
             add_arrival(*self._target, first, last, replace(origin, kind=STRANGER) if foreign else origin)
             first = last + 1
 
-    def _prove_all(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[tuple[StoredTurn, bytes | None]]:
-        """The rows in order, without their places, each with its payload."""
-        digests = {turn_id: placed.digest for turn_id, placed in self._known.items()}
+    def _prove_all(
+        self, new: Sequence[TurnRecord], limit_bytes: int
+    ) -> tuple[list[StoredTurn], Sequence[bytes | None]]:
+        """The rows in order, without their places; and the payload of each."""
         said = [each.hash for each in new if each.payload is not None]
         # Nearly no space bars anything: this spares a statement for each 64 turns.
         barred = barred_among(*self._target, said) if has_barred(*self._target) else {}
-        proven: list[StoredTurn] = []
-        for record in new:
-            # `sift` accepted parents anywhere on the page. They must come first, because a digest needs theirs.
-            for each in record.parents:
-                if each not in digests:
-                    raise InvalidBundle(self._sender.file, f"turn {record.id} continues what comes behind it")
-            stored = prove_record(record, digests, self._sender.file, limit_bytes)
-            digests[record.id] = stored.digest
-            proven.append(stored)
-        self._check_erased(new, proven)
-        rows: list[tuple[StoredTurn, bytes | None]] = []
+        proven = self._prove(new, limit_bytes)
+        payloads: list[bytes | None] = [each.payload for each in new]
         # Shadowed after the proof: the seal covers the key that is then left out.
-        for record, stored in zip(new, self._shadow(proven), strict=True):
-            told = record.erased or self._sender.erased.get(record.id)
-            erased: Erasing | None = barred.get(record.hash) if told is None else told
-            if erased is None:
-                rows.append((stored, record.payload))
-            else:
-                rows.append((self._tombstones.take(self._without(record, stored, erased), erased), None))
-        return rows
+        rows = self._shadow(proven)
+        if barred or self._sender.erased or len(said) < len(new):
+            self._check_erased(new, proven)
+            for at, record in enumerate(new):
+                told = record.erased or self._sender.erased.get(record.id)
+                erased: Erasing | None = barred.get(record.hash) if told is None else told
+                if erased is not None:
+                    rows[at] = self._tombstones.take(self._without(record, rows[at], erased), erased)
+                    payloads[at] = None
+        return rows, payloads
+
+    def _prove(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[StoredTurn]:
+        # `sift` accepted parents anywhere on the page; they must come first, because a digest needs theirs.
+        digests = {id: each.digest for id, each in self._here.items()}
+        return [*map(RecordProver(digests, self._sender.file, limit_bytes).prove, new)]
 
     def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
         """What an erasure leaves of a turn that comes whole."""
@@ -179,7 +175,10 @@ class _Page:
 
     def _shadow(self, proven: Sequence[StoredTurn]) -> list[StoredTurn]:
         """A key that another turn has stays under the seal alone (rule R45, shadowed keys)."""
-        taken = set(turns_by_keys(*self._target, [each.key for each in proven if each.key is not None]))
+        keys = [each.key for each in proven if each.key is not None]
+        if not keys:
+            return [*proven]
+        taken = set(turns_by_keys(*self._target, keys))
         rows: list[StoredTurn] = []
         for stored in proven:
             rows.append(replace(stored, key=None) if stored.key in taken else stored)
@@ -193,18 +192,12 @@ class _Page:
             return None if receipt is None else replace(receipt, meta=False)
         return self._sender.find(erased)
 
-    def _count(self, new: Sequence[TurnRecord]) -> tuple[int, int]:
-        """How many of the turns continue nothing, and how many heads there are more."""
-        roots, heads = 0, len(new)
-        continued: set[TurnId] = set()
-        for record in new:
-            roots += not record.parents
-            for parent in record.parents:
-                if parent not in continued:
-                    continued.add(parent)
-                    placed = self._known.get(parent)
-                    heads -= placed is None or not self._is_continued(placed.place)
-        return roots, heads
+    def _count(self, parents: Sequence[tuple[TurnId, ...]]) -> tuple[int, int]:
+        """How many of the turns that continue these continue nothing, and how many heads there are more."""
+        continued: set[TurnId] = set().union(*parents)
+        here = [self._here[each].place for each in continued if each in self._here]
+        heads = len(parents) - len(continued) + sum(map(self._is_continued, here))
+        return parents.count(()), heads
 
     def _is_continued(self, place: Place) -> bool:
         """Whether a turn that is here continues the one at a place; looked up once."""
@@ -215,21 +208,20 @@ class _Page:
         return self._continued[place]
 
     def _place_all(
-        self, new: Sequence[TurnRecord], rows: Sequence[StoredTurn], first: int
-    ) -> tuple[list[StoredTurn], list[tuple[int, list[Place]]]]:
-        """The rows at their places, and the links of the chains that they begin."""
-        placed: list[StoredTurn] = []
+        self, new: Sequence[TurnRecord], first: int
+    ) -> tuple[list[tuple[int, int, int]], list[tuple[int, list[Place]]]]:
+        """The chain, the position and the commit number of each, and the links of the chains that they begin."""
+        at: dict[TurnId, tuple[int, int]] = {id: each.place for id, each in self._here.items()}
+        placed: list[tuple[int, int, int]] = []
         links: list[tuple[int, list[Place]]] = []
-        for seq, (record, row) in enumerate(zip(new, rows, strict=True), first):
-            parents = [self._known[each].place for each in record.parents]
+        for seq, record in enumerate(new, first):
+            chain, pos = at[record.parents[0]] if len(record.parents) == 1 else (seq, -1)
             # `_count` has looked up where the chains that are continued end, and `_ends` follows what is placed here.
-            if len(parents) == 1 and self._ends[parents[0].chain] == parents[0].pos:
-                place = Place(parents[0].chain, parents[0].pos + 1)
-            else:
-                place = Place(seq, 0)
-                if parents:
-                    links.append((seq, parents))
-            self._ends[place.chain] = place.pos
-            self._known[record.id] = _Placed(place, row.digest)
-            placed.append(replace(row, chain=place.chain, pos=place.pos, seq=seq))
+            if self._ends.get(chain, -1) != pos:
+                chain, pos = seq, -1
+            if pos < 0 and record.parents:
+                links.append((seq, [Place(*at[each]) for each in record.parents]))
+            self._ends[chain] = pos + 1
+            at[record.id] = chain, pos + 1
+            placed.append((chain, pos + 1, seq))
         return placed, links

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from headish.bundles.records import TurnRecord
 from headish.content import strictjson
@@ -65,21 +66,20 @@ def record_problems(stored: StoredTurn, *, decoded: str = "") -> Iterator[str]:
             yield f"its {column} does not decode ({error.reason})"
 
 
-def copy_problems(stored: StoredTurn) -> Iterator[str]:
+def system_of(stored: StoredTurn) -> Mapping[str, Any] | None:
+    """What a turn has under its seal; None where that is no JSON object, which ``record_problems`` tells."""
+    try:
+        system = {} if stored.system is None else strictjson.decode(stored.system, "system")
+    except InvalidContent:
+        return None
+    return system if isinstance(system, dict) else None
+
+
+def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterator[str]:
     """What the sealed ``system`` says of the turn otherwise than the columns that copy it (rule R36, sealed facts).
 
     A key may stand under the seal alone: another turn had it when this one arrived (rule R45, shadowed keys).
     """
-    try:
-        system = {} if stored.system is None else strictjson.decode(stored.system, "system")
-    except InvalidContent:
-        return  # one of the ``record_problems``
-    if isinstance(system, dict):
-        yield from copy_problems_of(stored, system)
-
-
-def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterator[str]:
-    """The same, for whoever has decoded ``system``."""
     if system.get(CACHE_TTL) not in (None, *TTLS):
         yield "the time of its cache flag is none"
     # Whoever reads a turn derives its digest without a name then.
@@ -95,13 +95,7 @@ def copy_problems_of(stored: StoredTurn, system: Mapping[str, object]) -> Iterat
             yield f"its {name} is not the one under its seal"
 
 
-def shadowed_key(stored: StoredTurn) -> bytes | None:
-    """The key that a turn has under its seal and not in its column; None where it has none, or does not decode."""
-    if stored.key is not None or stored.system is None:
-        return None
-    try:
-        system = strictjson.decode(stored.system, "system")
-    except InvalidContent:
-        return None
-    key = system.get("key") if isinstance(system, dict) else None
+def shadowed_key(stored: StoredTurn, system: Mapping[str, Any]) -> bytes | None:
+    """The key that a turn has under its seal and not in its column; None where it has none."""
+    key = system.get("key") if stored.key is None else None
     return key.encode(errors="surrogatepass") if isinstance(key, str) else None

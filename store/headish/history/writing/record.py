@@ -19,7 +19,7 @@ from headish.database.query import Connection
 from headish.history.reading.decode import continues_of, read_mapping
 from headish.history.reading.find import find_turn, parents_of
 from headish.history.reading.order import arrange, last_turns
-from headish.history.reading.versions import PREAMBLE, find_root_versions
+from headish.history.reading.versions import find_root_versions
 from headish.history.writing.append import Appended, append
 from headish.history.writing.keys import refuse_known
 from headish.rows.bookmarks import find_bookmark, set_bookmark
@@ -31,7 +31,7 @@ from headish.rows.upkeep.receipts import has_erasures
 from headish.values.grammar import Headish
 from headish.values.ids import Mint
 from headish.values.places import Place, Segment
-from headish.values.turns import said_of
+from headish.values.turns import PREAMBLE, said_of
 
 TWINS_TRIED = 4
 """How many equal turns are looked at one by one. Where there are more, every message is looked up."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from headish.database.query import Connection, Query
+from headish.database.query import Connection, Query, Row
 from headish.rows.threads.places import LISTED, as_list
-from headish.rows.turns import T_COLUMNS, StoredTurn, read_spoken
+from headish.rows.turns import T_COLUMNS
 from headish.values.ids import TurnId
+from headish.values.places import Place
 
 PAGE = 10_000
 
@@ -71,6 +72,41 @@ def sealed_with(connection: Connection, space: int, ids: Iterable[str]) -> dict[
     return {row[1]: SealedTurn._make(row) for row in rows}
 
 
+BETWEEN = Query(
+    "whether a range of ids has a turn",
+    "SELECT 1 FROM turn WHERE space = :space AND id >= :low AND id <= :high LIMIT 1",
+)
+
+
+def has_between(connection: Connection, space: int, low: TurnId, high: TurnId) -> bool:
+    """Whether a turn is here whose id is from one to another. Cost: one look-up."""
+    return connection.row(BETWEEN, space=space, low=low, high=high) is not None
+
+
+class TurnHere(NamedTuple):
+    """What a turn that arrives needs of one that is here: its seal, its place, and its digest."""
+
+    seal: bytes
+    place: Place
+    digest: bytes
+
+
+_PLACED = """
+    WITH wanted(id) AS MATERIALIZED (%s)
+    SELECT t.id, t.seal, t.chain, t.pos, t.digest FROM wanted CROSS JOIN turn AS t
+    WHERE t.space = :space AND t.id = wanted.id
+"""
+PLACED_WITH = Query(
+    "seals, places and digests of some turns", **{name: _PLACED % each for name, each in _WANTED_IDS.items()}
+)
+
+
+def placed_with(connection: Connection, space: int, ids: Sequence[TurnId]) -> dict[TurnId, TurnHere]:
+    """Those of some turns that are here, by id. Cost: one statement; none for no ids."""
+    rows = connection.rows(PLACED_WITH, space=space, ids=as_list(ids)) if ids else ()
+    return {id: TurnHere(seal, Place(chain, pos), digest) for id, seal, chain, pos, digest in rows}
+
+
 _SPOKEN = f"""
     WITH wanted(seq) AS MATERIALIZED (%s)
     SELECT {T_COLUMNS}, t.data FROM wanted CROSS JOIN turn AS t WHERE t.space = :space AND t.seq = wanted.seq
@@ -82,7 +118,7 @@ SPOKEN_WITH = Query(
 )
 
 
-def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> list[tuple[StoredTurn, bytes | None]]:
-    """The turns with some commit numbers, in order; each with its payload if that is a small one. One statement."""
-    rows = connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()
-    return read_spoken(rows)
+def spoken_with(connection: Connection, space: int, seqs: Sequence[int]) -> Sequence[Row]:
+    """The turns with some commit numbers, in order; behind the columns of each its payload if that is a small
+    one. One statement."""
+    return connection.rows(SPOKEN_WITH, space=space, seqs=as_list(seqs)) if seqs else ()

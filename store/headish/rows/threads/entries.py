@@ -8,9 +8,13 @@ first words and the last ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from headish.database.query import Connection, Query, Row
+from headish.rows.payloads import WANTED, in_portions
+from headish.values.ids import TurnId
 from headish.values.limits import PREVIEW_BYTES
 from headish.values.turns import OVERLAY
 
@@ -250,6 +254,40 @@ def list_nameless(connection: Connection, space: int, *, before: int, limit: int
         Listed(*_two_words(row[4:]), chain=row[0], start=row[1], branches=int(row[2]), turns=int(row[3]))
         for row in rows
     ]
+
+
+# The way back along first parents, as far as the first chain in which somebody spoke.
+_SPOKE = f"""(
+        SELECT o.pos FROM turn AS o
+        WHERE o.space = :space AND o.chain = path.chain AND o.pos <= path.pos AND {_SAID} ORDER BY o.pos DESC LIMIT 1
+      )"""
+SPOKEN_BEFORE = Query(
+    "what people or models said last before some turns",
+    f"""
+    WITH RECURSIVE path(id, chain, pos) AS (
+      SELECT o.id, o.chain, o.pos FROM turn AS o WHERE o.space = :space AND o.id IN ({WANTED})
+      UNION ALL SELECT path.id, l.parent_chain, l.parent_pos FROM path CROSS JOIN link AS l
+      WHERE l.space = :space AND l.chain = path.chain AND l.ordinal = 0 AND l.parent_chain < path.chain
+        AND {_SPOKE} IS NULL
+    ),
+    spoken(id, chain, pos) AS MATERIALIZED (SELECT path.id, path.chain, {_SPOKE} FROM path)
+    SELECT spoken.id, {_words("t", "tp")} FROM spoken
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = spoken.chain AND t.pos = spoken.pos
+    {_payload("t", "tp")}
+    WHERE spoken.pos IS NOT NULL
+    """,
+)
+
+
+def spoken_before(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, ListedTurn]:
+    """Of turns, themselves or the last before each that is neither system's nor developer's, along first parents; of
+    one that only such turns lead to, nothing.
+
+    Cost: one statement for each 64 of them.
+    """
+    portions = in_portions(ids)
+    rows = [row for portion in portions for row in connection.rows(SPOKEN_BEFORE, space=space, **portion)]
+    return {row[0]: ListedTurn(*row[1:]) for row in rows}
 
 
 LOWEST = Query("the last of the chains that a list looked at", f"{_CHAINS} SELECT count(chain), min(chain) FROM chains")

@@ -6,10 +6,11 @@ space, so neither has gaps, and nothing appears later below a number that was se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from headish.database.query import Connection, Query, Row
-from headish.rows.turns import COLUMNS, StoredTurn, read_spoken, read_turns
+from headish.rows.turns import COLUMNS, StoredTurn, read_turns
 from headish.values.ids import TurnId
 from headish.values.places import Place
 
@@ -95,13 +96,10 @@ SPOKEN = Query(
 )
 
 
-def spoken_between(
-    connection: Connection, space: int, low: int, high: int, limit: int
-) -> list[tuple[StoredTurn, bytes | None]]:
-    """The turns behind one commit number, up to another, in order, ``limit`` at the most; each with its payload if that
-    is a small one."""
-    rows = connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
-    return read_spoken(rows)
+def spoken_between(connection: Connection, space: int, low: int, high: int, limit: int) -> Sequence[Row]:
+    """The turns behind one commit number, up to another, in order, ``limit`` at the most; behind the columns of each
+    its payload if that is a small one."""
+    return connection.rows(SPOKEN, space=space, low=low, high=high, limit=limit)
 
 
 # The move before is numbered before it is compared: under a policy, no index answers a condition that computes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -10,11 +10,14 @@ from headish.database.query import Connection, Query
 from headish.database.revisions import TABLES
 from headish.rows.counters import ERASED
 from headish.rows.payloads import LEFT_JOIN_PAYLOAD, LOOKED_UP, WANTED, in_portions
+from headish.rows.threads.places import LISTED, WANTED_PLACES, WANTED_SEGMENTS, as_list, on_each, portions
+from headish.rows.threads.ranges import check_gapless, of_range
 from headish.rows.turns import T_COLUMNS, StoredTurn
 from headish.values.ids import TurnId
 from headish.values.places import Place, Segment
 
 PAGE_PLACES = 5000
+PORTION_TURNS = 500
 
 LEFT_OF_A_SPACE = ("counter", "erasure", "space_log")
 """The tables that keep rows of a space that was erased, beside its line."""
@@ -43,18 +46,50 @@ def count_erased(connection: Connection, space: int, segments: Iterable[Segment]
 
 
 ERASABLE = Query(
-    "turns of a range, with the sizes of what they hold",
-    f"""
-    SELECT {T_COLUMNS}, coalesce(length(t.data), p.size, 0) FROM turn AS t {LEFT_JOIN_PAYLOAD}
-    WHERE t.space = :space AND t.chain = :chain AND t.pos BETWEEN :low AND :high ORDER BY t.pos
+    "turns of some ranges, with the sizes of what they hold",
+    **on_each(
+        f"""
+    WITH wanted AS MATERIALIZED (%s)
+    SELECT {T_COLUMNS}, coalesce(length(t.data), p.size, 0) FROM wanted
+    LEFT JOIN turn AS t ON t.space = :space AND t.chain = wanted.chain AND t.pos BETWEEN wanted.low AND wanted.high
+    {LEFT_JOIN_PAYLOAD}
     """,
+        WANTED_SEGMENTS,
+    ),
 )
 
 
-def erasable(connection: Connection, space: int, segment: Segment) -> list[Erasable]:
-    """The turns of a range of a chain, by position, with the sizes of what they hold."""
-    rows = connection.rows(ERASABLE, space=space, **segment._asdict())
-    return [Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows]
+def erasable(connection: Connection, space: int, segments: Iterable[Segment]) -> list[Erasable]:
+    """The turns of ranges, in their order, with the sizes of what they hold.
+
+    Cost: one statement for each 500 turns, in however many ranges. Raises: CorruptTurn where one is missing.
+    """
+    return [each for portion in _in_turns(segments) for each in _erasable(connection, space, portion)]
+
+
+def _erasable(connection: Connection, space: int, segments: Sequence[Segment]) -> Iterator[Erasable]:
+    rows = connection.rows(ERASABLE, space=space, wanted=as_list(segments))
+    found = {(row[0], row[1]): Erasable(StoredTurn(*row[:-1]), int(row[-1])) for row in rows if row[0] is not None}
+    for segment in segments:
+        listed = of_range(found, segment)
+        check_gapless(segment, [each.turn for each in listed])
+        yield from listed
+
+
+def _in_turns(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
+    """Ranges, cut into portions of ``PORTION_TURNS``."""
+    portion: list[Segment] = []
+    room = PORTION_TURNS
+    for chain, low, high in segments:
+        while low <= high:
+            piece = Segment(chain, low, min(high, low + room - 1))
+            portion.append(piece)
+            room, low = room - (piece.high - low + 1), piece.high + 1
+            if not room:
+                yield portion
+                portion, room = [], PORTION_TURNS
+    if portion:
+        yield portion
 
 
 SAYING = Query(
@@ -104,32 +139,52 @@ def count_defined(connection: Connection, space: int, hashes: Iterable[bytes]) -
 
 
 LINKS_INTO = Query(
-    "links into a chain",
-    "SELECT parent_pos, chain FROM link WHERE space = :space AND parent_chain = :chain AND parent_pos <= :pos",
+    "links into some chains",
+    **on_each(
+        """
+    WITH wanted AS MATERIALIZED (%s)
+    SELECT l.parent_chain, l.parent_pos, l.chain FROM wanted
+    LEFT JOIN link AS l ON l.space = :space AND l.parent_chain = wanted.chain AND l.parent_pos <= wanted.pos
+    """,
+        WANTED_PLACES,
+    ),
 )
 
 
-def links_into(connection: Connection, space: int, end: Place) -> list[tuple[int, int]]:
-    """``(position, chain)`` of each chain that continues a turn of a chain, up to a position."""
-    return [(row[0], row[1]) for row in connection.rows(LINKS_INTO, space=space, chain=end.chain, pos=end.pos)]
+def links_into(connection: Connection, space: int, ends: Iterable[Place]) -> list[tuple[Place, int]]:
+    """The turns of chains up to these places that another chain continues, each with that chain.
+
+    Cost: one statement for each ``AT_ONCE`` of them.
+    """
+    rows = [row for wanted in portions(ends) for row in connection.rows(LINKS_INTO, space=space, wanted=wanted)]
+    return [(Place(row[0], row[1]), row[2]) for row in rows if row[0] is not None]
 
 
+_GROWN_LIVING = """
+    WITH RECURSIVE wanted AS (%s),
+    grown(from_chain, from_pos, chain, low) AS (
+      SELECT chain, pos, chain, pos FROM wanted
+      UNION SELECT grown.from_chain, grown.from_pos, l.chain, 0 FROM grown
+      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
+    ),
+    living(chain, pos) AS (
+      SELECT grown.from_chain, grown.from_pos FROM grown
+      WHERE EXISTS (
+        SELECT 1 FROM turn AS t
+        WHERE t.space = :space AND t.chain = grown.chain AND t.pos >= grown.low AND t.erased IS NULL
+      ) OR :named = 1 AND EXISTS (
+        SELECT 1 FROM bookmark AS b WHERE b.space = :space AND b.chain = grown.chain AND b.pos >= grown.low
+      )
+    )
+"""
 LIVING = Query(
     "whether anything that was not erased grew from a place of a chain, or a name lies there",
-    """
-    WITH RECURSIVE grown(chain, low) AS (
-      SELECT CAST(:chain AS BIGINT), CAST(:low AS BIGINT)
-      UNION SELECT l.chain, 0 FROM grown
-      JOIN link AS l ON l.space = :space AND l.parent_chain = grown.chain AND l.parent_pos >= grown.low
-    )
-    SELECT 1 FROM grown
-    WHERE EXISTS (
-      SELECT 1 FROM turn AS t
-      WHERE t.space = :space AND t.chain = grown.chain AND t.pos >= grown.low AND t.erased IS NULL
-    ) OR :named = 1 AND EXISTS (
-      SELECT 1 FROM bookmark AS b WHERE b.space = :space AND b.chain = grown.chain AND b.pos >= grown.low
-    ) LIMIT 1
-    """,
+    _GROWN_LIVING % "SELECT CAST(:chain AS BIGINT) AS chain, CAST(:low AS BIGINT) AS pos"
+    + "SELECT 1 FROM living LIMIT 1",
+)
+LIVING_AMONG = Query(
+    "the places from which anything that was not erased grew, or where a name lies",
+    **on_each(_GROWN_LIVING + "SELECT DISTINCT chain, pos FROM living", WANTED_PLACES),
 )
 
 
@@ -139,6 +194,15 @@ def is_living(connection: Connection, space: int, place: Place, *, named: bool =
     Cost: one statement.
     """
     return connection.row(LIVING, space=space, chain=place.chain, low=place.pos, named=int(named)) is not None
+
+
+def living_among(connection: Connection, space: int, places: Iterable[Place]) -> set[Place]:
+    """The places that ``is_living`` names. Cost: one statement for each ``AT_ONCE`` of them."""
+    return {
+        Place(*row)
+        for wanted in portions(places)
+        for row in connection.rows(LIVING_AMONG, space=space, wanted=wanted, named=1)
+    }
 
 
 COUNT_LIVING = Query(
@@ -154,15 +218,26 @@ def count_living(connection: Connection, space: int, ids: Iterable[TurnId]) -> i
     )
 
 
+# No index has the chains of the log: it is read once for all of them.
 LOGGED_IN = Query(
-    "names whose logs lead into a chain",
-    "SELECT DISTINCT name, pos FROM bookmark_log WHERE space = :space AND chain = :chain AND pos <= :pos",
+    "names whose logs lead into some chains",
+    **{
+        database: f"""
+    SELECT DISTINCT name, chain, pos FROM bookmark_log WHERE space = :space AND chain IN ({each % "chains"})
+    """
+        for database, each in LISTED.items()
+    },
 )
 
 
-def names_logged(connection: Connection, space: int, end: Place) -> list[tuple[bytes, int]]:
-    """``(name, position)`` of each name that ever pointed into a chain, up to a position. Cost: reads the log once."""
-    return [(row[0], row[1]) for row in connection.rows(LOGGED_IN, space=space, chain=end.chain, pos=end.pos)]
+def names_logged(connection: Connection, space: int, ends: Iterable[Place]) -> list[tuple[bytes, Place]]:
+    """Each name that ever pointed at a turn of chains, up to these places, with that turn.
+
+    Cost: one statement, which reads the log once.
+    """
+    tops = dict(ends)
+    rows = connection.rows(LOGGED_IN, space=space, chains=as_list(list(tops))) if tops else ()
+    return [(name, Place(chain, pos)) for name, chain, pos in rows if pos <= tops[chain]]
 
 
 OVERLAYS = Query("overlays", "SELECT id, attributes FROM turn WHERE space = :space AND type = :overlay")
@@ -192,13 +267,14 @@ EMPTY = Query(
     "empty a turn",
     "UPDATE turn SET data = NULL, erased = :number WHERE space = :space AND chain = :chain AND pos = :pos",
 )
-# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays).
+# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays). A media type goes:
+# whoever stored a document chose its words, which may hold its name.
 EMPTY_WHOLE = Query(
     "empty a turn and its meta",
     """
     UPDATE turn
-    SET attributes = CASE WHEN type = 'overlay' THEN attributes ELSE NULL END, inherited = NULL, system = NULL,
-      data = NULL, head = NULL, app = NULL, erased = :number, key = :key_hash
+    SET content_type = NULL, attributes = CASE WHEN type = 'overlay' THEN attributes ELSE NULL END, inherited = NULL,
+      system = NULL, data = NULL, head = NULL, app = NULL, erased = :number, key = :key_hash
     WHERE space = :space AND chain = :chain AND pos = :pos
     """,
 )
@@ -209,21 +285,19 @@ DISOWN = Query(
 )
 
 
-def empty_turns(
-    connection: Connection, space: int, number: int, turns: Iterable[tuple[StoredTurn, bytes | None]], *, meta: bool
-) -> None:
-    """Take what turns hold; with ``meta`` also what they say of themselves. Each comes with what its key becomes."""
+def empty_turns(connection: Connection, space: int, number: int, turns: Iterable[StoredTurn], *, meta: bool) -> None:
+    """Take what turns hold; with ``meta`` also what they say of themselves, all but the key that each comes with."""
     listed = list(turns)
-    at = [{"space": space, "chain": each.chain, "pos": each.pos, "number": number} for each, _ in listed]
+    at = [{"space": space, "chain": each.chain, "pos": each.pos, "number": number} for each in listed]
     if not listed:
         return
     if not meta:
         connection.run_many(EMPTY, at)
         return
-    connection.run_many(EMPTY_WHOLE, [{**where, "key_hash": key} for where, (_, key) in zip(at, listed, strict=True)])
+    connection.run_many(EMPTY_WHOLE, [{**where, "key_hash": each.key} for where, each in zip(at, listed, strict=True)])
     moved = [
         {"space": space, "head": each.head, "chain": each.chain, "pos": each.pos}
-        for each, _ in listed
+        for each in listed
         if each.head is not None
     ]
     if moved:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headish.values.ids import TurnId
-from headish.values.turns import TreeTurn
+from headish.values.turns import TreeTurn, preamble_of
 
 ROWS, LINES = 200, 14
 """How many rows and how many lines are drawn."""
@@ -64,7 +65,10 @@ class Rail(Struct, frozen=True):
 
 def draw_rail(tree: Sequence[TreeTurn], here: Collection[TurnId]) -> Rail:
     """The rail of a tree or a part of one; ``here`` are the turns that the page shows."""
-    turns = {turn.id: turn for turn in tree}
+    # What continues a beginning elsewhere are other conversations, and no part of this tree.
+    alone = {turn.id: replace(turn, more=0) for turn in preamble_of(tree)}
+    turns = {turn.id: alone.get(turn.id, turn) for turn in tree}
+    tree = list(turns.values())
     runs = _runs(tree, turns)
     placed = _placed(runs, turns)
     rows = [_row(runs[first], line, here) for first, line in placed[:ROWS]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -21,16 +21,19 @@ from headish.serve.pages.drawing import draw, links_of, plain, unmarked
 from headish.serve.pages.hub import hub_of, not_stored
 from headish.serve.pages.money import say_cost
 from headish.serve.pages.rail import draw_rail
-from headish.serve.pages.turns import WINDOW_TURNS, say_tokens, show_turns
+from headish.serve.pages.turns import WINDOW_TURNS, Beginnings, say_tokens, show_turns
 from headish.values.ids import TurnId
 from headish.values.results.conversations import Conversation
 from headish.values.results.reports import JudgedSignature
 from headish.values.results.sharing import NameElsewhere
 from headish.values.results.threads import Stretch
+from headish.values.turns import TreeTurn, preamble_of
 
 LOG = logging.getLogger("headish.serve")
 EDITED_CHARACTERS = 200_000
 """How long a text may be that a form offers to edit."""
+BEGUN_ALIKE = 20
+"""How many other conversations a page links that begin like one, those that began first."""
 TREE_TURNS, COUNTED_TURNS = 200, 2_000
 """How much of a tree the rail draws, and up to how many turns a thread's tokens are counted for each look at it."""
 
@@ -178,12 +181,38 @@ async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None
     ids = [turn.id for turn in stretch.turns]
     handles = await store.abbreviate(ids)
     signatures, unchecked = await _signatures_of(store, ids)
+    others = await _read_others(store, stretch)
     return {
-        "shown": await run_in_threadpool(show_turns, stretch, handles, prices=prices),
+        "shown": await run_in_threadpool(show_turns, stretch, handles, prices=prices, others=others),
         "signatures": signatures,
         "unchecked": unchecked,
         "window": Window(stretch.start, stretch.start + len(stretch.turns), stretch.total),
     }
+
+
+async def _read_others(store: AsyncStore, stretch: Stretch) -> dict[TurnId, Beginnings]:
+    """The other conversations that begin with each system turn of a stretch.
+
+    Cost: none where there are none, else that of a part of a tree for each such turn, and of ``Store.siblings``.
+    """
+    shared = [each for each in preamble_of(stretch.turns) if len(each.children) + each.more > 1]
+    if not shared:
+        return {}
+    own = {each.id: each.continues for each in stretch.turns}
+    first = next((each for each in stretch.turns if shared[-1].id in each.continues), None)
+    if first is not None and first.versions > 1:
+        own |= {each.id: each.meta.continues for each in (await store.siblings(first.id)).turns}
+    found = {}
+    for turn in shared:
+        count = len(turn.children) + turn.more - sum(turn.id in continues for continues in own.values())
+        if count:
+            beside = await store.tree(turn.id, limit=BEGUN_ALIKE + 2 * len(own))
+            found[turn.id] = Beginnings(count, tuple(_firsts(beside, turn.id, own))[:BEGUN_ALIKE])
+    return found
+
+
+def _firsts(tree: list[TreeTurn], parent: TurnId, own: Mapping[TurnId, object]) -> list[tuple[TurnId, str]]:
+    return [(each.id, each.text[:200]) for each in tree if parent in each.continues and each.id not in own]
 
 
 async def _signatures_of(store: AsyncStore, ids: Sequence[TurnId]) -> tuple[dict[TurnId, list[JudgedSignature]], bool]:

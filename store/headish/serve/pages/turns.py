@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -17,14 +18,13 @@ from headish.serve.recorder.clients import PREAMBLES
 from headish.values.blocks import Document, Erased
 from headish.values.ids import TurnId
 from headish.values.results.threads import Stretch
-from headish.values.turns import TreeTurn
+from headish.values.turns import PREAMBLE, TreeTurn
 
 WINDOW_TURNS = 50
 PAGE_CHARACTERS = 160_000
 """How many characters of text a page shows; the rest is cut."""
 PART_CHARACTERS, FOLDED_CHARACTERS, LEFT_CHARACTERS = 20_000, 4_000, 1_000
 """How many characters of one text, of a folded one, and of one on a full page."""
-PROMPTS = ("system", "developer")
 ADDED = "Added by the program"
 """What is said of a text that a client puts before the words of a person."""
 SHOWN_INLINE = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -41,8 +41,21 @@ class ShownDocument(Struct, frozen=True):
     url: str | None
 
 
+class Beginnings(Struct, frozen=True):
+    """Other conversations that begin with the same system turn, which is stored once: no branches of this one (rule
+    R33, conversations). How many; and of some the first turn and its words, in commit order."""
+
+    count: int
+    firsts: tuple[tuple[TurnId, str], ...]
+
+
+NO_OTHERS: Mapping[TurnId, Beginnings] = MappingProxyType({})
+
+
 class ShownTurn(Struct, frozen=True):
-    """One entry. ``index`` is its place in the thread; of a boundary only ``who`` says something."""
+    """One entry. ``index`` is its place in the thread; of a boundary only ``who`` says something. ``branches`` are
+    those of this conversation, ``others`` are
+    those that begin with the same turn."""
 
     id: TurnId
     handle: str
@@ -56,6 +69,7 @@ class ShownTurn(Struct, frozen=True):
     is_hidden: bool = False
     is_erased: bool = False
     branches: int = 0
+    others: Beginnings | None = None
     text: str = ""
 
     @property
@@ -74,9 +88,15 @@ def as_shown(part: Part, limit: int) -> tuple[Markup, bool]:
 
 
 def show_turns(
-    stretch: Stretch, handles: Mapping[TurnId, str], *, whole: bool = False, prices: Prices | None = None
+    stretch: Stretch,
+    handles: Mapping[TurnId, str],
+    *,
+    whole: bool = False,
+    prices: Prices | None = None,
+    others: Mapping[TurnId, Beginnings] = NO_OTHERS,
 ) -> list[ShownTurn]:
-    """The entries of a stretch, calls, results and reasoning folded; ``whole`` cuts nothing."""
+    """The entries of a stretch, calls, results and reasoning folded; ``whole`` cuts nothing. ``others`` are the
+    conversations that begin with its turns as this one does."""
     turns = {turn.id: (stretch.start + index, turn) for index, turn in enumerate(stretch.turns)}
     shown: list[ShownTurn] = []
     left = PAGE_CHARACTERS
@@ -88,7 +108,10 @@ def show_turns(
         made = _show(turn, entry, index, handles.get(entry.id, entry.id), None if whole else left)
         face = stretch.faces.get(entry.id)
         cost = say_reply_cost(turn.reply, turn.said_at, prices)
-        shown.append(replace(made, is_hidden=face is not None and face.hidden, cost=cost))
+        beside = others.get(entry.id)
+        branches = len(turn.children) + turn.more - (beside.count if beside else 0)
+        is_hidden = face is not None and face.hidden
+        shown.append(replace(made, is_hidden=is_hidden, cost=cost, branches=branches, others=beside))
         left -= sum(map(len, made.html))
     return shown
 
@@ -115,8 +138,9 @@ def _show(turn: TreeTurn, entry: PageMessage, index: int, handle: str, left: int
         usage=usage_of(turn),
         is_cut=is_cut,
         is_erased=any(isinstance(block, Erased) for block in turn.content),
-        branches=len(turn.children) + turn.more,
-        text=next((part.body[:200] for part in entry.parts if part.kind == "text"), "") if turn.role in PROMPTS else "",
+        text=next((part.body[:200] for part in entry.parts if part.kind == "text"), "")
+        if turn.role in PREAMBLE
+        else "",
     )
 
 

@@ -10,7 +10,7 @@ from headish.database.query import Connection
 from headish.errors import CorruptTurn
 from headish.history.reading.decode import complete_turns
 from headish.history.reading.halves import hidden_in_space
-from headish.history.reading.trees import read_part, read_whole_tree
+from headish.history.reading.trees import read_conversation_part, read_part, read_whole_tree
 from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
 from headish.history.twins import folded_twins
 from headish.rows.bookmarks import ALL
@@ -125,20 +125,24 @@ def read_range(space: Space, seq: int, count: int) -> list[Turn]:
 def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
-    ``limit`` takes a part of a larger tree: half of these turns lead to the turn, the last of its thread (or all of it
-    if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that continue
-    one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an answer
-    that grew between two imports the last version is shown; ``versions`` shows all.
-    Cost: three statements for a whole tree; of a part, about ten, and a few more for each 1,024 turns; with a
+    ``limit`` takes a part: the conversation of the turn, without others that only begin with the same system turns
+    (rule R33, conversations). Of a larger one half of these turns lead to the turn, the last of its thread (or all of
+    it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that
+    continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an
+    answer that grew between two imports the last version is shown; ``versions`` shows all.
+    Cost: three statements for a whole tree; of a part, about fifteen, and a few more for each 1,024 turns; with a
     ``limit``, one more that counts the tree so far.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
     """
     wanted = check_limit(limit)
 
     def work(connection: Connection, stored: StoredTurn) -> list[TreeTurn]:
-        if limit is None or has_at_most(connection, space._number, stored.place, wanted):
-            return read_whole_tree(connection, space._number, stored.place, halves=versions)
-        return read_part(connection, space._number, stored.place, wanted, halves=versions)
+        where = (connection, space._number, stored.place)
+        if limit is not None and (part := read_conversation_part(*where, wanted, halves=versions)) is not None:
+            return part
+        if limit is None or has_at_most(*where, wanted):
+            return read_whole_tree(*where, halves=versions)
+        return read_part(*where, wanted, halves=versions)
 
     return Tree(space._read_at(headish, work))
 

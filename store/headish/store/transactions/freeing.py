@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import takewhile
+from itertools import starmap, takewhile
 
 from headish.database.query import Connection
 from headish.history.reading.order import arrange
@@ -11,7 +11,7 @@ from headish.rows.bookmarks import ALL
 from headish.rows.conversations import names_in
 from headish.rows.threads.listings import children
 from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.ranges import turns_of
+from headish.rows.threads.ranges import turns_of_ranges
 from headish.rows.threads.walks import read_links_of
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep.erasures import is_living, names_logged
@@ -48,31 +48,31 @@ def _turns_leading(connection: Connection, space: int, ends: Sequence[Place]) ->
     if not ends:
         return {}
     segments = arrange(ends, read_links_of(connection, space, ends))
-    return {turn.place: turn for each in segments for turn in turns_of(connection, space, each)}
+    return {turn.place: turn for turns in turns_of_ranges(connection, space, segments) for turn in turns}
 
 
 def _foreign_names(connection: Connection, space: int, places: Collection[Place], own: bytes | None) -> set[Place]:
     """Those of places where another name than ``own`` points, or pointed once."""
-    found: set[Place] = set()
-    for chain in {place.chain for place in places}:
-        top = max(place.pos for place in places if place.chain == chain)
-        now = names_of_segments(connection, space, [Segment(chain, 0, top)])
-        found |= {place for place, names in now.items() if any(name != own for name in names)}
-        logged = names_logged(connection, space, Place(chain, top))
-        gone = named_by_erasures(connection, space, {name for name, _ in logged})
-        found |= {Place(chain, pos) for name, pos in logged if name != own and name not in gone}
+    tops: dict[int, int] = {}
+    for chain, pos in places:
+        tops[chain] = max(pos, tops.get(chain, -1))
+    now = names_of_segments(connection, space, [Segment(chain, 0, top) for chain, top in tops.items()])
+    found = {place for place, names in now.items() if any(name != own for name in names)}
+    logged = names_logged(connection, space, starmap(Place, tops.items()))
+    gone = named_by_erasures(connection, space, {name for name, _ in logged})
+    found |= {place for name, place in logged if name != own and name not in gone}
     return found & set(places)
 
 
 def _leads_on(connection: Connection, space: int, place: Place, name: bytes) -> bool:
     if any(other != name for other in names_in(connection, space, place, 2)):
         return True
-    logged = names_logged(connection, space, Place(place.chain, ALL))
+    logged = names_logged(connection, space, [Place(place.chain, ALL)])
     gone = named_by_erasures(connection, space, {name for name, _ in logged})
     logged = [each for each in logged if each[0] not in gone]
-    if any(other != name and pos >= place.pos for other, pos in logged):
+    if any(other != name and at.pos >= place.pos for other, at in logged):
         return True
-    reached = max((pos for other, pos in logged if other == name), default=-1)
+    reached = max((at.pos for other, at in logged if other == name), default=-1)
     return any(
         not (each.chain == place.chain and each.pos <= reached) and is_living(connection, space, each.place)
         for each in children(connection, space, place, after=0, limit=ALL)

@@ -62,8 +62,9 @@ class Entry(Struct, frozen=True):
     """A conversation in a list.
 
     ``title`` is what it was given, else the first words of the first user turn; ``last`` are the first words of its
-    last turn, ``role`` is that turn's, and ``model`` is the one that said it. Of a turn without words these say in
-    parentheses what it is: ``(call read_file)``, ``(erased)``, ``(overlay: hides 1 turn from people)``. ``time`` is
+    last turn, ``role`` is that turn's, and ``model`` is the one that said it. A system or developer turn counts as the
+    last only where nobody else spoke. Of a turn without words these say in parentheses what it is: ``(call
+    read_file)``, ``(erased)``, ``(overlay: hides 1 turn from people)``. ``time`` is
     when its name moved last; of one without a name, when its last turn was stored. ``branches`` are the ends of one
     without a name; None for a bookmark, which names one. ``turns`` are those that lead to a bookmark along first
     parents, or all that grew from the first turn.
