@@ -279,12 +279,6 @@ def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
 
 
-def _adding(columns: Sequence[str]) -> str:
-    """The statement that stores values of a turn, its space and the bytes that stand in its row."""
-    listed = (*columns, "space", "data")
-    return f"INSERT INTO turn ({', '.join(listed)}) VALUES ({', '.join(f':{each}' for each in listed)})"
-
-
 class _Adding:
     """The statement for turns that leave some columns empty: to bind nothing costs SQLite's driver more than to bind a
     text. The bytes that stand in a row are no field of a turn, and neither is its space."""
@@ -302,11 +296,8 @@ class _Adding:
 
 
 _RARE = ("type", "content_type", "cache", "attributes", "inherited", "erased", "supersedes")
-_WAYS = (
-    _Adding("add a turn that has nothing but its blocks", *_RARE, "system", "key"),
-    _Adding("add a turn that is known elsewhere", *_RARE),
-    _Adding("add turn"),
-)
+_BARE = _Adding("add a turn that has nothing but its blocks", *_RARE, "system", "key")
+_WAYS = (_BARE, _Adding("add a turn that is known elsewhere", *_RARE), _Adding("add turn"))
 """From the narrowest to the one that takes every turn."""
 ADDING = {each.query.name: each.query for each in _WAYS}
 
@@ -339,7 +330,9 @@ def _add_columns(
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
     values = astuple(turn)
-    way = next(each for each in _WAYS if each.empty(values) == each.nothing)
+    way = _BARE  # as nearly every turn is
+    if way.empty(values) != way.nothing:
+        way = next(each for each in _WAYS if each.empty(values) == each.nothing)
     return Statement(way.query, (*way.given(values), space, data))
 
 
