@@ -33,7 +33,7 @@ from headish.values.ids import TurnId
 from headish.values.limits import LAST_MILLISECOND
 from support.loops import failing
 
-FIRST, SECOND = TurnId("03haya000000000000000000a"), TurnId("03haya000000000000000000b")
+FIRST, SECOND, THIRD = [TurnId(f"03haya000000000000000000{each}") for each in "abc"]
 PAYLOAD = b'[{"type":"text","text":"hi"}]'
 TURN = TurnRecord(
     FIRST, (), PAYLOAD, hash_payload(PAYLOAD), b"s" * 32, "user", None, None, False, None, None, None, None, b"main"
@@ -250,38 +250,47 @@ def test_words_that_were_checked_once_are_checked_again_where_one_is_another() -
               "head": b"a b", "system": b"[]"}  # fmt: skip
 
     def check(column: str) -> None:
-        prover = RecordProver({}, "x", 100)
-        before = _sealed(TURN, prover)
+        sealed = _Sealed()
+        before = sealed(TURN)
         for number, word in enumerate((None, others[column], None)):
             turn = TURN._replace(id=TurnId(f"03haya00000000000000000{number:02}"), parents=(before.id,))
             if word is None:
-                before = _sealed(turn, prover)
+                before = sealed(turn)
                 continue
             with pytest.raises(InvalidBundle, match=f"turn {turn.id}: "):
-                _sealed(turn._replace(**{column: word}), prover)
+                sealed(turn._replace(**{column: word}))
 
     assert failing(others, check) == {}
-    prover = RecordProver({}, "x", len(PAYLOAD) - 1)
     with pytest.raises(TooLarge):
-        _sealed(TURN, prover)
+        _Sealed(len(PAYLOAD) - 1)(TURN)
+    sealed, few = _Sealed(), _Sealed(len(PAYLOAD))
+    turns = [sealed(TURN), sealed(NEXT._replace(cache=False, role="user", head=b"main"))]
+    with pytest.raises(TooLarge):
+        few.prover.prove([turns[0], turns[1]._replace(payload=PAYLOAD + b" ")])
 
 
 def test_a_turn_is_proven_behind_what_was_proven_and_by_its_own_seal() -> None:
-    prover = RecordProver({}, "x", 100)
-    first = _sealed(TURN, prover)
+    sealed = _Sealed()
+    first, prover = sealed(TURN), sealed.prover
     with pytest.raises(InvalidBundle, match="continues what comes behind it"):
-        prover.prove(first._replace(id=TurnId("03haya00000000000000000zzz"[:25]), parents=(SECOND,)))
+        prover.prove([first._replace(id=THIRD, parents=(SECOND,))])
     for other in ({"seal": b"s" * 32}, {"hash": b"h" * 32}, {"parents": (FIRST,)}, {"cache": True}, {"head": b"side"}):
         with pytest.raises(InvalidBundle, match="its seal disagrees"):
-            prover.prove(first._replace(**other))
+            prover.prove([first._replace(**other)])
 
 
-def _sealed(turn: TurnRecord, prover: RecordProver) -> TurnRecord:
-    """A turn with the seal that it should have, once it was proven."""
-    digest = derive_digest(turn, None, [prover.digests[each] for each in turn.parents])
-    sealed = turn._replace(seal=derive_seal(turn, digest, turn.parents))
-    assert prover.prove(sealed).digest == digest
-    return sealed
+class _Sealed:
+    """Gives turns the seals that they should have, and proves them."""
+
+    def __init__(self, limit_bytes: int = 100) -> None:
+        self._digests: dict[TurnId, bytes] = {}
+        self.prover = RecordProver(self._digests, "x", limit_bytes)
+
+    def __call__(self, turn: TurnRecord) -> TurnRecord:
+        digest = derive_digest(turn, None, [self._digests[each] for each in turn.parents])
+        sealed = turn._replace(seal=derive_seal(turn, digest, turn.parents))
+        assert [each.digest for each in self.prover.prove([sealed])] == [digest]
+        return sealed
 
 
 def test_a_page_without_turns_is_one() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode, b64encode, encodebytes, urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -9,13 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headish import Store
-from headish.content import strictjson
+from headish.content import secrecy, strictjson
 from headish.content.secrecy import HIDDEN, find_secret, find_shaped, has_shape, hide_shapes, is_quiet
 from headish.errors import InvalidArgument, InvalidContent
 from headish.serve.recorder.piecewise import ShapeFilter
 from support.insides import unchanged
 
 RANDOM = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+OBJECTS = (
+    b'{"password": "hunter2\xc3\xbf?"}',
+    b'{\n\t"n": [{"client_secret": "hunter2"}]\n}',
+    b'{ "url": "https://me:hunter2@host" }',
+    f'{{"n": "sk-{RANDOM}", "cut off'.encode(),
+)
 SHAPES = [
     f"sk-{RANDOM}",
     f"sk-ant-api03-{RANDOM}",
@@ -32,6 +40,11 @@ SHAPES = [
     "https://user:hunter2@host/v1",
     "postgresql://me:hunter2@localhost/db",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE",
+    "Authorization: Basic bWU6aHVudGVyMg==",
+    *(b64encode(b"x" * shift + b"-----BEGIN RSA PRIVATE KEY-----\nMIIE").decode() for shift in range(3)),
+    *(b64encode(each).decode() for each in OBJECTS),
+    urlsafe_b64encode(OBJECTS[0]).decode().rstrip("="),
+    b64encode(b'{"twice": "' + b64encode(OBJECTS[0]) + b'"}').decode(),
 ]
 NAMES = [
     "api_key",
@@ -56,6 +69,13 @@ ORDINARY: list[dict[str, Any]] = [
     {"api_key": None, "password": True},
     {"title": "sk-learn, a library for people", "model": "sk-something-of-no-number-here"},
     {"title": "the bearer of the news", "site": "https://host:8080/v1", "mail": "me@host", "at": "https://a.b/@me:x"},
+    {
+        "a": "Basic knowledge of basic arithmetic, a Basic Test",
+        "b": "Authorization: Basic $LOGIN",
+        "c": "Basic dXNlcjo=",
+    },
+    {"jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2lnbmF0dXJl", "data": "eyJuYW1lIjoiQW5uIn0=", "they": "eyJ"},
+    {"certificate": b64encode(b"-----BEGIN CERTIFICATE-----\nMIIC" + b"A" * 400).decode(), "eyAi": "ewoi"},
     {"url": "https://user:***@host/", "xaiver": "xai-is-a-company-with-a-name", "hf_home": "hf_home_folder"},
 ]
 
@@ -154,6 +174,33 @@ def test_a_password_and_a_token_without_a_blank_between_them_are_both_hidden(tex
         assert HIDDEN in hidden
         assert "hunter2" not in hidden
         assert TOKEN not in hidden
+
+
+def test_of_a_key_in_base64_nothing_is_left_in_any_of_its_lines() -> None:
+    pem = encodebytes(b"-----BEGIN PRIVATE KEY-----\n" + RANDOM.encode() * 9 + b"\n-----END PRIVATE KEY-----").decode()
+    for text in (f"key: {pem}, and on", "curl -H 'Authorization: Basic bWU6aHVudGVyMg==' x", "basic bWU6aHVudGVyMg"):
+        hidden = hide_shapes(text).replace(HIDDEN, "")
+        assert re.findall(r"[A-Za-z0-9+/]{14,}", hidden) == []
+        assert hidden.endswith(text[-3:] if " x" in text or "on" in text else "")
+    assert hide_shapes("Basic Basic bWU6aHVudGVyMg") == f"Basic {HIDDEN}"
+
+
+def test_what_is_encoded_again_and_again_is_decoded_once_at_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = [0]
+
+    def counting(text: str) -> bytes:
+        decoded[0] += len(text)
+        return b64decode(text)
+
+    monkeypatch.setattr(secrecy, "b64decode", counting)
+    nested = OBJECTS[0]
+    while len(nested) < 100_000:
+        nested = b'{"n":"' + b64encode(nested) + b'"}'
+    text = b64encode(nested).decode()
+    for hostile in (text, "eyJ" * 50_000, "eyJ " * 50_000, "Basic " * 50_000, f"{'eyJ' * 20}\n" * 2_000):
+        decoded[0] = 0
+        assert has_shape(hostile) == (hostile is text)
+        assert decoded[0] <= 5 * len(hostile)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode, encodebytes
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -27,6 +28,9 @@ KEYS = (
     "postgresql://me:hunter2§ü@host/base",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE owIB\nAAKC\n-----END RSA PRIVATE KEY-----",
     "-----BEGIN PRIVATE KEY-----\nMIIE never ends",
+    "Basic bWU6aHVudGVyMg==",
+    b64encode(b'{"n": 1, "api_key": "hunter2"}').decode() + " ",
+    encodebytes(b"a: b\n-----BEGIN RSA PRIVATE KEY-----\n" + b"MIIE" * 30 + b"\n-----END").decode(),
 )
 PROSE = (
     "",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from headish.values.turns import preamble_of
 from headish_cli.options import GlobalOptions, headish_argument, json_option, pass_settings, versions_option
 from headish_cli.printing.output import (
     counted,
@@ -63,6 +62,8 @@ def tree_command(
     --full. Of a large tree half of the turns lead to the HEADISH and the others grew from it; ⋮ marks where the drawing
     is cut off. --json gives all.
     """
+    from headish.values.turns import preamble_of  # late: help loads every command
+
     with settings.open() as store:
         current = store.get(headish).id
         turns = store.tree(current, limit=limit if full or as_json or limit else DRAWN, versions=versions)

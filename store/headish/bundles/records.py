@@ -257,7 +257,13 @@ def _from_whole(page: WirePage, payloads: Sequence[tuple[bytes, bytes]]) -> list
         return None
     if not 0 <= min(places) <= max(places) < len(payloads):
         return None
-    before = [_ids_of(listed, place, ids) for place, listed in enumerate(parents)]
+    # Nearly every turn continues one that stands before it.
+    before = [
+        (ids[listed[0]],)
+        if len(listed) == 1 and listed[0].__class__ is int and 0 <= listed[0] < place
+        else _ids_of(listed, place, ids)
+        for place, listed in enumerate(parents)
+    ]
     if None in before:
         return None
     said = [payloads[place] for place in places]

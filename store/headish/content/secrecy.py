@@ -4,12 +4,14 @@ Two things give a key away: the name that a text stands under, and the shape of 
 (``api_key``, ``x-api-key``, ``clientSecret``), so that ``max_tokens`` or the ``key`` of a sort is none; a shape needs
 its prefix and as many random characters as a real key has. A reference to a variable (``${OPENAI_API_KEY}``) and the
 ``***`` of something hidden are no keys. The text of messages is looked into only before it leaves the machine: people
-talk about keys.
+talk about keys. What is written in base64 is read where it is ``Basic`` credentials, a private key, or a JSON object.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -42,14 +44,27 @@ _SHAPES = (
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 """What keys look like, by the prefixes that their makers give them."""
+_BASE64 = "[A-Za-z0-9+/_-]"
+_BASIC = rf"(?a:\b)[Bb]asic +(?=({_BASE64}{{4,}}))"
+_SHIFTS = {"LS0tLS1CRUdJTi": "", "0tLS0tQkVHSU4g": "AC", "tLS0tLUJFR0lOI": "AAA"}
+"""``-----BEGIN `` in base64, at each of three places in what is encoded, and what stands in for the letters before."""
+_OBJECTS = ("eyJ", "eyAi", "ewog", "ewoJ")
+"""The beginning of an object of JSON in base64: a brace and a name, a blank or a new line that is indented."""
+_ENCODED_BEGINNINGS = ("asic ", *_SHIFTS, *_OBJECTS)
+ENCODED = rf"(?:{'|'.join((*_SHIFTS, *_OBJECTS))}){_BASE64}*(?:\r?\n[ \t]*{_BASE64}{{20,}})*"
+"""What may hold a key in base64, in one line or several."""
 _BEGINNINGS = {
     "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
     "_": ("gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hdsh_"),
-    "A": ("AIza", "AKIA"),
+    "A": ("AIza", "AKIA", "eyAi"),
+    "J": ("eyJ", "ewoJ"),
     "r": ("earer ",),
+    "asic": ("asic ",),
+    "ewog": ("ewog",),
+    "tLS": tuple(_SHIFTS),
 }
 """One of them stands in every text that has a shape. By a letter of each: one letter is found ten times as fast."""
-_CUTS = "-_A"
+_CUTS = "-_AJ"
 """Those of these letters that are rare enough for a text to be cut at each."""
 _ENDINGS = (
     "key", "keys", "sation", "zation", "secret", "password", "passwords", "passwd", "passphrase", "bearer", "token",
@@ -57,7 +72,7 @@ _ENDINGS = (
 )  # fmt: skip
 """With one of them the name of a key ends, in lower case."""
 _ENDING_CHARACTERS = max(map(len, _ENDINGS))
-_SHORTEST = 19
+_SHORTEST = 10
 """A text that has a shape is at least so long."""
 _LOGIN = r"(?:(?a:\b)[a-zA-Z][a-zA-Z0-9+.-]{0,30})?://[^\s/?#@:]*:(?!\*+@)(?!\$)[^\s/?#@]+@"
 """An address with a user and a password; without its scheme, where that may be the end of a token."""
@@ -131,7 +146,8 @@ def _gives_away(name: str, text: str) -> bool:
 
 def has_shape(text: str) -> bool:
     """Whether something in a text looks like a key, or like an address with a password."""
-    if len(text) >= _SHORTEST and _may_have_shape(text) and re.search(_SHAPES, text):
+    is_likely = len(text) >= _SHORTEST and _may_have_shape(text)
+    if is_likely and (re.search(_SHAPES, text) or next(_encoded_keys(text), None) is not None):
         return True
     return "://" in text and "@" in text and re.search(_LOGIN, text) is not None
 
@@ -195,6 +211,50 @@ def _may_have_shape(text: str) -> bool:
     return False
 
 
+def _encoded_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text has keys in base64, in order: the start and the end of each.
+
+    Cost: one pass. What is decoded is looked through as any text, and is a quarter shorter, so that what is encoded
+    many times over takes four passes.
+    """
+    end = 0
+    if not any(each in text for each in _ENCODED_BEGINNINGS):
+        return
+    for match in re.finditer(f"{_BASIC}|{ENCODED}", text):
+        if match.start() >= end and (_is_login(match[1]) if match[1] else _is_key_inside(match[0])):
+            end = match.end(1) if match[1] else match.end()
+            yield match.start(), end
+
+
+def _decode(encoded: str) -> bytes:
+    """What stands in base64, of either alphabet; the last byte or two may be missing where it was cut off."""
+    letters = re.sub(r"\s", "", encoded).translate({ord("-"): "+", ord("_"): "/"})
+    whole = letters[: len(letters) - (len(letters) % 4 == 1)]
+    return b64decode(whole + "=" * (-len(whole) % 4))
+
+
+def _is_login(encoded: str) -> bool:
+    """Whether a user and a password are encoded, and no word follows ``basic``."""
+    try:
+        _, colon, password = _decode(encoded).decode().partition(":")
+    except UnicodeDecodeError:
+        return False
+    return bool(colon) and password.isprintable() and re.fullmatch(_NO_KEY, password) is None
+
+
+def _is_key_inside(encoded: str) -> bool:
+    shift = next((shift for begins, shift in _SHIFTS.items() if encoded.startswith(begins)), None)
+    text = _decode((shift or "") + encoded).decode(errors="replace")
+    if shift is None:
+        try:
+            value, _ = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            pass  # it was cut off, or is none
+        else:
+            return not _is_harmless(value, ())  # it looks once, where ``find_secret`` would look twice at each level
+    return has_shape(text)
+
+
 def hide_secrets(value: Any, name: str = "") -> Any:
     """A JSON value in whose texts nothing looks like a key: the same object where nothing did.
 
@@ -229,7 +289,12 @@ def _hide_shapes(text: str) -> str:
     if not has_shape(text):
         return text
     # Logins and shapes at once: one that was hidden alone could take away what the other is known by.
-    return re.sub(f"{_LOGIN}|{_SHAPES}", HIDDEN, re.sub(_PRIVATE, HIDDEN, text))
+    hidden = re.sub(f"{_LOGIN}|{_SHAPES}", HIDDEN, re.sub(_PRIVATE, HIDDEN, text))
+    pieces, at = [], 0
+    for start, end in _encoded_keys(hidden):
+        pieces += [hidden[at:start], HIDDEN]
+        at = end
+    return "".join([*pieces, hidden[at:]])
 
 
 def _is_named_like_one(name: str, text: str) -> bool:

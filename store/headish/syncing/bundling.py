@@ -358,11 +358,9 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
                 if record.id in seen:
                     raise InvalidBundle(path, f"it has turn {record.id} twice")
                 seen.add(record.id)
-                stored = None
-                # A turn that continues one outside of the bundle cannot be proven without the store that has it.
-                if all(parent in digests for parent in record.parents):
-                    stored = prover.prove(record)
-                _check_listed(record, stored, listed, path)
+            proven = {each.id: each for each in prover.prove(_find_provable(page, digests))}
+            for record in page:
+                _check_listed(record, proven.get(record.id), listed, path)
         elif kind is BundleKind.RECEIPT:
             receipt = read_sent_receipt(value, path)
             listed[receipt.id] = {each.id: each for each in receipt.turns}
@@ -375,6 +373,16 @@ def check_bundle(reader: BundleReader, path: str) -> BundleChecked:
             signatures += len(value)
     requires = tuple(TurnId(each) for each in reader.header.requires)
     return BundleChecked(path, len(seen), len(digests), receipts, names, requires, signatures)
+
+
+def _find_provable(page: Sequence[TurnRecord], digests: Mapping[TurnId, bytes]) -> list[TurnRecord]:
+    """The turns of a page that can be proven. One that continues a turn outside of the bundle cannot, without the store
+    that has it; nor can what continues that one."""
+    found: dict[TurnId, TurnRecord] = {}
+    for record in page:
+        if all(each in digests or each in found for each in record.parents):
+            found[record.id] = record
+    return [*found.values()]
 
 
 def _check_listed(

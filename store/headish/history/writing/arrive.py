@@ -122,7 +122,7 @@ class _Page:
     def _note_arrivals(self, new: Sequence[TurnRecord], first: int) -> None:
         """Note from where the turns came: a row for each run of them that is of one origin."""
         origin = self._sender.origin
-        for foreign, run in groupby(new, key=lambda each: each.foreign):
+        for foreign, run in groupby([each.foreign for each in new]):
             last = first + len(list(run)) - 1
             add_arrival(*self._target, first, last, replace(origin, kind=STRANGER) if foreign else origin)
             first = last + 1
@@ -131,14 +131,14 @@ class _Page:
         self, new: Sequence[TurnRecord], limit_bytes: int
     ) -> tuple[list[StoredTurn], Sequence[bytes | None]]:
         """The rows in order, without their places; and the payload of each."""
-        said = [each.hash for each in new if each.payload is not None]
-        # Nearly no space bars anything: this spares a statement for each 64 turns.
-        barred = barred_among(*self._target, said) if has_barred(*self._target) else {}
         proven = self._prove(new, limit_bytes)
-        payloads: list[bytes | None] = [each.payload for each in new]
+        payloads = [each.payload for each in new]
+        # Nearly no space bars anything: this spares a statement for each 64 turns.
+        said = [each.hash for each in new if each.payload is not None] if has_barred(*self._target) else []
+        barred = barred_among(*self._target, said)
         # Shadowed after the proof: the seal covers the key that is then left out.
         rows = self._shadow(proven)
-        if barred or self._sender.erased or len(said) < len(new):
+        if barred or self._sender.erased or None in payloads:
             self._check_erased(new, proven)
             for at, record in enumerate(new):
                 told = record.erased or self._sender.erased.get(record.id)
@@ -151,7 +151,7 @@ class _Page:
     def _prove(self, new: Sequence[TurnRecord], limit_bytes: int) -> list[StoredTurn]:
         # `sift` accepted parents anywhere on the page; they must come first, because a digest needs theirs.
         digests = {id: each.digest for id, each in self._here.items()}
-        return [*map(RecordProver(digests, self._sender.file, limit_bytes).prove, new)]
+        return RecordProver(digests, self._sender.file, limit_bytes).prove(new)
 
     def _without(self, record: TurnRecord, stored: StoredTurn, erased: Erasing) -> StoredTurn:
         """What an erasure leaves of a turn that comes whole."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any
 
 from headish.bundles.records import PAGE_TURNS, TurnRecord
 from headish.content import strictjson
@@ -21,6 +23,10 @@ NOWHERE = -1
 """The place and the commit number of a turn that is not stored yet."""
 SYSTEM = "system"
 _NOTHING: Mapping[str, object] = {}
+_ROLE, _ERASED = TurnRecord._fields.index("role"), TurnRecord._fields.index("erased")
+_WORDS = slice(_ROLE, _ERASED)
+"""All that ``prove_record`` checks of a turn without ``system`` but its id, its payload, and what it continues."""
+_UNKNOWN = b"", ""
 
 
 def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
@@ -43,53 +49,58 @@ def _check_payload(payload: bytes, turn: TurnId, file: str) -> None:
 
 
 class RecordProver:
-    """Proves the turns of a bundle one after the other, as ``prove_record`` does. ``digests`` has those of the turns
-    that they may continue, and takes those of the proven ones.
+    """Proves the turns of a bundle, as ``prove_record`` does. ``digests`` has those of the turns that they may
+    continue, and takes those of the proven ones.
 
     Turns without ``system`` have the same few words again and again: these are checked once, and what the hashes have
     of them is put together once.
     """
 
     def __init__(self, digests: dict[TurnId, bytes], file: str, payload_limit_bytes: int) -> None:
-        self.digests, self._file, self._limit_bytes = digests, file, payload_limit_bytes
-        self._last: tuple[TurnId | None, str] = None, ""
+        self._digests, self._file, self._limit_bytes = digests, file, payload_limit_bytes
         self._sound: dict[tuple[object, ...], tuple[bytes, str]] = {}
 
-    def prove(self, record: TurnRecord) -> StoredTurn:
-        """The row of a turn, without its place.
+    def prove(self, records: Sequence[TurnRecord]) -> list[StoredTurn]:
+        """The rows of turns in order, without their places.
 
-        Raises: as ``prove_record``; InvalidBundle where it continues a turn that was not proven before.
+        Raises: as ``prove_record``; InvalidBundle where one continues a turn that was not proven before.
         """
-        # By position, as often as there are turns. Both slices are all that is checked of a turn without `system`, but
-        # its id, its payload, and what it continues.
-        id, parents, payload, hash, seal, role, type, content_type, cache = record[:9]
-        words = record[5:11] + record[12:14]
-        sound = self._sound.get(words) if record.system is None and record.left is None else None
-        if sound is None or (payload is not None and len(payload) > self._limit_bytes):
-            return self._prove_carefully(record, words)
-        beginning, beside = sound
-        last, last_in_hex = self._last
-        try:
-            before = [last_in_hex if each == last else self.digests[each].hex() for each in parents]
-        except KeyError:
-            return self._prove_carefully(record, words)
-        digest = digest_behind(beginning, hash, before)
-        in_hex = digest.hex()
-        if seal_from(id, in_hex, beside, parents) != seal:
-            return self._prove_carefully(record, words)
-        self.digests[id] = digest
-        self._last = id, in_hex
-        return StoredTurn(
-            NOWHERE, NOWHERE, NOWHERE, id, role, type, content_type, 1 if cache else None, record.attributes,
-            record.inherited, None, digest, hash, seal, record.head, record.app, None, None, None,
-        )  # fmt: skip
+        if not records:
+            return []
+        columns = [*zip(*records, strict=True)]  # by columns, because this runs for every turn
+        careful: dict[int, StoredTurn] = {}
+        digests: list[bytes] = []
+        last: tuple[TurnId, ...] = ()
+        in_hex = ""
+        said = zip(*columns[_WORDS], strict=True)
+        for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], said, strict=True):
+            before = (in_hex,) if parents == last else self._in_hex(parents)
+            beginning, beside = self._sound.get(words, _UNKNOWN)
+            if beside and before is not None and payload is not None and len(payload) <= self._limit_bytes:
+                digest = digest_behind(beginning, hash, before)
+                in_hex = digest.hex()
+                is_proven = seal_from(id, in_hex, beside, parents) == seal
+            else:
+                is_proven = False
+            if not is_proven:
+                stored = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
+                digest = stored.digest
+                in_hex = digest.hex()
+            last = (id,)
+            self._digests[id] = digest
+            digests.append(digest)
+        return [careful.get(at, row) for at, row in enumerate(_rows_of(columns, digests))]
+
+    def _in_hex(self, parents: Sequence[TurnId]) -> list[str] | None:
+        """The digests of turns; None where one of them was not proven."""
+        known = [self._digests.get(each) for each in parents]
+        return None if None in known else [each.hex() for each in known if each is not None]
 
     def _prove_carefully(self, record: TurnRecord, words: tuple[object, ...]) -> StoredTurn:
         for each in record.parents:
-            if each not in self.digests:
+            if each not in self._digests:
                 raise InvalidBundle(self._file, f"turn {record.id} continues what comes behind it")
-        stored = prove_record(record, self.digests, self._file, self._limit_bytes)
-        self.digests[record.id] = stored.digest
+        stored = prove_record(record, self._digests, self._file, self._limit_bytes)
         if record.system is None and record.left is None:
             if len(self._sound) == PAGE_TURNS:
                 self._sound.clear()
@@ -100,6 +111,17 @@ class RecordProver:
                 seal_beside(record.head, record.cache, record.inherited, None, record.app),
             )
         return stored
+
+
+def _rows_of(columns: Sequence[Sequence[Any]], digests: Sequence[bytes]) -> Iterator[StoredTurn]:
+    """The rows of turns without ``system``, from the columns of their records."""
+    ids, _, _, hashes, seals, roles, types, content_types, caches, attributes, inherited, _, apps, heads, *_ = columns
+    flags = [1 if each else None for each in caches]
+    nowhere, none = repeat(NOWHERE), repeat(None)
+    return map(
+        StoredTurn, nowhere, nowhere, nowhere, ids, roles, types, content_types, flags, attributes, inherited, none,
+        digests, hashes, seals, heads, apps, none, none, none,
+    )  # fmt: skip
 
 
 def prove_record(

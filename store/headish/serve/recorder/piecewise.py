@@ -2,7 +2,7 @@
 
 ``secrecy.hide_shapes`` needs a whole text, and a key may come in two pieces. So the end of the text waits for as long
 as more text could make a key of it: a run of the characters that keys are made of, an address, what follows ``Bearer``,
-a private key up to its last line.
+a private key up to its last line, what is written in base64 up to its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 
-from headish.content.secrecy import hide_shapes, may_begin_key
+from headish.content.secrecy import ENCODED, hide_shapes, may_begin_key
 
 HELD_CHARACTERS = 16 * 1024
 """How much of a text may wait. A longer run without a blank is no prose."""
@@ -18,7 +18,8 @@ _RUN = string.ascii_letters + string.digits + "._~+/-:="
 """What keys, and the beginnings of addresses, are made of."""
 _LOOKS = 8
 _ENDS_LOGIN = re.compile(r"[\s/?#@]")
-_BEARER, _PRIVATE = "earer ", "-----BEGIN "
+_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "
+_ENCODED_GOES_ON = re.compile(r"\r?\n?[ \t]*[A-Za-z0-9+/_-]*")
 _PRIVATE_BEGINS = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _PRIVATE_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 
@@ -59,7 +60,7 @@ class ShapeFilter:
 def _count_settled(text: str) -> int:
     """How many characters no further text can make a part of a key; 0 where that is not told in a few looks."""
     for _ in range(_LOOKS):  # what is cut off may have been the end of what stands before it
-        settled = text[: min(_login_at(text), _bearer_at(text), _private_at(text))].rstrip(_RUN)
+        settled = text[: min(_login_at(text), _scheme_at(text), _private_at(text), _encoded_at(text))].rstrip(_RUN)
         if settled == text:
             return len(text)
         text = settled
@@ -74,12 +75,19 @@ def _login_at(text: str) -> int:
     return at
 
 
-def _bearer_at(text: str) -> int:
-    """Where a ``Bearer`` begins whose token may go on."""
-    at = text.rfind(_BEARER)
-    if at < 0 or " " in text[at + len(_BEARER) :].lstrip(" "):
-        return len(text)
-    return at
+def _scheme_at(text: str) -> int:
+    """Where a ``Bearer`` or ``Basic`` begins whose token may go on."""
+    found = ((text.rfind(each), each) for each in _SCHEMES)
+    open_ = [at for at, each in found if at >= 0 and " " not in text[at + len(each) :].lstrip(" ")]
+    return min(open_, default=len(text))
+
+
+def _encoded_at(text: str) -> int:
+    """Where something in base64 begins that may go on in another line."""
+    for match in re.finditer(ENCODED, text):
+        if _ENCODED_GOES_ON.fullmatch(text, match.end()):
+            return match.start()
+    return len(text)
 
 
 def _private_at(text: str) -> int:

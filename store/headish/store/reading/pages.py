@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, InvalidArgument, UnknownConversation, UnknownFormat, UnknownTurn
-from headish.history.conversations.records import title_of
+from headish.history.conversations.subjects import title_of
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
 from headish.history.reading.options import fold_options, resolve_options
