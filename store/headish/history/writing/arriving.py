@@ -31,14 +31,14 @@ _UNKNOWN = b"", ""
 
 def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
     """Whether each payload of blocks decodes: what cannot be read later is refused now. Raises: InvalidBundle."""
-    # Each by itself: joined, two halves of a payload would pass for two. Equal ones are looked at once.
-    said = {each.payload: each.id for each in turns if each.payload is not None and each.type != DOCUMENT}
-    listed = [*said]
+    # Each place of a page by itself. Those that share a place have one object.
+    said = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
+    listed = [*said.values()]
     for start in range(0, len(listed), DECODED_TOGETHER):
         some = listed[start : start + DECODED_TOGETHER]
-        if decode_payloads(some) is None:  # one of them is not plain, or is none
-            for payload in some:
-                _check_payload(payload, said[payload], file)
+        if decode_payloads([each.payload or b"" for each in some]) is None:  # one of them is not plain, or is none
+            for each in some:
+                _check_payload(each.payload or b"", each.id, file)
 
 
 def _check_payload(payload: bytes, turn: TurnId, file: str) -> None:
@@ -89,7 +89,10 @@ class RecordProver:
             last = (id,)
             self._digests[id] = digest
             digests.append(digest)
-        return [careful.get(at, row) for at, row in enumerate(_rows_of(columns, digests))]
+        rows = [*_rows_of(columns, digests)]
+        for at, stored in careful.items():
+            rows[at] = stored
+        return rows
 
     def _in_hex(self, parents: Sequence[TurnId]) -> list[str] | None:
         """The digests of turns; None where one of them was not proven."""
