@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from provider_pages import NOTE
@@ -203,8 +203,27 @@ def _is_method(owner: type, key: str) -> bool:
 
 def _function(name: str, function: Any) -> str:
     signature = re.sub(r"^\((self|space: 'Space')(, |\))", lambda found: "(" if found[2] == ", " else "()",
-                       str(inspect.signature(function)))  # fmt: skip
+                       str(_as_written(function)))  # fmt: skip
     return f"\n### {name}\n\n```python\n{name}{_folded(signature)}\n```\n\n{text_of(function)}\n"
+
+
+def _as_written(function: Any) -> inspect.Signature:
+    """The signature with the names that a reader finds on this page, where the annotations are values."""
+    signature = inspect.signature(function)
+    if all(isinstance(kind, str) for kind in function.__annotations__.values()):
+        return signature
+    definition = _definition_of(function)
+    assert isinstance(definition, ast.FunctionDef)
+    written = {each.arg: ast.unparse(each.annotation) for each in definition.args.args if each.annotation}
+    listed = [each.replace(annotation=written.get(name, each.empty)) for name, each in signature.parameters.items()]
+    assert definition.returns is not None
+    return signature.replace(parameters=listed, return_annotation=ast.unparse(definition.returns))
+
+
+def _definition_of(named: Any) -> ast.stmt:
+    """A class or a function as its source has it."""
+    [definition] = ast.parse(textwrap.dedent(inspect.getsource(named))).body
+    return definition
 
 
 def _folded(signature: str) -> str:
@@ -238,9 +257,11 @@ def _fields(struct: Any) -> str:
 def _annotations(struct: Any) -> dict[str, str]:
     """As they are written: the names that a reader finds on this page."""
     return {
-        name: str(kind)
+        field.target.id: ast.unparse(field.annotation).strip("'")
         for each in reversed(struct.__mro__)
-        for name, kind in vars(each).get("__annotations__", {}).items()
+        if vars(each).get("__annotations__")
+        for field in cast(ast.ClassDef, _definition_of(each)).body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
     }
 
 
@@ -253,8 +274,7 @@ def _default(field: Any) -> str:
 
 def _field_docstrings(struct: Any) -> dict[str, str]:
     """The strings that stand behind the fields of a class."""
-    [definition] = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
-    assert isinstance(definition, ast.ClassDef)
+    definition = cast(ast.ClassDef, _definition_of(struct))
     found = {}
     for field, following in pairwise(definition.body):
         said = following.value if isinstance(following, ast.Expr) else None

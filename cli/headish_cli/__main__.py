@@ -11,6 +11,8 @@ from headish_cli import uncollected
 
 _INTERRUPTED = 130
 """As ``options.INTERRUPTED``, which may not be loaded yet."""
+_YOUNG_OBJECTS = 10_000
+"""After how many new objects the collector looks for those that nothing refers to."""
 
 
 def main(program: str | None = None) -> None:
@@ -24,6 +26,8 @@ def main(program: str | None = None) -> None:
 def _load() -> Callable[..., None]:
     with uncollected():
         from headish_cli.main import main as command
+    # Most commands end before so many are made: what they import meanwhile is not looked through again and again.
+    gc.set_threshold(_YOUNG_OBJECTS)
     atexit.register(gc.freeze)  # the system takes the memory back as a whole
     return command
 

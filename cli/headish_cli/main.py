@@ -21,8 +21,8 @@ import click
 from headish.errors import HeadishError, UnknownDatabase
 from headish.values.checks.controls import escape_controls
 from headish.values.times import local_times
-from headish_cli.commands.talking.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.completing import SPACE
+from headish_cli.configuration import KEYS, READ_FROM_ENVIRONMENT, config_path, read_config
 from headish_cli.groups import LazyGroup
 from headish_cli.options import CLOSED_PIPE, INTERRUPTED, PLACE, GlobalOptions
 from headish_cli.printing.output import Told, read_cursor

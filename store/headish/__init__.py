@@ -16,8 +16,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headish.version import __version__
-
 if TYPE_CHECKING:
     from headish import errors as errors
     from headish.renderings.emission import emit as emit
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from headish.values.names import ABSENT as ABSENT
     from headish.values.results.objects import Object as Object
     from headish.values.turns import Turn as Turn
+    from headish.version import __version__ as __version__
 
 _HOMES = {
     "Database": "headish.store.database",
@@ -48,6 +47,7 @@ _HOMES = {
     "Turn": "headish.values.turns",
     "Message": "headish.values.messages",
     "ContextWindow": "headish.values.messages",
+    "__version__": "headish.version",
 }
 __all__ = [
     "ABSENT", "ContextWindow", "Database", "Message", "Object", "ReadTransaction", "Store", "Turn", "WriteTransaction",

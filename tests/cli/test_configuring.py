@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from platformdirs import user_config_path
 
-from headish_cli.commands.talking.configuration import KEYS, changed_config, config_path, read_config, read_timetable
+from headish_cli.configuration import KEYS, changed_config, config_path, read_config, read_timetable
 from headish_cli.printing.output import Told
 from support.command import Command, Done, at_terminal, start
 from support.loopback import Loopback, event_stream

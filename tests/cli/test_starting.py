@@ -21,6 +21,9 @@ STORE = {"headish", "blake3", "msgspec", "scru128", "typing_extensions"}
 COSTLY = {"asyncio", "concurrent", "email", "http", "json", "logging", "socket", "sqlite3", "ssl", "subprocess"}
 """Of the standard library, what nothing needs before a store is opened."""
 LATE_ERRORS = {f"headish.errors.{each}" for each in ("beside", "calls", "formats", "outside", "records", "remotes")}
+WRITERS = {f"headish.database.file.{each}" for each in ("queue", "sharing", "wal")}
+FEW_NEED = {"headish.content.numbers", "headish.database.file.failures", "headish.database.file.fulltext",
+            "headish.rows.moves"}  # fmt: skip
 _IMPORTED = re.compile(r"^import time: .*\| +([\w.]+)$", re.M)
 
 
@@ -46,7 +49,7 @@ class TestWhatIsLoaded:
         modules = loaded("-c", "import headish")
         assert packages(modules) == {"headish"}
         assert not modules & COSTLY
-        assert {module for module in modules if module.startswith("headish")} == {"headish", "headish.version"}
+        assert {module for module in modules if module.startswith("headish")} == {"headish"}
 
     @pytest.mark.parametrize("words", [["--version"], ["--help"], ["add", "--help"], ["db", "--help"]], ids=" ".join)
     def test_by_asking_the_command_for_help(self, words: list[str]) -> None:
@@ -74,7 +77,8 @@ class TestWhatIsLoaded:
         parts |= {"receipts", "halves", "twins", "trees", "planning", "listings", "elsewhere", "streams"}
         assert not {module for module in modules if parts.intersection(module.split("."))}
         few_need = {"headish.values.results.reports", "headish.rows.tokens", "headish_cli.printing.hints", "array"}
-        assert not modules & (few_need | {"headish_cli.printing.briefs"})
+        assert not modules & (few_need | WRITERS | {"headish_cli.printing.briefs"})
+        assert not modules & FEW_NEED
 
     def test_by_listing_conversations(self, headish: Command) -> None:
         """What looks for a pattern, for errors or for tokens is not there before something asks for it."""
@@ -82,8 +86,17 @@ class TestWhatIsLoaded:
         modules = loaded(HEADISH, "--db", headish.target, "list")
         assert "headish.store.keeping.conversations" in modules
         assert packages(modules) <= COMMAND | STORE - {"scru128"}
+        assert not modules & WRITERS
         few_need = {"headish.values.results.reports", "headish.rows.tokens", "headish_cli.printing.hints", "array"}
         assert not modules & (LATE_ERRORS | few_need | {"fnmatch", "headish_cli.printing.briefs", "signal"})
+
+    def test_by_listing_conversations_that_all_have_names(self, headish: Command) -> None:
+        """Nothing walks through threads, or knows what a headish is."""
+        headish.run("add", "-b", "main", "hi")
+        headish.run("add", "-c", "main", "ho")
+        modules = loaded(HEADISH, "--db", headish.target, "list")
+        parts = {"find", "walk", "versions", "halves", "twins", "arrivals", "erasures", "beginnings", "grammar"}
+        assert not {module for module in modules if parts.intersection(module.split("."))}
 
     def test_by_adding_the_first_turn(self, headish: Command) -> None:
         """A new database is made of text."""
@@ -100,6 +113,8 @@ class TestWhatIsLoaded:
         lists = {"headish.history.writing.record", "headish.history.writing.batches", "headish.rows.objects"}
         assert not modules & (lists | {"headish.rows.upkeep.receipts", "headish.rows.elsewhere.arrivals"})
         assert not modules & (LATE_ERRORS | {"signal", "headish.content.media", "headish.content.secrecy"})
+        parts = {"walk", "keys", "threads", "conversations"}
+        assert not FEW_NEED & modules | {each for each in modules if parts.intersection(each.split("."))}
 
     def test_by_starting_the_web_server(self) -> None:
         """The SDK of MCP takes longer to import than all else, and waits for whoever asks for it."""

@@ -289,6 +289,29 @@ class TestTheList:
         [entry] = listed(store)
         assert (entry.conversation.first, entry.branches, entry.title, entry.last) == (first.id, 3, "q", "a2")
 
+    def test_one_is_listed_beside_a_name_that_left_it_or_lies_before_it(self, store: Store) -> None:
+        """A name that moved along with the last turn of a chain has what is said there, wherever that turn is."""
+        system = store.add_turn("sys", role="system", bookmark="before")
+        before = store.add_turn("q1", continues="before")
+        store.bookmarks.set("before", system.id)
+        left = store.add_turn("q2", bookmark="left")
+        store.bookmarks.set("left", store.add_turn("q3", bookmark="other").id)
+        kept = store.add_turn("q4", bookmark="kept")
+        store.add_turn("a4", role="assistant", continues=kept.id, moves=False)
+        removed = store.add_turn("q5", bookmark="removed")
+        store.bookmarks.remove("removed")
+        store.add_turn("q6", bookmark="old")
+        store.bookmarks.rename("old", "new")
+        without = [before.id, left.id, removed.id]
+        assert sorted(subjects(store)) == sorted(["before", "kept", "left", "new", "other", *without])
+
+    def test_where_every_name_moved_along_no_other_statement_looks_for_those_without_one(self, store: Store) -> None:
+        store.add_turn("a", role="assistant", continues=store.add_turn("q", bookmark="one").id)
+        store.add_turn("q", bookmark="two")
+        with counted_statements() as named:
+            assert subjects(store) == ["two", "one"]
+        assert named.count == 3  # the names, their records, and the chains
+
     def test_the_first_words_come_through_forks(self, store: Store) -> None:
         grown = grow(store, "q? <- a <- r?, q? <- b <- s?")
         store.bookmarks.set("one", grown["r?"].id)

@@ -126,6 +126,24 @@ class TestBranches:
         asked = [*store.export_each(["n"], "hf", branches=True)]
         assert [json.loads(each.text)["messages"][-1]["content"] for each in asked] == ["named", "left", "right"]
 
+    @pytest.mark.parametrize("format", ["html", "markdown", "chat"])
+    def test_of_a_conversation_hold_no_other_that_begins_with_the_same_system_turn(
+        self, store: Store, format: str
+    ) -> None:
+        """Whoever gets a page with its branches is not to read what others asked the same client."""
+        system = store.add_turn("be brief", role="system").id
+        store.add_turn("own", continues=system, bookmark="own")
+        first = store.get("own").id
+        store.add_turn("answer", role="assistant", continues=first)
+        store.add_turn("another", role="assistant", continues=first)
+        store.edit(first, "edited")
+        store.add_turn("PRIVATE", continues=system)
+        texts = [each.text for each in store.export_each(["own"], format, branches=True)]
+        assert [any(word in text for text in texts) for word in ("own", "answer", "another", "edited")] == [True] * 4
+        assert not any("PRIVATE" in text for text in texts)
+        everything = [each.text for each in store.export_each(None, format, branches=True)]
+        assert any("PRIVATE" in text for text in everything)
+
     def test_a_folder_has_a_file_for_each_branch_and_a_transcript_takes_none(
         self, store: Store, tmp_path: Path
     ) -> None:

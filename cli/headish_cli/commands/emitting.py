@@ -79,7 +79,7 @@ def export_command(
 
     A thread that was imported from this format comes back byte for byte. What the format cannot carry is refused,
     unless --drop gives it up. A page holds only what an end user may see, and only this thread: --branches adds every
-    other branch of its tree. As JSON, --branches prints a line for each branch.
+    other branch of its conversation. As JSON, --branches prints a line for each branch.
 
     --all prints every conversation as JSON Lines, and -o writes a file for each. One that the format cannot carry is
     reported, and the others follow.

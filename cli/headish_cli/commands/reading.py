@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +22,6 @@ from headish_cli.printing.output import Told, content_of, one_line, print_json, 
 from headish_cli.printing.paging import paged
 from headish_cli.printing.rows import print_rows, seen_as
 from headish_cli.printing.said import words
-from headish_cli.printing.telling import reply_record, signature_record, timed_record, turn_record, version_record
 
 if TYPE_CHECKING:
     from headish import Store, Turn
@@ -44,6 +43,7 @@ def get_command(settings: GlobalOptions, headish: str, payload: bool, as_json: b
         content = content_of(store, turn.id)
         if as_json:
             from headish.values.blocks import to_mapping
+            from headish_cli.printing.telling import reply_record
 
             print_json({**reply_record(store, turn), "content": [to_mapping(block) for block in content]})
             return
@@ -65,6 +65,8 @@ def find_command(settings: GlobalOptions, key: str, as_json: bool) -> None:
         if turn is None:
             raise Told(f"no turn of this space has the key {one_line(key, None)}")
         if as_json:
+            from headish_cli.printing.telling import turn_record
+
             print_json(turn_record(turn))
         else:
             click.echo(turn.id)
@@ -104,11 +106,7 @@ def log_command(
         turns = store.log(headish, limit=limit, **chosen)
         signed = _signatures_of(store, turns, signers, revoked) if signatures else None
         if as_json:
-            versions = store.versions(turn.id for turn in turns)
-            print_json_lines(
-                _log_record(store, turn, whole) | version_record(versions.get(turn.id)) | signature_record(turn, signed)
-                for turn in turns
-            )
+            print_json_lines(_log_records(store, turns, whole, signed))
         else:
             rails: Iterable[tuple[Turn | None, str]] = ((turn, "") for turn in turns)
             if graph:
@@ -130,11 +128,17 @@ def _signatures_of(
     return found
 
 
-def _log_record(store: Store, turn: Turn, whole: bool) -> dict[str, Any]:
+def _log_records(
+    store: Store, turns: Sequence[Turn], whole: bool, signed: Mapping[str, Sequence[JudgedSignature]] | None
+) -> Iterator[dict[str, Any]]:
     from headish.values.blocks import to_mapping
+    from headish_cli.printing.telling import signature_record, timed_record, version_record
 
-    content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
-    return timed_record(turn) | content
+    versions = store.versions(turn.id for turn in turns)
+    for turn in turns:
+        content = {"content": [to_mapping(block) for block in content_of(store, turn.id)]} if whole else {}
+        record = timed_record(turn) | content | version_record(versions.get(turn.id))
+        yield record | signature_record(turn, signed)
 
 
 @click.command("resolve")

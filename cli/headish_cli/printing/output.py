@@ -31,7 +31,7 @@ LEAST_WORDS = 20
 """How much of what a turn says a narrow terminal shows."""
 MODEL_COLUMNS = 20
 """How much of a model's name a list shows at a terminal."""
-_PIECES = re.compile(r"([^\x1b]*)(\x1b\[[0-9;]*m|$)")
+_PIECES = r"([^\x1b]*)(\x1b\[[0-9;]*m|$)"
 _AS_BLANKS = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"), " ")
 
 
@@ -173,7 +173,7 @@ def fit(line: str) -> str:
     from rich.cells import set_cell_size
 
     kept, left = "", room - 1
-    for text, style in _PIECES.findall(line):
+    for text, style in re.findall(_PIECES, line):
         if cells(text) <= left:
             kept, left = kept + text, left - cells(text)
         elif left >= 0:

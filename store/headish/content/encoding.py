@@ -17,7 +17,6 @@ from typing import Any, cast
 import msgspec
 
 from headish.content import strictjson
-from headish.content.numbers import NumberTexts
 from headish.errors import InvalidContent
 from headish.values.blocks import (
     KINDS,
@@ -117,6 +116,8 @@ def encode_json(text: object) -> bytes:
     Raises: as ``read_content``; InvalidContent for a number that no reader has, but inside the arguments of a call,
     which are kept as ``raw`` then.
     """
+    from headish.content.numbers import NumberTexts  # late: little content is given as JSON text
+
     if not isinstance(text, str | bytes):
         raise InvalidContent(WHAT, "with json=True it must be JSON text")
     numbers = NumberTexts()

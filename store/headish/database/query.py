@@ -76,22 +76,29 @@ _PARAMETER = r":(?<![:\w]:)([a-z]\w*)"
 class Spelling(dict[Query, Compiled]):
     """The statements as one database takes them, each spelled at its first use."""
 
-    def __init__(self, database: str, placeholder: str, *, leaves_out: str) -> None:
+    def __init__(self, database: str, placeholder: str, leave_out: Callable[[str], str]) -> None:
         super().__init__()
-        self._database, self._placeholder, self._others_words = database, placeholder, leaves_out
+        self._database, self._placeholder, self._leave_out = database, placeholder, leave_out
 
     def __missing__(self, query: Query) -> Compiled:
         lines = [line.partition("--")[0] for line in query.text_for(self._database).splitlines()]
-        text = re.sub(self._others_words, "", " ".join(" ".join(lines).split()))
+        text = self._leave_out(" ".join(" ".join(lines).split()))
         words = re.split(_PARAMETER, text)  # each second one is a parameter's name
         return self.setdefault(query, Compiled(self._placeholder.join(words[::2]), tuple(words[1::2])))
 
 
 # A hint for SQLite's planner, and a lock that SQLite does not need, are read by one of them alone.
-_HINT, _LOCK = r" INDEXED BY \w+", " FOR UPDATE$"
-SQLITE = Spelling("sqlite", "?", leaves_out=_LOCK)
-POSTGRESQL = Spelling("postgresql", "%s", leaves_out=_HINT)
-SECURED = Spelling("secured", "%s", leaves_out=_HINT)
+def _without_lock(text: str) -> str:
+    return text.removesuffix(" FOR UPDATE")
+
+
+def _without_hint(text: str) -> str:
+    return re.sub(r" INDEXED BY \w+", "", text)
+
+
+SQLITE = Spelling("sqlite", "?", _without_lock)
+POSTGRESQL = Spelling("postgresql", "%s", _without_hint)
+SECURED = Spelling("secured", "%s", _without_hint)
 
 
 class Statement(msgspec.Struct, frozen=True, gc=False):

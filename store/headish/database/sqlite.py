@@ -12,17 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial
-from typing import Any, Self, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from headish.database.backend import ASKED_READ_ONLY, Settle
-from headish.database.file.failures import is_busy, translate
+from headish.database.backend import ASKED_READ_ONLY
 from headish.database.file.files import Location, as_read_only, check_file, file_state, is_writable
 from headish.database.file.forking import FORKS
 from headish.database.file.holding import Holding, hold, identity
-from headish.database.file.queue import Queue
-from headish.database.file.sharing import SharedCommits
-from headish.database.file.wal import Log, lock_of
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
@@ -36,6 +32,12 @@ from headish.errors import (
     NotIsolated,
     ReadOnly,
 )
+
+if TYPE_CHECKING:
+    from headish.database.backend import Settle
+    from headish.database.file.queue import Queue
+    from headish.database.file.sharing import SharedCommits
+    from headish.database.file.wal import Log
 
 T = TypeVar("T")
 
@@ -55,6 +57,8 @@ FOUND_READ_ONLY = "it cannot be written here; check the permissions of file and 
 NO_ROLES = "SQLite has no roles, so nothing in a file keeps spaces apart: give every tenant a file of its own"
 _FIND_REVISION = Query("find revision", "SELECT version_num FROM alembic_version")
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
+_OF_A_PROCESS = ("_pool", "_memory", "_writing", "_shared", "_log", "_queue")
+"""What a backend has anew in a forked child."""
 
 
 class SQLiteBackend:
@@ -105,19 +109,45 @@ class SQLiteBackend:
 
     def _renew(self) -> object:
         """Make what a process needs: connections and locks of its own. Returns what it replaces."""
-        before = vars(self).get("_pool"), vars(self).get("_memory"), vars(self).get("_writing")
+        before = [vars(self).pop(name, None) for name in _OF_A_PROCESS]
         # Threads wait for a connection as long as for the lock; a server may well have a hundred of them.
         self._pool = Pool(self._connect, kept=IDLE_CONNECTIONS, wait_seconds=self._wait_seconds)
         FORKS.close_before(self._pool)
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
         self._memory = self._connect() if self._in_memory else None
-        self._writing = threading.RLock() if self._in_memory else lock_of(self.target)
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
-        self._shared = SharedCommits(self, self._writing)
-        self._log = Log(self.target) if self._is_file else None
-        self._queue = Queue(self.target) if self._is_file else None
         return before
+
+    # What writers need is imported and made for the first of them: most processes only read.
+
+    @cached_property
+    def _writing(self) -> threading.RLock:
+        """The lock of all writers of this process."""
+        if self._in_memory:
+            return threading.RLock()
+        from headish.database.file.wal import lock_of
+
+        return lock_of(self.target)
+
+    @cached_property
+    def _shared(self) -> SharedCommits:
+        """Should two threads make one each, they take turns all the same: the lock is one."""
+        from headish.database.file.sharing import SharedCommits
+
+        return SharedCommits(self, self._writing)
+
+    @cached_property
+    def _log(self) -> Log | None:
+        from headish.database.file.wal import Log
+
+        return Log(self.target) if self._is_file else None
+
+    @cached_property
+    def _queue(self) -> Queue | None:
+        from headish.database.file.queue import Queue
+
+        return Queue(self.target) if self._is_file else None
 
     def _connect(self) -> _Driver:
         # What is read without locks has none to lose.
@@ -240,6 +270,8 @@ class SQLiteBackend:
             try:
                 return attempt()
             except sqlite3.Error as error:
+                from headish.database.file.failures import is_busy  # late: most statements succeed at once
+
                 waited = time.monotonic() - began
                 if not is_busy(error) or waited > self._wait_seconds:
                     raise self._translate(error) from error
@@ -247,6 +279,8 @@ class SQLiteBackend:
             wait(min(0.002 + waited / 10, LONGEST_SLEEP_SECONDS))
 
     def _translate(self, error: Exception) -> DatabaseError:
+        from headish.database.file.failures import translate
+
         return translate(self.target, error, self._wait_seconds)
 
     def _set_pragmas(self, connection: sqlite3.Connection) -> None:
@@ -412,8 +446,9 @@ class SQLiteBackend:
             return  # what a forked child has of its parent is the parent's to close
         self._owner.is_closed = True
         self._pool.discard_idle()
-        if self._queue is not None:
-            self._queue.close()
+        queue: Queue | None = vars(self).get("_queue")  # who wrote nothing has none
+        if queue is not None:
+            queue.close()
         if self._memory is not None:
             self._memory.close()
 

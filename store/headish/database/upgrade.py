@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from headish.database.backend import Backend
-from headish.database.file.fulltext import create_index
 from headish.database.query import SchemaConnection
 from headish.database.revisions import REVISION, REVISIONS
 from headish.errors import (
@@ -133,7 +132,9 @@ def _upgrade_or_refuse(database: Backend, current: str) -> None:
 def _create(database: Backend, connection: SchemaConnection, create: bool) -> None:
     if not create:
         raise UnknownDatabase(database.target, "it holds no headish tables, and none were to be created")
-    from headish.database.ddl import TABLES  # late: needed once in a database's life
+    # Late: needed once in a database's life.
+    from headish.database.ddl import TABLES
+    from headish.database.file.fulltext import create_index
 
     for statement in TABLES:
         connection.execute(spelled_for(database.dialect, statement))

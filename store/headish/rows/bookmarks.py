@@ -13,7 +13,6 @@ import msgspec
 
 from headish.content.hashes import MOVE_LOG, run_on
 from headish.database.query import Connection, Query, Row, Statement
-from headish.rows.conversations import take_record_over
 from headish.rows.counters import take_change
 from headish.rows.payloads import WANTED, in_portions
 from headish.rows.turns import StoredTurn
@@ -216,6 +215,8 @@ def move_bookmark(
     (chain, pos), recent = last.place, now if last.recent is None else last.recent
     if before is None:
         connection.run_rows(ADD, [(space, name, chain, pos, number, recent, int(last.own), running)])
+        from headish.rows.conversations import take_record_over  # late: most names that move are there
+
         take_record_over(connection, space, name, last.place)
     else:
         connection.run_rows(MOVE, [(chain, pos, number, recent, int(last.own), running, space, name, before.move)])

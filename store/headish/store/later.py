@@ -26,7 +26,9 @@ class Later:
     def __getattr__(self, name: str) -> Later:
         if name.startswith("_"):  # what Python and its tools ask every object for is no module
             raise AttributeError(name)
-        return Later(f"{self._module}.{self._name}" if self._name else self._module, name)
+        found = Later(f"{self._module}.{self._name}" if self._name else self._module, name)
+        setattr(self, name, found)  # a module is asked for each of its functions
+        return found
 
     def __set_name__(self, owner: type, method: str) -> None:
         self._owner, self._method = owner, method

@@ -20,16 +20,10 @@ from headish.errors import (
     OutcomeUnknown,
     UnknownTurn,
 )
-from headish.history.reading.find import find_place, find_turn
 from headish.rows.counters import lock_space
-from headish.rows.turns import StoredTurn, turn_by_id
 from headish.store.connections import Connections
-from headish.values.blocks import ContentBlock
-from headish.values.grammar import parse_headish, parse_headishes
 from headish.values.ids import KeptIds, Mint
 from headish.values.names import stored_name
-from headish.values.places import Place
-from headish.values.turns import Turn
 
 STUMBLING = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
 """What a value of another type leads to, wherever it is used."""
@@ -39,6 +33,10 @@ if TYPE_CHECKING:
     from headish.history.writing.append import Appended
     from headish.history.writing.tips import Remembered
     from headish.imports.tails import LogTail
+    from headish.rows.turns import StoredTurn
+    from headish.values.blocks import ContentBlock
+    from headish.values.places import Place
+    from headish.values.turns import Turn
 
 T = TypeVar("T")
 Headishes = str | Sequence[str]
@@ -185,6 +183,8 @@ class Space:
             return None if quick is None else quick(connection, kept)
 
         def settle(connection: Connection, _: T) -> bool:
+            from headish.rows.turns import turn_by_id
+
             return bool(kept.ids) and turn_by_id(connection, self._number, kept.ids[0]) is not None
 
         try:
@@ -197,11 +197,18 @@ class Space:
 
     def _read_at(self, headish: str, work: Callable[[Connection, StoredTurn], T]) -> T:
         """What a piece of work reads of the turn that a headish names."""
+        # Late, here and below: a list of conversations names no turn.
+        from headish.history.reading.find import find_turn
+        from headish.values.grammar import parse_headish
+
         parsed = parse_headish(headish)
         return self._read(lambda connection: work(connection, find_turn(connection, self._number, parsed)))
 
     def _read_from(self, headish: Headishes, work: Callable[[Connection, list[Place]], T]) -> T:
         """What a piece of work reads from the places of one headish, or of several."""
+        from headish.history.reading.find import find_place
+        from headish.values.grammar import parse_headishes
+
         parsed = parse_headishes(headish)
         return self._read(
             lambda connection: work(connection, [find_place(connection, self._number, each) for each in parsed])

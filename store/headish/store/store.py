@@ -73,10 +73,10 @@ class Store(Space):
     abbreviate = reading.read.abbreviate
     children = reading.lists.children
     heads = reading.lists.heads
-    log = reading.read.log
-    messages = reading.read.messages
+    log = reading.threads.log
+    messages = reading.threads.messages
     turns = reading.lists.turns
-    thread = reading.read.thread
+    thread = reading.threads.thread
     tree = reading.lists.tree
     resolve = reading.resolve.resolve
     options = reading.resolve.options

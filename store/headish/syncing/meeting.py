@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from headish.bundles.records import SentName, SentRecord
 from headish.content import strictjson
 from headish.database.query import Connection
-from headish.history.conversations.records import write_arrived_record
+from headish.history.conversations.changing import write_arrived_record
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark
 from headish.rows.conversations import find_dated_record
 from headish.rows.elsewhere.remotes import (

@@ -15,7 +15,7 @@ from headish.bundles.records import SentName, SentRecord
 from headish.content.hashes import mark_name
 from headish.content.receipts import decode_receipt
 from headish.database.query import Connection
-from headish.history.conversations.records import write_arrived_record
+from headish.history.conversations.changing import write_arrived_record
 from headish.history.reading.order import arrange
 from headish.history.reading.walk import leads_to
 from headish.rows.bookmarks import find_bookmark, set_bookmark

@@ -34,8 +34,9 @@ from headish.values.names import refusal
 from headish.values.times import FORMS, parse_time
 
 NEWEST = "@"
-_BASE = re.compile(r"[^~^@{}]+|@(?!\{)")
+_SPECIAL = frozenset("~^@{}")
 # Compiled at first use: most headishes are bare names.
+_BASE = r"[^~^@{}]+|@(?!\{)"
 _SUFFIX = r"(?P<back>~[0-9]{0,9})|(?P<parent>\^[0-9]{0,9})|@\{(?P<past>[^{}]*)\}"
 _PREFIX = rf"[0-9a-z]{{{PREFIX_MINIMUM},24}}"
 
@@ -111,11 +112,9 @@ def parse_headishes(given: object) -> list[Headish]:
 # A conversation continues the same few names again and again.
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Headish:
-    matched = _BASE.match(text)
-    if matched is None:
-        alone = "@{…} stands behind the name of a bookmark, as in main@{1}"
-        raise InvalidHeadish(text, alone if text[:2] == "@{" else "it must begin with an id, a bookmark or @")
-    base, place = matched.group(), matched.end()
+    is_bare = bool(text) and _SPECIAL.isdisjoint(text)
+    base = text if is_bare else _read_base(text)
+    place = len(base)
     past: int | datetime | None = None
     steps: list[Back | Parent] = []
     while place < len(text):
@@ -130,6 +129,15 @@ def _parse(text: str) -> Headish:
             steps.append(_read_step(found.group()))
         place = found.end()
     return _with_base(text, base, past, tuple(steps))
+
+
+def _read_base(text: str) -> str:
+    """What stands before the suffixes."""
+    found = re.match(_BASE, text)
+    if found is None:
+        alone = "@{…} stands behind the name of a bookmark, as in main@{1}"
+        raise InvalidHeadish(text, alone if text[:2] == "@{" else "it must begin with an id, a bookmark or @")
+    return found.group()
 
 
 def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[Back | Parent, ...]) -> Headish:

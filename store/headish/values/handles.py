@@ -18,7 +18,7 @@ HANDLE_LETTERS = 16
 """The most that a list shows: those of the eight bytes of a digest that are indexed."""
 TWIN_DIGITS = 2
 """The fewest digits of an id after a handle."""
-_HANDLE = re.compile(r"([k-z]{6,64})(?::([0-9a-z]{2,25}))?", re.ASCII)
+_HANDLE = r"([k-z]{6,64})(?::([0-9a-z]{2,25}))?"
 _TO_LETTERS = str.maketrans("0123456789abcdef", LETTERS)
 _TO_DIGITS = str.maketrans(LETTERS, "0123456789abcdef")
 
@@ -38,7 +38,7 @@ class Handle(Struct, frozen=True):
 
 def as_handle(text: str) -> Handle | None:
     """The handle that a text may be, in either case; None where it cannot be one."""
-    found = _HANDLE.fullmatch(text.lower())
+    found = re.fullmatch(_HANDLE, text.lower(), re.ASCII)
     return Handle(found[1], found[2] or "") if found else None
 
 

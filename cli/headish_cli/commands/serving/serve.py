@@ -14,7 +14,7 @@ import click
 
 from headish.errors import FileTaken, HeadishError, InvalidAddress, InvalidArgument, InvalidPrices
 from headish_cli.commands.serving.running import print_variables
-from headish_cli.commands.talking.configuration import SYNC_WORDS, read_timetable
+from headish_cli.configuration import SYNC_WORDS, read_timetable
 from headish_cli.options import PLACE, GlobalOptions, pass_settings
 from headish_cli.printing.output import Misspelled, Told, counted, one_line, say, sentence
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from headish_cli.commands.talking.configuration import read_duration
+from headish_cli.configuration import read_duration
 from headish_cli.options import GlobalOptions, json_option, pass_settings
 from headish_cli.printing.briefs import BriefGroup
 from headish_cli.printing.output import one_line, print_json, print_json_lines, say

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from headish_cli.commands.talking.configuration import (
+from headish_cli.configuration import (
     KEYS,
     PATHS,
     changed_config,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,14 +31,15 @@ attach_option = click.option(
 )  # fmt: skip
 
 
-class Said(NamedTuple):
-    """What the options of ``say_options`` say, as the library takes it."""
+class Said:
+    """What the options of ``say_options`` say, as the library takes it.
 
-    content: Content | None
-    turn: dict[str, Any]
-    """``system`` and ``inherited`` of ``Store.say``."""
-    params: dict[str, Any] | None
-    """Those of this call alone."""
+    ``turn`` are ``system`` and ``inherited`` of ``Store.say``; ``params`` are those of this call alone.
+    """
+
+    # No NamedTuple, which takes as long to make as three modules to import: ``add`` imports this one, too.
+    def __init__(self, content: Content | None, turn: dict[str, Any], params: dict[str, Any] | None) -> None:
+        self.content, self.turn, self.params = content, turn, params
 
 
 say_options = together(

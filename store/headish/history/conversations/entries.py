@@ -11,23 +11,10 @@ from headish.content.excerpts import first_words_or_kinds, one_line, words_of_be
 from headish.database.query import Connection
 from headish.errors import CorruptTurn, InvalidContent
 from headish.history.conversations.records import ListedConversation, as_conversation
-from headish.history.reading.halves import CHAINS_LIMIT
-from headish.history.reading.order import arrange
-from headish.history.reading.versions import find_firsts
-from headish.history.twins import folded_twins
-from headish.rows.bookmarks import find_bookmark
 from headish.rows.conversations import StoredRecord, find_records
-from headish.rows.threads.entries import NEWEST, Listed, ListedTurn, spoken_before
-from headish.rows.threads.names import names_of_segments
-from headish.rows.threads.places import grown_chains
-from headish.rows.threads.ranges import ids_of_ranges
-from headish.rows.threads.walks import read_links
-from headish.rows.turns import turn_by_id
-from headish.rows.upkeep.erasures import is_living
+from headish.rows.threads.entries import Listed, ListedTurn, spoken_before
 from headish.values.ids import TurnId
-from headish.values.messages import Attributes
 from headish.values.names import stored_name
-from headish.values.places import Place, Segment
 from headish.values.results.conversations import Entry
 from headish.values.turns import DOCUMENT, OVERLAY, PREAMBLE, reply_of, said_at_of
 
@@ -36,13 +23,11 @@ _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 def leave_out_gone(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
     """Those of which something is left. Cost: a few statements for each whose first and last turns were erased."""
-    return [each for each in listed if each.last.erased is None or not _is_gone(connection, space, each)]
+    if all(each.last.erased is None for each in listed):
+        return listed
+    from headish.history.conversations.gone import is_gone  # late: few conversations were erased
 
-
-def leave_out_twins(connection: Connection, space: int, listed: list[Listed]) -> list[Listed]:
-    """Those whose last turn is not the twin of one that is shown. Cost: that of ``folded_twins``."""
-    folded = folded_twins(connection, space, [TurnId(each.last.id) for each in listed if each.last.id is not None])
-    return [each for each in listed if each.last.id not in folded]
+    return [each for each in listed if not is_gone(connection, space, each)]
 
 
 def make_entries(connection: Connection, space: int, listed: list[Listed]) -> list[Entry]:
@@ -64,32 +49,6 @@ def make_entries(connection: Connection, space: int, listed: list[Listed]) -> li
 
 def _is_instruction(last: ListedTurn) -> bool:
     return last.role in PREAMBLE and last.type != OVERLAY
-
-
-def _is_gone(connection: Connection, space: int, listed: Listed) -> bool:
-    if listed.first.id is not None and listed.first.erased is None:
-        return False
-    if listed.name is None:
-        begins = turn_by_id(connection, space, TurnId(str(listed.start)))
-        return begins is not None and not is_living(connection, space, begins.place)
-    end = find_bookmark(connection, space, listed.name)
-    if end is None:
-        return True
-    segments = arrange([end], read_links(connection, space, end))
-    if any(erased is None for _, erased in ids_of_ranges(connection, space, segments)):
-        return False
-    return not _is_left_beside(connection, space, end)
-
-
-def _is_left_beside(connection: Connection, space: int, end: Place) -> bool:
-    """Whether anything is left in the tree of a name that no other name shares, for no other line shows that."""
-    firsts = [each.place for each in find_firsts(connection, space, end)]
-    if not any(is_living(connection, space, each, named=False) for each in firsts):
-        return False
-    grown = [Segment(chain, low, NEWEST) for _, chain, low in grown_chains(connection, space, firsts, CHAINS_LIMIT)]
-    lows = {each.chain: each.low for each in grown}
-    named = names_of_segments(connection, space, grown)
-    return sum(len(names) for place, names in named.items() if place.pos >= lows.get(place.chain, NEWEST)) == 1
 
 
 def _found(listed: Listed) -> ListedConversation:
@@ -131,6 +90,7 @@ def _words(words: ListedTurn) -> str:
 
 def _does(words: ListedTurn) -> str:
     from headish.history.windows.states import describe  # late: few lists have one
+    from headish.values.messages import Attributes
 
     try:
         overlay = msgspec.json.decode(words.overlay or b"", type=Attributes).overlay

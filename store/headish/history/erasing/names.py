@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from headish.content.hashes import mark_name
 from headish.database.query import Connection
 from headish.errors import UnknownBookmark
-from headish.history.conversations.records import ListedConversation, change_record
+from headish.history.conversations.changing import change_record
+from headish.history.conversations.records import ListedConversation
 from headish.history.erasing.places import forget_imports
 from headish.history.tombstones import ErasureGrounds, begin_receipt
 from headish.history.writing.moves import remove_name

@@ -17,7 +17,8 @@ import msgspec
 from headish.content.encoding import decode_payload
 from headish.database.query import Connection, Row
 from headish.errors import InvalidContent
-from headish.history.conversations.records import ListedConversation, change_record
+from headish.history.conversations.changing import change_record
+from headish.history.conversations.records import ListedConversation
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.versions import find_firsts
 from headish.rows.bookmarks import ALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,8 +13,6 @@ from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import CorruptRecord, CorruptTurn, InvalidContent, TurnErased
 from headish.rows.payloads import read_payload_at
-from headish.rows.threads.places import parents_of_turns
-from headish.rows.threads.walks import Walked
 from headish.rows.turns import StoredTurn, parent_at
 from headish.values.blocks import Base64Source, ContentBlock, Document, Erased
 from headish.values.caches import Cache, stored_cache
@@ -24,6 +22,9 @@ from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, ThreadRe
 from headish.values.names import stored_name
 from headish.values.places import Place
 from headish.values.turns import BLOCKS_TYPE, DOCUMENT, Meta, Turn
+
+if TYPE_CHECKING:
+    from headish.rows.threads.walks import Walked
 
 _decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 Resolver = Callable[[TurnId], dict[str, Any]]
@@ -71,6 +72,8 @@ def complete_turns(
     Cost: one statement for each ``AT_ONCE`` turns whose parent is neither read nor among the rows.
     Raises: CorruptTurn if a turn that one of them continues is missing.
     """
+    from headish.rows.threads.places import parents_of_turns  # late: who adds a turn knows what it continues
+
     listed = list(stored)
     ids = {(each.chain, each.pos): each.id for each in listed}
     # Inside a chain a turn continues the one before it, so most parents are among the rows and need no look-up.
@@ -101,6 +104,8 @@ def continues_of(connection: Connection, space: int, stored: StoredTurn) -> tupl
     if stored.pos:  # the commonest, and the cheapest look-up
         before = parent_at(connection, space, Place(stored.chain, stored.pos - 1))
         return whole_parents(stored.id, (None if before is None else before.id,))
+    from headish.rows.threads.places import parents_of_turns
+
     return whole_parents(stored.id, parents_of_turns(connection, space, [stored.place]).get(stored.place, ()))
 
 

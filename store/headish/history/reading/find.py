@@ -1,4 +1,5 @@
-"""From a headish to the turn that it names."""
+"""From a headish to the turn that it names. Nearly always that is a bookmark or an id: what the other ways need is
+imported there."""
 
 from __future__ import annotations
 
@@ -6,11 +7,7 @@ from collections.abc import Iterator
 
 from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, UnknownTurn, did_you_mean
-from headish.history.reading.handles import describe_candidates
 from headish.rows.bookmarks import find_bookmark, recent_names
-from headish.rows.keys import turns_by_handle
-from headish.rows.moves import has_log, past_place
-from headish.rows.threads.walks import first_parents
 from headish.rows.turns import StoredTurn, links_of, newest_turn, turn_at, turn_by_id, turns_by_prefix
 from headish.values.grammar import NEWEST, Back, Headish, Parent
 from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIMUM
@@ -69,6 +66,8 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
     name = (headish.name or "").encode()
     if headish.past is None:
         return find_bookmark(connection, space, name)
+    from headish.rows.moves import past_place
+
     past = headish.past if isinstance(headish.past, int) else headish.past.timestamp() * 1000
     place = past_place(connection, space, name, past)
     if place is None:
@@ -80,11 +79,16 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
 
 def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
     """The turn of a handle. A name that a bookmark has or had is never taken for one (rule R25, handles)."""
+    from headish.rows.keys import turns_by_handle
+    from headish.rows.moves import has_log
+
     handle, name = headish.handle, headish.name or ""
     if handle is None or has_log(connection, space, name.encode()):
         return None
     found = turns_by_handle(connection, space, handle.bounds, handle.end, CANDIDATES_SHOWN)
     if len(found) > 1:
+        from headish.history.reading.handles import describe_candidates
+
         described = describe_candidates(connection, space, found)
         raise Ambiguous(name, tuple(stored.id for stored in found), described)
     return found[0] if found else None
@@ -92,7 +96,7 @@ def _find_handle(connection: Connection, space: int, headish: Headish) -> Stored
 
 def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
     """The turn that a device of a remote had under a name when it was last read: ``laptop/main``."""
-    from headish.rows.elsewhere.remotes import turns_named_there  # late: most headishes name what is here
+    from headish.rows.elsewhere.remotes import turns_named_there
 
     device, _, name = (headish.name or "").encode().partition(b"/")
     found = set(turns_named_there(connection, space, device, name)) if name else set()
@@ -111,6 +115,8 @@ def _find_prefix(connection: Connection, space: int, headish: Headish) -> Stored
 
 def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """Refuse a name, with what may have been meant."""
+    from headish.rows.moves import has_log
+
     name = headish.name or ""
     # Ids begin with 0 until the year 2558, so another short word is more likely a misspelt name.
     if len(name) < PREFIX_MINIMUM and name.isascii() and name.isalnum() and name[:1] == "0":
@@ -138,6 +144,8 @@ def _step_back(connection: Connection, space: int, headish: Headish, stored: Sto
 
 def _leading(connection: Connection, space: int, chain: int) -> Iterator[Place]:
     """What leads to a chain along first parents, the nearest first, read in portions that grow fourfold."""
+    from headish.rows.threads.walks import first_parents
+
     size = 1  # most suffixes step over one fork at most
     while len(found := first_parents(connection, space, chain, size)) == size:
         yield from found

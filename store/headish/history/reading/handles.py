@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from headish.content.excerpts import one_line, words_of_payload
 from headish.database.query import Connection
-from headish.history.reading.decode import read_mapping
 from headish.rows.keys import NearDigests, digests_around, names_with_log, twins_of
-from headish.rows.payloads import read_payload_at
-from headish.rows.threads.names import names_of_turns
-from headish.rows.turns import StoredTurn
 from headish.values.handles import HANDLE_LETTERS, HANDLE_MINIMUM, TWIN_DIGITS, letters_of, shared_letters
 from headish.values.ids import ID_DIGITS, TurnId
 from headish.values.names import stored_name
 from headish.values.turns import DOCUMENT, said_at_of
+
+if TYPE_CHECKING:
+    from headish.rows.turns import StoredTurn
 
 TWINS_READ = 1000
 """So many turns of one digest are compared. Where there are more, handles show ``MANY_DIGITS`` of the id."""
@@ -40,6 +39,8 @@ def make_handles(connection: Connection, space: int, ids: Iterable[TurnId]) -> d
 
 def describe_candidates(connection: Connection, space: int, found: Sequence[StoredTurn]) -> tuple[str, ...]:
     """Each turn in a line: its handle, its id, when it was said, its role, names, and first words."""
+    from headish.rows.threads.names import names_of_turns  # late, as below: who lists handles describes no turns
+
     ids = [stored.id for stored in found]
     handles, names = make_handles(connection, space, ids), names_of_turns(connection, space, ids)
     return tuple(
@@ -49,6 +50,10 @@ def describe_candidates(connection: Connection, space: int, found: Sequence[Stor
 
 
 def _facts(connection: Connection, space: int, stored: StoredTurn, names: Iterable[bytes]) -> list[str]:
+    from headish.content.excerpts import one_line, words_of_payload
+    from headish.history.reading.decode import read_mapping
+    from headish.rows.payloads import read_payload_at
+
     said = said_at_of(read_mapping(stored, "system"), stored.id)
     when = said.isoformat(" ", "minutes").replace("+00:00", "Z")
     listed = [f"[{', '.join(map(stored_name, names))}]"] if names else []

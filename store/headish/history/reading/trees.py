@@ -45,6 +45,7 @@ from headish.values.turns import TreeTurn, reply_of, said_of
 
 GROWN_LIMIT = 2000
 """How many chains are followed behind a turn."""
+_NO_LIMIT = 2**31
 Names = dict[Place, list[bytes]]
 """The names at each place."""
 
@@ -123,6 +124,12 @@ def read_conversation_part(
         return None
     part = sorted(read_checked(connection, space, walked), key=lambda each: each.seq)
     return _draw_walked(connection, space, part, halves)
+
+
+def read_conversation_tree(connection: Connection, space: int, place: Place) -> list[TreeTurn]:
+    """As ``read_whole_tree``, without other conversations that begin with the same system turns."""
+    part = read_conversation_part(connection, space, place, _NO_LIMIT)
+    return read_whole_tree(connection, space, place) if part is None else part
 
 
 def _draw_walked(connection: Connection, space: int, walked: Sequence[PlacedTurn], halves: bool) -> list[TreeTurn]:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from headish.content.hashes import hash_payload
 from headish.database.query import Connection
 from headish.errors import BookmarkTaken, CorruptTurn, TurnTaken
-from headish.history.conversations.records import copy_record
+from headish.history.conversations.changing import copy_record
 from headish.history.reading.decode import read_mapping
 from headish.history.reading.documents import referred_by
 from headish.history.reading.order import arrange

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from headish.database.query import Connection
 from headish.errors import BookmarkMoved, BookmarkTaken, InvalidArgument, UnknownTurn, shown
 from headish.history.reading.find import find_turn
-from headish.history.reading.walk import leads_to
 from headish.rows.bookmarks import bookmarks_at, find_bookmarks
 from headish.rows.turns import StoredTurn, Tip, newest_turn, parent_at, turn_at, turn_by_seq
 from headish.values.grammar import Headish
@@ -191,6 +190,8 @@ class Planner:
 
     def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
         """Refuse to take a name away from turns that these parents do not continue (rule R24, not taken away)."""
+        from headish.history.reading.walk import leads_to  # late: most names move to what continues them
+
         position = self._position(name)
         if position is None:
             return

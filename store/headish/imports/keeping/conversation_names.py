@@ -12,7 +12,9 @@ from typing import Any
 
 from headish.database.query import Connection
 from headish.errors import UnknownConversation
-from headish.history.conversations.records import ListedConversation, change_record, find_by_key, read_conversation
+from headish.history.conversations.changing import change_record
+from headish.history.conversations.records import ListedConversation, read_conversation
+from headish.history.conversations.subjects import find_by_key
 from headish.history.reading.decode import read_mapping
 from headish.imports.imported import ImportedConversation
 from headish.rows.bookmarks import find_bookmark, set_bookmark

@@ -9,7 +9,7 @@ from headish.content.excerpts import one_line
 from headish.errors import InvalidReply
 from headish.history.definitions import find_pointer
 from headish.providers.pointers import Pointer
-from headish.store.reading.read import messages
+from headish.store.reading.threads import messages
 from headish.store.space import Space
 from headish.values.blocks import Text, join_texts
 from headish.values.checks.doors import TEXT, door

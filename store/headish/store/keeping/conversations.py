@@ -12,22 +12,11 @@ from msgspec import UNSET, UnsetType
 
 from headish.database.query import Connection
 from headish.errors import InvalidArgument, shown
-from headish.history.conversations.entries import leave_out_gone, leave_out_twins, make_entries
-from headish.history.conversations.records import (
-    ListedConversation,
-    change_record,
-    find_by_key,
-    find_conversation,
-    find_parts,
-    read_conversation,
-)
-from headish.history.conversations.saying import check_changes, check_key
-from headish.history.reading.halves import count_without, hidden_among
-from headish.history.reading.versions import NOTHING_UNLISTED, unlisted_in_space
-from headish.rows.threads.entries import NEWEST, list_named, list_nameless, lowest_chain
+from headish.history.conversations.entries import leave_out_gone, make_entries
+from headish.history.conversations.records import ListedConversation, read_conversation
+from headish.rows.threads.entries import NEWEST, Listed, find_beginnings, list_named
 from headish.store.space import SpacePart
 from headish.values.checks.doors import COUNT_LIMIT, door
-from headish.values.grammar import parse_headish
 from headish.values.names import Absent
 from headish.values.results.conversations import Conversation, Entry, Filter, Page
 from headish.values.times import milliseconds_of, read_moment
@@ -57,12 +46,14 @@ class Conversations(SpacePart):
         Raises: UnknownTurn, UnknownConversation for a turn that only system turns lead to; InvalidArgument if the
         conversation of a turn has several bookmarks.
         """
-        parsed = parse_headish(subject)
-        return self._read(lambda connection, space: find_conversation(connection, space, parsed))
+        return self._read(_finder(subject))
 
     @door()
     def find(self, key: str) -> Conversation:
         """The conversation that has this key. Raises: UnknownConversation, InvalidArgument."""
+        from headish.history.conversations.saying import check_key
+        from headish.history.conversations.subjects import find_by_key
+
         checked = (check_key(key) or "").encode()
         return self._read(lambda connection, space: find_by_key(connection, space, checked))
 
@@ -75,6 +66,9 @@ class Conversations(SpacePart):
         """
         if type(limit) is not int or not 0 < limit <= LIMIT:
             raise InvalidArgument(f"limit is a number from 1 to {LIMIT:,}, not {shown(limit)}")
+        from headish.history.conversations.saying import check_key
+        from headish.history.conversations.subjects import find_parts
+
         checked, space = (check_key(key) or "").encode(), self._space
 
         def work(connection: Connection) -> builtins.list[Conversation]:
@@ -103,7 +97,10 @@ class Conversations(SpacePart):
         application's own. ``expect`` is the revision that is replaced, or ``ABSENT`` if nothing was said yet.
         Raises: as ``get``; RecordChanged, KeyTaken, InvalidArgument, InvalidContent.
         """
-        parsed = parse_headish(subject)
+        from headish.history.conversations.changing import change_record
+        from headish.history.conversations.saying import check_changes
+
+        find = _finder(subject)
         given = {"title": title, "tags": tags, "archived": archived, "pinned": pinned, "key": key, "app": app}
         changes = check_changes(given)
         if (
@@ -115,12 +112,10 @@ class Conversations(SpacePart):
         space = self._space
 
         def work(connection: Connection) -> Conversation:
-            found = find_conversation(connection, space._number, parsed)
-            return change_record(connection, space._number, found, changes, expect)
+            return change_record(connection, space._number, find(connection, space._number), changes, expect)
 
         def settle(connection: Connection, done: Conversation) -> bool:
-            found = find_conversation(connection, space._number, parsed)
-            return read_conversation(connection, space._number, found) == done
+            return read_conversation(connection, space._number, find(connection, space._number)) == done
 
         return space._write(work, settle)
 
@@ -151,10 +146,10 @@ class Conversations(SpacePart):
         search index tells. ``after`` is that of the page before. ``erased`` also shows conversations of which nothing
         is left, ``twins`` those without a name that came from another store and repeat one of here. A page may have
         fewer entries than ``limit``, even none, and more may follow: the end is where its ``after`` is None.
-        Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. The
-        statement for those without a bookmark looks at every bookmark, and at eight chains for each entry. With
-        ``tool``, two statements are run for each entry, and turns that use it are looked for among those between the
-        newest and the oldest of the page, until every entry has one.
+        Cost: six statements, and one more for each 64 entries; a step for each fork on the way to an entry. For those
+        without a bookmark eight chains are looked at for each entry; and every bookmark, unless each of these chains
+        ends with a turn whose name moved along with it. With ``tool``, two statements are run for each entry, and turns
+        that use it are looked for among those between the newest and the oldest of the page, until every entry has one.
         Raises: InvalidArgument.
         """
         if type(limit) is not int or not 0 < limit <= LIMIT:
@@ -190,17 +185,9 @@ class Conversations(SpacePart):
                 return Page(take(entries), None)
             if len(listed) == limit:
                 return Page(take(entries), f"c{NEWEST}")
-            left = limit - len(listed)
-            looked_at = LOOKED_AT * left
-            more = list_nameless(connection, number, before=chain, limit=left, window=looked_at)
-            lowest = more[-1].chain if len(more) == left else lowest_chain(
-                connection, number, before=chain, window=looked_at
-            )  # fmt: skip
-            unlisted = unlisted_in_space(connection, number) if more else NOTHING_UNLISTED
-            more = count_without(connection, number, more, hidden_among(connection, number, unlisted.halves))
-            left_of = more if erased else leave_out_gone(connection, number, more)
-            if unlisted.has_arrivals and not twins:
-                left_of = leave_out_twins(connection, number, left_of)
+            left_of, lowest = _nameless(
+                connection, number, before=chain, limit=limit - len(listed), erased=erased, twins=twins
+            )
             entries += [each for each in make_entries(connection, number, left_of) if _is(each.conversation, **flags)]
             return Page(take(entries), None if lowest is None else f"c{lowest}")
 
@@ -214,6 +201,27 @@ class Conversations(SpacePart):
 
     def __repr__(self) -> str:
         return f"<Conversations of the space {self._space.space!r}>"
+
+
+def _finder(subject: str) -> Callable[[Connection, int], ListedConversation]:
+    """What finds the conversation of a headish. A list looks none up, so it does not wait for the import."""
+    from headish.history.conversations.subjects import find_conversation
+    from headish.values.grammar import parse_headish
+
+    parsed = parse_headish(subject)
+    return lambda connection, space: find_conversation(connection, space, parsed)
+
+
+def _nameless(
+    connection: Connection, space: int, *, before: int, limit: int, erased: bool, twins: bool
+) -> tuple[list[Listed], int | None]:
+    """The conversations without a name below a chain, and the last chain that was looked at; None if all were."""
+    begun = find_beginnings(connection, space, before=before, window=LOOKED_AT * limit)
+    if not begun.places:
+        return [], begun.lowest
+    from headish.history.conversations.nameless import read_nameless  # late: where all have names there are none
+
+    return read_nameless(connection, space, begun, limit, erased=erased, twins=twins)
 
 
 def _is(conversation: Conversation, *, archived: bool | None, pinned: bool | None) -> bool:

@@ -23,11 +23,11 @@ from headish.errors import (
     Unrepresentable,
     shown,
 )
+from headish.history.reading.trees import read_conversation_tree
 from headish.store.backups.places import whole_file
 from headish.store.keeping.bookmarks import Bookmarks
 from headish.store.keeping.conversations import BEHIND_NAMES, Conversations
 from headish.store.reading.export import NO_ANSWER, export
-from headish.store.reading.lists import tree
 from headish.store.reading.pages import render
 from headish.store.reading.read import get
 from headish.store.space import Space
@@ -83,8 +83,8 @@ def export_each(
     comes as one line each, so that the texts together are JSON Lines. Bookmarks come first, by name, then conversations
     without one, the newest first. A conversation that the format cannot carry, or that is damaged, comes with
     ``refused`` and without ``text``, and the others follow. A conversation without an answer that a trainer may see has
-    neither. ``branches``, for JSON: after each conversation come the other branches of its tree, each once, under the
-    ids of their last turns.
+    neither. ``branches``, for JSON: after each conversation come its other branches, each once, under the ids of their
+    last turns.
     Cost: memory holds one thread, with ``branches`` one tree; each is read in a transaction of its own.
     Raises: UnknownFormat, InvalidArgument; for ``headishes`` also what ``export`` raises for a headish.
     """
@@ -187,7 +187,7 @@ def _all(space: Space) -> Iterator[tuple[str, str, str]]:
 def _with_branches(
     space: Space, subjects: Iterable[tuple[str, str, str]], *, all_come: bool
 ) -> Iterator[tuple[str, str, str]]:
-    """Conversations, and behind each the branches of its tree that nobody has met; those with a name of their own come
+    """Conversations, and behind each those of its branches that nobody has met; those with a name of their own come
     by themselves where ``all_come``."""
     met: set[str] = set()
     for subject, title, headish in subjects:
@@ -196,7 +196,10 @@ def _with_branches(
             continue  # a branch of a conversation that came before
         met.add(tip)
         yield subject, title, headish
-        for turn in tree(space, tip):
+        turns = space._read_at(
+            tip, lambda connection, end: read_conversation_tree(connection, space._number, end.place)
+        )
+        for turn in turns:
             if not turn.children and turn.id not in met and not (all_come and turn.bookmarks):
                 met.add(turn.id)
                 yield turn.id, turn.id, turn.id

@@ -13,4 +13,5 @@ if TYPE_CHECKING:  # a store imports them when one of their verbs is first calle
     from headish.store.reading import reports as reports
     from headish.store.reading import resolve as resolve
     from headish.store.reading import search as search
+    from headish.store.reading import threads as threads
     from headish.store.reading import tokens as tokens

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from headish.database.query import Connection
 from headish.errors import Ambiguous, CorruptTurn, InvalidArgument, UnknownConversation, UnknownFormat, UnknownTurn
-from headish.history.conversations.records import title_of
+from headish.history.conversations.subjects import title_of
 from headish.history.reading.decode import read_all_blocks
 from headish.history.reading.find import find_turn
 from headish.history.reading.options import fold_options, resolve_options
-from headish.history.reading.trees import build_thread, newest_end, read_stretch, read_whole_tree
+from headish.history.reading.trees import build_thread, newest_end, read_conversation_tree, read_stretch
 from headish.history.reading.walk import order_inherited, walk
 from headish.history.windows.resolve import is_covered, is_marked, is_overlaid
 from headish.rows.threads.walks import Walked, read_links, read_marked
@@ -109,11 +109,11 @@ def render(
     """A thread for people, as ``html`` (one self-contained page), ``markdown`` or ``text``.
 
     The page holds only what an end user may see, and only the thread that leads to the headish. ``branches`` adds every
-    other branch of its tree (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages, calls,
-    reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the conversation's
-    title; without one of these either, the first words of the user. The head of a page says which model the thread
-    asks, each reply which one answered. Turns that are hidden from people are left out, replaced words are shown, and a
-    line reports each, as it does for a summary.
+    other branch of its conversation (``text`` counts them) and the bookmarks. ``debug`` shows system and tool messages,
+    calls, reasoning and the bookmarks too. Documents are named, not shown. Without ``title`` the page has the
+    conversation's title; without one of these either, the first words of the user. The head of a page says which model
+    the thread asks, each reply which one answered. Turns that are hidden from people are left out, replaced words are
+    shown, and a line reports each, as it does for a summary.
     Raises: UnknownFormat; CorruptTurn.
     """
     return "".join(render_pieces(space, headish, format, branches=branches, debug=debug, title=title))
@@ -164,7 +164,7 @@ def _render_whole(space: Space, headish: str, format: str, branches: bool, debug
         walked = walk(connection, space._number, [stored.place], links)
         shown = _describe(connection, space, headish, stored, title, resolve_options(walked), links)
         if branches:
-            tree = read_whole_tree(connection, space._number, stored.place)
+            tree = read_conversation_tree(connection, space._number, stored.place)
             faces = _faces_of_tree(connection, space, walked, tree)
         else:
             # A name may tell of a branch that does not leave with the page.

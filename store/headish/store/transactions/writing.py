@@ -12,7 +12,8 @@ from headish.content.drafts import Draft, make_draft
 from headish.content.facts import NO_FACTS
 from headish.database.query import Connection
 from headish.errors import InvalidContent, KeyTaken
-from headish.history.conversations.records import ListedConversation, change_record
+from headish.history.conversations.changing import change_record
+from headish.history.conversations.records import ListedConversation
 from headish.history.conversations.saying import check_changes
 from headish.history.erasing.choosing import Wish
 from headish.history.erasing.erase import erase as erase_turns

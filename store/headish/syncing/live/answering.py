@@ -47,7 +47,7 @@ from headish.errors import (
     ReadOnly,
     RemoteUnavailable,
 )
-from headish.history.conversations.records import write_arrived_record
+from headish.history.conversations.changing import write_arrived_record
 from headish.history.feeds.cursors import find_end, is_held, parse_cursor
 from headish.history.signatures import as_sent
 from headish.rows.bookmarks import find_bookmark, remove_bookmark, set_bookmark

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from headish.content import strictjson
 from headish.database.query import Connection
-from headish.history.conversations.records import ListedConversation, change_record
+from headish.history.conversations.changing import change_record
+from headish.history.conversations.records import ListedConversation
 from headish.history.reading.decode import read_mapping
 from headish.rows.bookmarks import find_bookmark, set_bookmark
 from headish.rows.calls import (

@@ -1,0 +1,102 @@
+"""Say something anew of a conversation: what a caller says, what another space says, what arrived from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from headish.content import strictjson
+from headish.database.query import Connection
+from headish.errors import InvalidArgument, InvalidContent, KeyTaken, RecordChanged
+from headish.history.conversations.records import ListedConversation, as_conversation, record_of
+from headish.history.conversations.saying import CHECKS, check_changes
+from headish.history.conversations.subjects import find_subject, first_digest
+from headish.rows.conversations import StoredRecord, find_record, record_by_key, write_record
+from headish.values.names import Absent, stored_name
+from headish.values.results.conversations import Conversation, Record, read_record
+
+Changes = Mapping[str, Any]
+"""What is to be said anew of a conversation: some of the fields of ``Record``."""
+
+
+def change_record(
+    connection: Connection, space: int, found: ListedConversation, changes: Changes, expect: int | Absent | None
+) -> Conversation:
+    """Say something anew of a conversation; what is not among the changes stays.
+
+    Raises: RecordChanged, KeyTaken, InvalidContent.
+    """
+    stored = find_record(connection, space, found.subject)
+    before = None if stored is None else stored.revision
+    wanted = None if isinstance(expect, Absent) else expect
+    if expect is not None and wanted != before:
+        raise RecordChanged(f"what is said of the conversation {stored_name(found.subject)!r}", wanted, before)
+    record = msgspec.structs.replace(as_conversation(found, stored).record, **changes)
+    if record.key is not None:
+        _free_key(connection, space, record.key, found.subject)
+    said = _write(connection, space, found.subject, (before or 0) + 1, record)
+    return as_conversation(found, said)
+
+
+def copy_record(connection: Connection, space: int, subject: bytes, to: Connection, target: int) -> bool:
+    """Say of a conversation in another space what is said of it here, unless something is said of it there already.
+
+    A key stays with the conversation that has it there, if both begin alike: both spaces imported it (rule R45,
+    shadowed keys). Raises: KeyTaken for the key of any other conversation; CorruptRecord.
+    """
+    stored = find_record(connection, space, subject)
+    if stored is None or find_record(to, target, subject) is not None:
+        return False
+    record = record_of(stored)
+    if record.key is not None:
+        holder = record_by_key(to, target, record.key.encode())
+        begins = None if holder is None else first_digest(to, target, holder.subject)
+        if begins is None or begins != first_digest(connection, space, subject):
+            _free_key(to, target, record.key, subject)
+        else:
+            record = msgspec.structs.replace(record, key=None)
+    _write(to, target, subject, stored.revision, record)
+    return True
+
+
+def write_arrived_record(connection: Connection, space: int, subject: bytes, revision: int, data: bytes) -> bool:
+    """Say of a conversation what is said of it elsewhere. Whether it was: what does not decode is left out, and so is a
+    key that another conversation has here."""
+    try:
+        record = read_record(data)
+        check_changes({name: getattr(record, name) for name in CHECKS})
+    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidArgument, InvalidContent):
+        return False
+    try:
+        if record.key is not None:
+            _free_key(connection, space, record.key, subject)
+    except KeyTaken:
+        record = msgspec.structs.replace(record, key=None)
+    _write(connection, space, subject, revision, record)
+    return True
+
+
+def _free_key(connection: Connection, space: int, key: str, subject: bytes) -> None:
+    """Refuse a key that another conversation has. One whose name was removed gives it up."""
+    holder = record_by_key(connection, space, key.encode())
+    if holder is None or holder.subject == subject:
+        return
+    if find_subject(connection, space, holder.subject) is not None:
+        raise KeyTaken(key, stored_name(holder.subject), "the conversation")
+    freed = msgspec.structs.replace(record_of(holder), key=None)
+    _write(connection, space, holder.subject, holder.revision + 1, freed)
+
+
+def _write(connection: Connection, space: int, subject: bytes, revision: int, record: Record) -> StoredRecord:
+    stored = StoredRecord(subject, revision, strictjson.encode(record))
+    write_record(
+        connection,
+        space,
+        stored,
+        archived=record.archived,
+        pinned=record.pinned,
+        key=None if record.key is None else record.key.encode(),
+    )
+    return stored
