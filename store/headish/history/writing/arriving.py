@@ -80,13 +80,11 @@ class RecordProver:
         for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], said, strict=True):
             before = (in_hex,) if parents == last else self._in_hex(parents)
             beginning, beside = self._sound.get(words, _UNKNOWN)
+            digest: bytes | None = None
             if beside and before is not None and payload is not None and len(payload) <= self._limit_bytes:
                 digest = digest_behind(beginning, hash, before)
                 in_hex = digest.hex()
-                is_proven = seal_from(id, in_hex, beside, parents) == seal
-            else:
-                is_proven = False
-            if not is_proven:
+            if digest is None or seal_from(id, in_hex, beside, parents) != seal:
                 stored = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
                 digest = stored.digest
                 in_hex = digest.hex()
