@@ -92,9 +92,13 @@ def read_block(value: object, path: str = "$") -> ContentBlock:
     if not isinstance(value, Mapping):
         raise InvalidContent(WHAT, f"a block must be an object, not {type(value).__name__}", path)
     strictjson.check(value, WHAT, path)
-    plain = strictjson.plain(value)
-    known = _read_known(plain)
-    return _read_mapping(plain, path) if known is None else known
+    return read_checked(strictjson.plain(value), path)
+
+
+def read_checked(value: dict[str, Any], path: str = "$") -> ContentBlock:
+    """``read_block`` of a mapping that is known to be JSON, in dicts and lists. Raises: InvalidContent."""
+    known = _read_known(value)
+    return _read_mapping(value, path) if known is None else known
 
 
 def read_call(name: str, id: str | None, arguments: str) -> ToolUse:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from headish.errors import InvalidArgument, shown
 from headish.values.ids import TurnId, as_turn_id
@@ -42,9 +43,8 @@ class Facts(Struct, frozen=True, gc=False):
 
     def to_system(self) -> dict[str, Any]:
         """As keys of ``system``; absent where they were not given."""
-        given = {name: getattr(self, name) for name in self.__struct_fields__}
-        given["key"] = None if self.key is None else self.key.decode()
-        return {name: value for name, value in given.items() if value is not None}
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        return given if self.key is None else {**given, "key": self.key.decode()}
 
 
 NO_FACTS = Facts()

@@ -38,9 +38,10 @@ def build_tree(
         draft = draft_node(talk.format, node, notes, limit_bytes, is_sound=is_sound)
         built[index] = before if draft is None else len(drafts)
         if draft is not None:
-            found = (built.get(by_id[each]) if each in by_id else _key_of(talk, each) for each in node.covers)
-            covered = tuple(dict.fromkeys(each for each in found if isinstance(each, int | bytes)))
-            covers |= {len(drafts): covered} if covered else {}
+            if node.covers:
+                found = (built.get(by_id[each]) if each in by_id else _key_of(talk, each) for each in node.covers)
+                covered = tuple(dict.fromkeys(each for each in found if isinstance(each, int | bytes)))
+                covers |= {len(drafts): covered} if covered else {}
             drafts.append(draft)
             links.append(before)
             untimed += node.said_at is not None and draft.facts.said_at is None
@@ -90,8 +91,10 @@ def _by_id(listed: Sequence[SourceMessage]) -> dict[str, int]:
 
 
 def _parents_of(node: SourceMessage, by_id: Mapping[str, int]) -> tuple[int, ...]:
-    named = node.parents or ((node.parent,) if node.parent is not None else ())
-    return tuple(dict.fromkeys(by_id[each] for each in named if each in by_id))
+    if not node.parents:
+        found = None if node.parent is None else by_id.get(node.parent)
+        return () if found is None else (found,)
+    return tuple(dict.fromkeys(by_id[each] for each in node.parents if each in by_id))
 
 
 def _joined(links: Sequence[Link]) -> Link:
@@ -116,6 +119,8 @@ def _key_of(talk: SourceConversation, id: str) -> bytes | None:
 def _ordered(parents: Sequence[Sequence[int]]) -> list[int]:
     """The indexes, parents before children, else as they are listed. Where parents lead in a circle, the first of it
     becomes a root."""
+    if all(each < index for index, before in enumerate(parents) for each in before):  # as nearly every file has them
+        return list(range(len(parents)))
     done: dict[int, None] = {}
     open_: set[int] = set()
     for start in range(len(parents)):

@@ -22,7 +22,6 @@ from headish.errors import HeadishError, TooLarge
 from headish.imports.cleaning import META_BYTES, within_limit, without_secrets
 from headish.imports.notes import ImportNotes
 from headish.imports.reader import SourceMessage
-from headish.values.blocks import Block
 from headish.values.checks.attributes import is_header_value
 from headish.values.limits import MAPPING_LIMIT_BYTES
 from headish.values.messages import ROLES
@@ -35,15 +34,16 @@ _BESIDE_BYTES = 100
 def draft_node(
     format: str, node: SourceMessage, notes: ImportNotes, limit_bytes: int, *, is_sound: bool = False
 ) -> Draft | None:
-    """The draft of a message; None for one that says nothing, or is noted as broken. ``is_sound``: its meta was decoded
-    of sound values (``strictjson``), and ``read_native`` read its blocks of such."""
+    """The draft of a message; None for one that says nothing, or is noted as broken. ``is_sound``: its meta and its
+    reply were decoded of sound values (``strictjson``), and ``read_native`` read its blocks of such."""
     if node.content is None:
         return None
     try:
         app = _encode_meta(format, node, notes, is_sound=is_sound)
         draft = _draft_content(node, limit_bytes, is_sound=is_sound)
         facts = _read_facts(node)
-        return replace(draft, facts=facts, app=app, system=_encode_system(node, draft.system, facts))
+        system = _encode_system(node, draft.system, facts, is_sound=is_sound)
+        return replace(draft, facts=facts, app=app, system=system)
     except HeadishError as error:
         notes.break_off(node.where, str(error))
         return None
@@ -77,8 +77,7 @@ def _draft_content(node: SourceMessage, limit_bytes: int, *, is_sound: bool) -> 
 def _encode_plain(content: Any, *, is_sound: bool) -> bytes | None:
     """The payload of a text, or of blocks of the common kinds; None for what is to be looked at with care."""
     if type(content) is tuple:
-        are_blocks = all(isinstance(each, Block) for each in content)
-        return encoding.encode_read(content, is_sound=is_sound) if are_blocks else None
+        return encoding.encode_read(content, is_sound=is_sound)
     block = content[0] if type(content) is list and len(content) == 1 else None
     if type(block) is dict and block.keys() == _TEXT and block["type"] == "text" and type(block["text"]) is str:
         return encoding.encode_text(block["text"])
@@ -91,7 +90,7 @@ def _read_facts(node: SourceMessage) -> Facts:
     return NO_FACTS if said_at is None and key is None else Facts(said_at=said_at, key=key)
 
 
-def _encode_system(node: SourceMessage, own: bytes | None, facts: Facts) -> bytes | None:
+def _encode_system(node: SourceMessage, own: bytes | None, facts: Facts, *, is_sound: bool) -> bytes | None:
     """headish's own keys of a turn: its provider's reply, how it was written, what it is, its facts.
 
     How it was written is left out where that is longer than a turn can keep.
@@ -99,11 +98,13 @@ def _encode_system(node: SourceMessage, own: bytes | None, facts: Facts) -> byte
     rest = {**({} if own is None else strictjson.decode(own, "system")), **facts.to_system()}
     reply = {"reply": dict(node.reply)} if node.reply else {}
     if node.form is not None:
+        # A layout nests deeper than what it is of.
+        is_flat = is_sound and "layout" not in node.form
         try:
-            return _encode_mapping({**reply, "form": dict(node.form), **rest}, "system")
+            return _encode_mapping({**reply, "form": dict(node.form), **rest}, "system", is_sound=is_flat)
         except TooLarge:
             pass
-    return _encode_mapping({**reply, **rest}, "system")
+    return _encode_mapping({**reply, **rest}, "system", is_sound=is_sound)
 
 
 def _encode_meta(format: str, node: SourceMessage, notes: ImportNotes, *, is_sound: bool) -> bytes | None:
@@ -124,10 +125,10 @@ def _encode_meta(format: str, node: SourceMessage, notes: ImportNotes, *, is_sou
     return _encode_mapping({format: meta}, "meta") if meta else None
 
 
-def _encode_mapping(given: Mapping[str, Any], what: str) -> bytes | None:
+def _encode_mapping(given: Mapping[str, Any], what: str, *, is_sound: bool = False) -> bytes | None:
     if not given:
         return None
-    encoded = strictjson.encode_read(given)
+    encoded = strictjson.encode(given) if is_sound else strictjson.encode_read(given)
     if encoded is None or len(encoded) > MAPPING_LIMIT_BYTES:
         return strictjson.encode_mapping(given, what, MAPPING_LIMIT_BYTES)
     return encoded

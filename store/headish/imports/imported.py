@@ -71,10 +71,11 @@ class ImportedTree(Struct, frozen=True):
 def make_key(format: str, *parts: object) -> str | None:
     """The key of a message that its source names: ``FORMAT:CONVERSATION:ID``, or ``FORMAT:ID`` where ids are global
     (rule R35, keys). None where the source says no such thing, or nothing that can be a key."""
-    if not all(isinstance(part, str) and part for part in parts):
+    named = [part for part in parts if isinstance(part, str) and part]
+    if len(named) < len(parts):
         return None
     try:
-        return read_short("key", ":".join([format, *map(str, parts)]))
+        return read_short("key", ":".join([format, *named]))
     except InvalidArgument:
         return None
 

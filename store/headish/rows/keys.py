@@ -35,13 +35,13 @@ BY_KEYS = Query(
 
 def turns_by_keys(connection: Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, StoredTurn]:
     """The turns with one of the keys, by key. Cost: one statement for each ``LOOKED_UP`` keys."""
-    listed = list(keys)
     # An erasure with the meta leaves only the hash; without it an import would store again what was erased.
-    known = {each: key for key in listed for each in (key, hash_key(key))}
+    hashes = {key: hash_key(key) for key in keys}
     rows: list[Row] = []
-    for portion in in_portions(listed):
-        hashed = {f"{name}_hash": hash_key(key) for name, key in portion.items()}
+    for portion in in_portions(hashes):
+        hashed = {f"{name}_hash": hashes[key] for name, key in portion.items()}
         rows += connection.rows(BY_KEYS, space=space, **portion, **hashed)
+    known = {each: key for key, hash in hashes.items() for each in (key, hash)} if rows else {}
     return {known[bytes(stored.key)]: stored for stored in read_turns(rows) if stored.key is not None}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import starmap
+from itertools import repeat, starmap
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -80,9 +81,6 @@ COLUMNS = ", ".join(StoredTurn.__struct_fields__)
 T_COLUMNS = ", ".join(f"t.{name}" for name in StoredTurn.__struct_fields__)
 """The columns of ``StoredTurn``; those of a table ``t``."""
 
-_BEHIND_DATA = StoredTurn.__struct_fields__.index("hash") + 1  # the payload's own column stands behind its address
-_TYPE, _DIGEST, _ERASED = (StoredTurn.__struct_fields__.index(each) for each in ("type", "digest", "erased"))
-_NOTHING = (None,) * (_DIGEST - _TYPE), (None,) * (len(StoredTurn.__struct_fields__) - _ERASED)
 AT_PLACE = Query(
     "turn at a place",
     f"SELECT {COLUMNS} FROM turn WHERE space = :space AND chain = :chain AND pos = :pos",
@@ -281,93 +279,61 @@ def links_of(connection: Connection, space: int, chain: int) -> list[Place]:
     return [Place(*row) for row in connection.rows(LINKS_OF, space=space, chain=chain)]
 
 
-ADD_TURN = Query(
-    "add turn",
-    """
-    INSERT INTO turn (space, chain, pos, seq, id, role, type, content_type, cache, attributes, inherited,
-      system, digest, hash, data, seal, head, app, erased, key, supersedes)
-    VALUES (:space, :chain, :pos, :seq, :id, :role, :type, :content_type, :cache, :attributes,
-      :inherited, :system, :digest, :hash, :data, :seal, :head, :app, :erased, :key, :supersedes)
-    """,
-)
-ADD_BARE_TURN = Query(
-    "add a turn that has nothing but its blocks",
-    """
-    INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head, app)
-    VALUES (:space, :chain, :pos, :seq, :id, :role, :digest, :hash, :data, :seal, :head, :app)
-    """,
-)
+class _Adding:
+    """The statement for turns that leave some columns empty: to bind nothing costs SQLite's driver more than to bind a
+    text. The bytes that stand in a row are no field of a turn, and neither is its space."""
+
+    def __init__(self, name: str, *empty: str) -> None:
+        fields = StoredTurn.__struct_fields__
+        given = [each for each in fields if each not in empty]
+        columns = [*given, "space", "data"]
+        placeholders = ", ".join(f":{each}" for each in columns)
+        self.query = Query(name, f"INSERT INTO turn ({', '.join(columns)}) VALUES ({placeholders})")
+        self.given = itemgetter(*map(fields.index, given))
+        self.empty = itemgetter(*map(fields.index, empty)) if empty else itemgetter(slice(0))
+        """The values of a turn that it stores, and those that it leaves out; likewise of the columns of many."""
+        self.nothing = (None,) * len(empty)
 
 
-ADD_QUIET_TURN = Query(
-    "add a turn that has nothing but its blocks, and moved no name",
-    """
-    INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal)
-    VALUES (:space, :chain, :pos, :seq, :id, :role, :digest, :hash, :data, :seal)
-    """,
-)
+_RARE = ("type", "content_type", "cache", "attributes", "inherited", "erased", "supersedes")
+_BARE = _Adding("add a turn that has nothing but its blocks", *_RARE, "system", "key")
+_WAYS = (_BARE, _Adding("add a turn that is known elsewhere", *_RARE), _Adding("add turn"))
+"""From the narrowest to the one that takes every turn."""
+ADDING = {each.query.name: each.query for each in _WAYS}
 
 
-def add_turns(connection: Connection, space: int, turns: Iterable[tuple[StoredTurn, bytes | None]]) -> None:
-    """Store rows that are complete, each with the bytes that stand in it."""
-    listed = [(astuple(turn), data) for turn, data in turns]
-    # One statement for all of them: a server would answer each change between two.
-    query, values = (ADD_BARE_TURN, _bare) if all(_is_bare(each) for each, _ in listed) else (ADD_TURN, _whole)
-    connection.run_rows(query, [values(space, each, data) for each, data in listed])
+def add_turns(connection: Connection, space: int, turns: Sequence[StoredTurn], data: Sequence[bytes | None]) -> None:
+    """Store rows that are complete, each with the bytes that stand in it; none does nothing."""
+    if turns:
+        _add_columns(connection, space, [*zip(*map(astuple, turns), strict=True)], data)
 
 
 def add_placed_turns(
     connection: Connection, space: int, places: Sequence[tuple[int, int, int]], turns: Sequence[StoredTurn],
     data: Sequence[bytes | None],
 ) -> None:  # fmt: skip
-    """Store rows at places (chain, position, commit number), each with the bytes that stand in it.
-
-    As ``add_turns``, by columns, and each row by the statement that binds the least: for many that need no other look.
-    Cost: three statements at the most.
-    """
+    """``add_turns`` at other places (chain, position, commit number)."""
     _, _, _, *columns = zip(*map(astuple, turns), strict=True)
-    columns = [*zip(*places, strict=True), *columns]
-    seals, heads, apps = columns[_BEHIND_DATA:_ERASED]
-    in_space = [space] * len(turns)
-    whole = [in_space, *columns[:_BEHIND_DATA], data, *columns[_BEHIND_DATA:]]
-    bare = [in_space, *columns[:_TYPE], *columns[_DIGEST:_BEHIND_DATA], data, seals]
-    rare = _has_any([*columns[_TYPE:_DIGEST], *columns[_ERASED:]])
-    moved = _has_any([heads, apps]) - rare
-    quiet = set(range(len(turns))) - rare - moved
-    for query, layout, chosen in (
-        (ADD_QUIET_TURN, bare, quiet), (ADD_BARE_TURN, [*bare, heads, apps], moved), (ADD_TURN, whole, rare),
-    ):  # fmt: skip
-        if chosen:
-            rows = [*zip(*layout, strict=True)]
-            connection.run_rows(query, rows if len(chosen) == len(rows) else [rows[at] for at in sorted(chosen)])
+    _add_columns(connection, space, [*zip(*places, strict=True), *columns], data)
 
 
-def _has_any(columns: Sequence[Sequence[object]]) -> set[int]:
-    """The places of the rows with a value in one of the columns."""
-    some = [column for column in columns if column.count(None) < len(column)]
-    return {at for column in some for at, each in enumerate(column) if each is not None}
+def _add_columns(
+    connection: Connection, space: int, columns: Sequence[tuple[Any, ...]], data: Sequence[bytes | None]
+) -> None:
+    """Store turns of which each field is a column. One statement for all: a server would answer each change between
+    two."""
+    nothing = (None,) * len(data)
+    way = next(each for each in _WAYS if all(column == nothing for column in each.empty(columns)))
+    connection.run_rows(way.query, [*zip(*way.given(columns), repeat(space, len(data)), data, strict=True)])
 
 
 def add_turn(space: int, turn: StoredTurn, data: bytes | None) -> Statement:
     """Store a row that is complete, with the bytes that stand in it."""
     values = astuple(turn)
-    if _is_bare(values):
-        return Statement(ADD_BARE_TURN, _bare(space, values, data))
-    return Statement(ADD_TURN, _whole(space, values, data))
-
-
-def _is_bare(values: tuple[Any, ...]) -> bool:
-    """Whether a turn leaves the columns of documents, attributes, options and keys empty, as nearly every one does: to
-    bind nothing costs SQLite's driver more than to bind a text."""
-    return (values[_TYPE:_DIGEST], values[_ERASED:]) == _NOTHING
-
-
-def _bare(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (space, *values[:_TYPE], *values[_DIGEST:_BEHIND_DATA], data, *values[_BEHIND_DATA:_ERASED])
-
-
-def _whole(space: int, values: tuple[Any, ...], data: bytes | None) -> tuple[Any, ...]:
-    return (space, *values[:_BEHIND_DATA], data, *values[_BEHIND_DATA:])
+    way = _BARE  # as nearly every turn is
+    if way.empty(values) != way.nothing:
+        way = next(each for each in _WAYS if each.empty(values) == each.nothing)
+    return Statement(way.query, (*way.given(values), space, data))
 
 
 ADD_LINK = Query(

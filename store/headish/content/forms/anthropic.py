@@ -41,6 +41,9 @@ from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, T
 PROVIDER = "anthropic"
 TRANSPORT = frozenset(("cache_control",))
 ROLES = ("system", "user", "assistant")
+_TEXT: Part = dict.fromkeys(("type", "text"))
+_THINKING: Part = dict.fromkeys(("type", "thinking", "signature"))
+"""The keys of a block, as ``rest_of`` takes what is written."""
 
 
 def read(entry: Mapping[str, Any]) -> NeutralEntry:
@@ -66,7 +69,7 @@ def _read_block(given: Any, path: str, media: bool) -> ContentBlock:
 
 def _read_text(block: Mapping[str, Any], path: str) -> Text:
     said = text_at(block.get("text"), f"{path}.text")
-    return Text(said, opaque=keep(PROVIDER, rest_of(block, {"type": "", "text": ""}, TRANSPORT)))
+    return Text(said, opaque=keep(PROVIDER, rest_of(block, _TEXT, TRANSPORT)))
 
 
 def _read_media(block: Mapping[str, Any], path: str) -> Document | None:
@@ -81,12 +84,12 @@ def _read_thinking(block: Mapping[str, Any], path: str) -> Thinking | None:
     said, signature = block.get("thinking"), block.get("signature")
     if not isinstance(said, str) or not isinstance(signature, str):
         return None
-    rest = rest_of(block, dict.fromkeys(("type", "thinking", "signature")), TRANSPORT)
+    rest = rest_of(block, _THINKING, TRANSPORT)
     return Thinking(said, signature=signature, provider=PROVIDER, opaque=keep(PROVIDER, rest))
 
 
 def _read_call(block: Mapping[str, Any], path: str) -> ToolUse:
-    rest = rest_of(block, dict.fromkeys(ANTHROPIC_CALL.all), TRANSPORT)
+    rest = rest_of(block, ANTHROPIC_CALL.all, TRANSPORT)
     given = {} if block.get("input") is None else block["input"]
     caller = rest.get("caller")
     if caller == {"type": "direct"}:  # which is the same as none, and is written as such

@@ -7,6 +7,7 @@ here. They differ in what they refuse, repair or keep beside, not in these keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from headish.content.forms.customs import OUTPUT
@@ -23,9 +24,14 @@ class BlockKeys(NamedTuple):
     others: tuple[str, ...]
 
     @property
-    def all(self) -> tuple[str, ...]:
-        """Every key."""
-        return (*self.others, self.body, *filter(None, (self.id,)))
+    def all(self) -> Mapping[str, None]:
+        """Every key, as ``rest_of`` takes what is written."""
+        return _table(self)
+
+
+@cache
+def _table(keys: BlockKeys) -> Mapping[str, None]:
+    return dict.fromkeys((*keys.others, keys.body, *filter(None, (keys.id,))))
 
 
 CHAT_CALL = ("id", "type", "function")
@@ -67,7 +73,7 @@ def read_result(
         None if name is None or "name" not in keys.others else text_at(name, f"{path}.name"),
         tuple(content(said.get(keys.body))),
         is_error=failed if "is_error" in keys.others and isinstance(failed, bool) else None,
-        opaque=keep(provider, rest_of(said, dict.fromkeys(keys.all), transport)),
+        opaque=keep(provider, rest_of(said, keys.all, transport)),
     )
 
 

@@ -153,7 +153,7 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
 
 
 def _read_function(function: Mapping[str, Any], id: Any, beside: Part, path: str) -> ToolUse:
-    more = rest_of(function, dict.fromkeys(FUNCTION.all), TRANSPORT)
+    more = rest_of(function, FUNCTION.all, TRANSPORT)
     opaque = keep(PROVIDER, beside | ({"function": more} if more else {}))
     return read_call(function, FUNCTION, id, opaque, path)
 

@@ -54,7 +54,7 @@ def read(entry: Mapping[str, Any]) -> NeutralEntry:
     calls = entry.get("tool_calls")
     for at, call in enumerate(list_at(calls, "$.tool_calls") if calls is not None else ()):
         blocks.append(_read_call(object_at(call, f"$.tool_calls[{at}]"), f"$.tool_calls[{at}]"))
-    rest = rest_of(entry, dict.fromkeys(_RESULT.all), TRANSPORT)
+    rest = rest_of(entry, _RESULT.all, TRANSPORT)
     if isinstance(rest.get("citations"), list) and _cite(blocks, rest["citations"]):
         del rest["citations"]
     if rest:
@@ -105,7 +105,7 @@ def _read_call(call: Mapping[str, Any], path: str) -> ContentBlock:
     function = call.get("function")
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         return ProviderBlock(PROVIDER, {"tool_call": dict(call)})
-    rest = rest_of(call, {**dict.fromkeys(CHAT_CALL), "function": dict.fromkeys(FUNCTION.all)}, TRANSPORT)
+    rest = rest_of(call, {**dict.fromkeys(CHAT_CALL), "function": FUNCTION.all}, TRANSPORT)
     return read_call(function, FUNCTION, call.get("id"), keep(PROVIDER, rest), path)
 
 

@@ -83,7 +83,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def is_nothing(value: Any) -> bool:
     """Whether a value says nothing: null, or empty."""
-    return value is None or value == "" or value == [] or value == {}
+    return value is None or (not value and (value == "" or value == [] or value == {}))
 
 
 def camel(key: str) -> str:

@@ -7,19 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, NamedTuple
 
 from headish.content import strictjson
-from headish.content.encoding import read_block
+from headish.content.encoding import read_checked
 from headish.content.forms.customs import INPUT, is_custom, text_of
 from headish.content.forms.layout import is_nothing
 from headish.errors import InvalidContent, Unmappable
 from headish.values.blocks import (
     ContentBlock,
     Document,
-    Mark,
-    Other,
     ProviderBlock,
     Text,
     Thinking,
-    ToolDefinitions,
     ToolResult,
     ToolUse,
     kind_of,
@@ -85,19 +82,35 @@ class Losses:
         for block in blocks:
             if type(block) in _SAID_BY_ALL:  # as nearly all are
                 yield block
-            elif isinstance(block, Mark | ToolDefinitions | Other):
-                raise self.refuse(f"a block of type {kind_of(block)!r}")
-            elif isinstance(block, Thinking | ProviderBlock) and block.provider != self.provider:
-                if isinstance(block, Thinking):
+            elif isinstance(block, ToolUse):
+                if block.partial:
+                    self.leave_out("a block that was cut off", "partial")
+                else:
+                    yield block
+            elif isinstance(block, Thinking):
+                if block.provider == self.provider:
+                    yield block
+                else:
                     self.leave_out(f"reasoning of {block.provider or 'another provider'}", "thinking")
-                elif not isinstance(block.data, Mapping) or FORM not in block.data:
-                    self.leave_out(f"a block of {block.provider}", "provider")
-            elif isinstance(block, ToolUse | ProviderBlock) and block.partial:
-                self.leave_out("a block that was cut off", "partial")
-            elif isinstance(block, ProviderBlock) and not isinstance(block.data, Mapping):
-                raise self.refuse(f"a block of {block.provider} that is no object")
-            elif not (isinstance(block, ProviderBlock) and isinstance(block.data, Mapping) and FORM in block.data):
-                yield block
+            elif isinstance(block, ProviderBlock):
+                if self._takes(block):
+                    yield block
+            else:
+                raise self.refuse(f"a block of type {kind_of(block)!r}")
+
+    def _takes(self, block: ProviderBlock) -> bool:
+        """Whether a block of a provider's is said; what a form keeps of itself is none."""
+        is_of_form = isinstance(block.data, Mapping) and FORM in block.data
+        if block.provider != self.provider:
+            if not is_of_form:
+                self.leave_out(f"a block of {block.provider}", "provider")
+            return False
+        if block.partial:
+            self.leave_out("a block that was cut off", "partial")
+            return False
+        if not isinstance(block.data, Mapping):
+            raise self.refuse(f"a block of {block.provider} that is no object")
+        return not is_of_form
 
     def inside(self, blocks: Sequence[ContentBlock]) -> Iterator[ContentBlock]:
         """What a result holds that the form can say. Raises: Unsupported, also for a call or a result in it."""
@@ -138,11 +151,12 @@ def rest_of(part: Mapping[str, Any], written: Mapping[str, Any], transport: Coll
     """What a part says beside what is written of its block: keys that are in neither table, as deep as they stand."""
     kept: Part = {}
     for key, value in part.items():
-        if key in transport or is_nothing(value):
+        if key in transport:
             continue
         if key not in written:
-            kept[key] = value
-        elif isinstance(value, Mapping) and isinstance(written[key], Mapping):
+            if not is_nothing(value):
+                kept[key] = value
+        elif isinstance(written[key], Mapping) and isinstance(value, Mapping):
             inner = rest_of(value, written[key], transport)
             if inner:
                 kept[key] = inner
@@ -193,11 +207,12 @@ def keep(provider: str, rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_call(name: Any, id: Any, opaque: Mapping[str, Any], path: str, **arguments: Any) -> ToolUse:
-    """A call; ``raw`` is the text of its arguments, ``input`` their value. Raises: InvalidContent."""
+    """A call; ``raw`` is the text of its arguments, ``input`` their value, of an entry that is known to be JSON in
+    dicts and lists. Raises: InvalidContent."""
     call = {"type": "tool_use", "name": text_at(name, f"{path}.name"), **arguments}
     if id is not None:
         call["id"] = text_at(id, f"{path}.id")
-    made = read_block({**call, "opaque": opaque} if opaque else call, path)
+    made = read_checked({**call, "opaque": opaque} if opaque else call, path)
     assert isinstance(made, ToolUse)
     return made
 

@@ -26,7 +26,8 @@ OPTIONS = ("cache", "attributes", "meta", "said_at", "key")
 WRAPPED = "message"
 """The key of an entry of any form, where options of headish's own stand beside it."""
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
-_SPELLED_MARKS = tuple(mark.encode() for mark in _MARKS)
+_IN_MARKS = b"cache_"
+"""What the bytes of each of them have in them."""
 _GEMINI_ROLES = {"assistant": "model", "tool": "function"}
 
 
@@ -216,7 +217,7 @@ def prove(form: Form, said: NeutralEntry, given: Sequence[Any]) -> Read:
     blocks = said.blocks if further is None else (*said.blocks, ProviderBlock(form.provider, {FORM: further}))
     kept = {"name": form.name} | ({} if layout is None else {"layout": layout})
     # Hardly any entry has a mark: its bytes are searched before each of its values is looked at.
-    cache = asked_cache(given) if any(mark in spelled for mark in _SPELLED_MARKS) else False
+    cache = asked_cache(given) if _IN_MARKS in spelled else False
     return Read(said.role, blocks, said.speaker, cache, kept, {})
 
 

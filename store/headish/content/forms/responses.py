@@ -149,7 +149,7 @@ def _read_part(given: Any, path: str, beside: Mapping[str, Any], media: bool) ->
 
 
 def _read_call(item: Mapping[str, Any]) -> list[ContentBlock]:
-    rest = rest_of(item, dict.fromkeys(FUNCTION_CALL.all), PLACED)
+    rest = rest_of(item, FUNCTION_CALL.all, PLACED)
     return [read_call(item, FUNCTION_CALL, item.get("call_id"), keep(PROVIDER, rest))]
 
 

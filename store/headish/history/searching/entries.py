@@ -79,7 +79,7 @@ def entry_of(space: int, said: SearchableTurn) -> str:
     if said.source.erased is not None:
         return ""
     facts = _facts(space, said)
-    if sum(len(text) for _, text in said.pieces) > LONG:
+    if sum([len(text) for _, text in said.pieces]) > LONG:
         return _long_entry(space, said, facts)
     parts = [facts]
     for field, text in said.pieces:

@@ -11,7 +11,7 @@ that leaves it to the next that catches up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from headish.content.searching.words import WORDS_VERSION
 from headish.database.backend import Backend
 from headish.database.query import Connection
 from headish.errors import DatabaseUnavailable
-from headish.history.searching.entries import BEFORE, BEHIND, entry_of, read_said
+from headish.history.searching.entries import BEFORE, BEHIND, SearchableTurn, entry_of, read_said
 from headish.rows.counters import read_counter
 from headish.rows.turns import StoredTurn
 from headish.rows.upkeep import matches, searches
@@ -28,7 +28,7 @@ from headish.rows.upkeep.searches import Indexed
 Progress = Callable[[int], None]
 """Called with the number of turns indexed since the last call."""
 
-PORTION_TURNS = 1000
+PORTION_TURNS, READ_TURNS = 1000, 250
 MERGED_AFTER = 250
 """So many portions are merged before the next: FTS5 takes 2,000 segments, and a search asks all."""
 PORTION_CHARACTERS = 1_000_000
@@ -166,7 +166,7 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
         return Portion(known or Indexed(0, 0, -1), 0, 0, [])
     entries: list[tuple[int, str]] = []
     seq, left, turns = known.seq, PORTION_CHARACTERS, 0
-    for said in read_said(connection, space, matches.sources_after(connection, space, known.seq, PORTION_TURNS)):
+    for said in _said_after(connection, space, known.seq):
         entry = entry_of(space, said)
         if entry:
             entries.append((said.source.seq, entry))
@@ -176,6 +176,17 @@ def _next_portion(connection: Connection, space: int) -> Portion | None:
     else:
         seq = seq if turns == PORTION_TURNS else max(last, seq)  # also where numbers are missing: verify names them
     return Portion(known, seq, turns, entries, is_last=seq >= last)
+
+
+def _said_after(connection: Connection, space: int, seq: int) -> Iterator[SearchableTurn]:
+    """The next ``PORTION_TURNS`` turns, read as they are asked for: long ones fill a portion before."""
+    for start in range(0, PORTION_TURNS, READ_TURNS):
+        limit = min(READ_TURNS, PORTION_TURNS - start)
+        sources = matches.sources_after(connection, space, seq, limit)
+        yield from read_said(connection, space, sources)
+        if len(sources) < limit:
+            return
+        seq = sources[-1].seq
 
 
 def _store(connection: Connection, space: int, portion: Portion, merges: bool) -> PortionStored:

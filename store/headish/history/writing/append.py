@@ -101,7 +101,7 @@ def append_batch(
     builder = _Builder(after.seq - len(drafts) + 1, {place.chain: tip.pos for place, tip in tips.items()}, mint)
     built = [builder.build(draft, plan) for draft, plan in zip(drafts, plans, strict=True)]
     data = [split_payload(draft.payload) for draft in drafts]
-    add_turns(connection, space, zip([appended.turn for appended in built], data, strict=True))
+    add_turns(connection, space, [appended.turn for appended in built], data)
     add_links(connection, space, builder.links)
     moved = _move_bookmarks(connection, space, drafts, built, plans, planner)
     before = SpaceNumbers(after.seq - len(drafts), after.change)
@@ -128,7 +128,7 @@ def append_behind(connection: Connection, space: int, draft: Draft, parent_id: T
         refuse_barred(connection, space, [draft.said.hash])
     place = Place(parent.chain, parent.pos + 1) if goes_on else Place(after.seq, 0)
     stored = make_stored(draft, place, after.seq, mint(), (parent.digest,), (parent_id,), None)
-    add_turns(connection, space, [(stored, draft.payload)])
+    add_turns(connection, space, [stored], [draft.payload])
     if not goes_on:
         add_links(connection, space, [(place.chain, [before])])
     numbers = SpaceNumbers(after.seq - 1, after.change), SpaceNumbers(after.seq, after.change)
@@ -165,14 +165,13 @@ class _Builder:
     def __init__(self, seq: int, tips: dict[int, int], mint: Mint) -> None:
         self._seq, self._tips, self._mint = seq, tips, mint
         self._built: list[StoredTurn] = []
-        self.links: list[tuple[int, list[Place]]] = []
+        self.links: list[tuple[int, Sequence[Place]]] = []
 
     def build(self, draft: Draft, plan: AppendPlan) -> Appended:
         parents = [self._parent(parent) for parent in plan.parents]
+        places, continues, digests = zip(*parents, strict=True) if parents else ((), (), ())
         seq = self._seq + len(self._built)
-        place = self._place(seq, [place for place, _, _ in parents])
-        continues = tuple(parent_id for _, parent_id, _ in parents)
-        digests = [digest for _, _, digest in parents]
+        place = self._place(seq, places)
         stored = make_stored(draft, place, seq, self._mint(), digests, continues, plan.name)
         self._built.append(stored)
         return Appended(stored, continues)
@@ -183,7 +182,7 @@ class _Builder:
             return stored.place, stored.id, stored.digest
         return parent.place, parent.id, parent.digest
 
-    def _place(self, seq: int, parents: list[Place]) -> Place:
+    def _place(self, seq: int, parents: Sequence[Place]) -> Place:
         """After the only parent, if that is the last of its chain; otherwise it begins one, numbered by its ``seq``."""
         if len(parents) == 1 and self._tips[parents[0].chain] == parents[0].pos:
             place = Place(parents[0].chain, parents[0].pos + 1)

@@ -74,7 +74,7 @@ class RecordProver:
         columns = [*zip(*records, strict=True)]  # by columns, because this runs for every turn
         careful: dict[int, StoredTurn] = {}
         digests: list[bytes] = []
-        last: tuple[TurnId, ...] = ()
+        last: tuple[TurnId, ...] | None = None
         in_hex = ""
         said = zip(*columns[_WORDS], strict=True)
         for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], said, strict=True):

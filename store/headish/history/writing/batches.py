@@ -23,7 +23,7 @@ def read_item(item: object) -> tuple[Any, Mapping[str, Any]]:
     Raises: InvalidArgument for a mapping without content.
     """
     # A block is a mapping, too; only a block has a type.
-    if not isinstance(item, dict | Mapping) or "type" in item:
+    if not (type(item) is dict or isinstance(item, Mapping)) or "type" in item:
         return item, {}
     if "content" not in item:
         raise InvalidArgument("content is missing: an item is content, or a mapping of it and a turn's options")
@@ -43,9 +43,10 @@ class DraftBatch:
 
     def add(self, draft: Draft) -> list[Draft]:
         """Take a draft; the batch that ends before it, if one does."""
-        is_full = len(self._drafts) == BATCH_TURNS or self._size_bytes >= BATCH_BYTES
+        count = len(self._drafts)
+        is_full = count == BATCH_TURNS or self._size_bytes >= BATCH_BYTES
         # Full is noticed at the next draft, so a last batch that is exactly full leaves no empty one behind.
-        ended = self.take() if self._drafts and (is_full or _needs_stored(draft)) else []
+        ended = self.take() if count and (is_full or _needs_stored(draft)) else []
         self._drafts.append(draft)
         self._size_bytes += draft.size_bytes
         return ended

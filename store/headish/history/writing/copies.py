@@ -177,7 +177,7 @@ class Copier:
             (replace(stored, chain=place.chain, pos=place.pos + index, seq=seq + index), data)
             for index, (stored, data) in enumerate(rows)
         ]
-        add_turns(*self._target, placed)
+        add_turns(*self._target, [turn for turn, _ in placed], [data for _, data in placed])
         add_links(*self._target, begins)
         self._is_continued.update(dict.fromkeys((parent.place for parent in parents), True))
         for stored, (there, _) in zip(new, placed, strict=True):

@@ -233,7 +233,10 @@ def expected_id(expect: TurnId | Absent | None) -> TurnId | None:
 def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
     """The plans of a batch: only the last turn that a name moves to says that it moved the name (rule R39, one row)."""
     last = {plan.name: index for index, plan in enumerate(plans)}
-    return [plan if last[plan.name] == index else replace(plan, name=None) for index, plan in enumerate(plans)]
+    return [
+        plan if plan.name is None or last[plan.name] == index else replace(plan, name=None)
+        for index, plan in enumerate(plans)
+    ]
 
 
 def stored_parents(plans: Iterable[AppendPlan]) -> set[Place]:

@@ -113,7 +113,7 @@ AFTER = Query(
 
 def sources_after(connection: Connection, space: int, seq: int, limit: int) -> list[SearchedTurn]:
     """Turns behind a commit number, in commit order."""
-    return list(map(SearchedTurn._make, connection.rows(AFTER, space=space, seq=seq, limit=limit)))
+    return connection.each(AFTER, SearchedTurn, space=space, seq=seq, limit=limit)
 
 
 BEFORE = Query(
@@ -124,7 +124,7 @@ BEFORE = Query(
 
 def sources_before(connection: Connection, space: int, low: int, high: int, limit: int) -> list[SearchedTurn]:
     """Turns between two commit numbers, both left out, the newest first."""
-    return list(map(SearchedTurn._make, connection.rows(BEFORE, space=space, low=low, high=high, limit=limit)))
+    return connection.each(BEFORE, SearchedTurn, space=space, low=low, high=high, limit=limit)
 
 
 AT = Query(

@@ -74,11 +74,13 @@ class TurnAdder:
     def add(self, item: Mapping[str, Any] | Content) -> None:
         """Take an item; the batch that is full without it is stored, unless objects are stored along."""
         draft = make_draft(*read_item(item), self._space._payload_limit_bytes, self._space._author)
-        self._end(self._batch.add(draft))
+        if ended := self._batch.add(draft):
+            self._end(ended)
 
     def finish(self) -> StoredTurns:
         """Store the rest; what was stored."""
-        self._end(self._batch.take())
+        if last := self._batch.take():
+            self._end(last)
         read = partial(read_range, self._space)
         if self._puts:
             return StoredTurns(
@@ -87,8 +89,6 @@ class TurnAdder:
         return StoredTurns(read, self._stored, self._count)
 
     def _end(self, drafts: list[Draft]) -> None:
-        if not drafts:
-            return
         if self._puts:
             self._unstored.append(drafts)
             return

@@ -104,7 +104,7 @@ class _Session:
             self._titles[str(kind)] = title
         elif isinstance(record.get("uuid"), str):
             agent = _agent_of(record)
-            if kind in SPEAKERS:
+            if kind in SPEAKERS and len(self._threads) > 1:
                 for name, other in self._threads.items():
                     if name != agent:
                         other.tail.close()
