@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pytest
 
+from benchmarks import thin
 from benchmarks.canonical import conversation, items
 from benchmarks.clock import Bench, microseconds, report
 from headish import Database, Store
@@ -19,6 +20,13 @@ from headish.calls.posting import PostedAnswer, SyncServer
 from support.serving import serving
 
 STORED = "add_turns"
+BUNDLE_LINES = {
+    "bundle_create": "<=0.3",
+    "bundle_apply": "<=0.7",
+    "bundle_create_floor": None,
+    "bundle_apply_floor": None,
+    "bundle_apply_checked_floor": None,
+}
 NEW = 500
 """How many turns each side has said that the other one does not have."""
 TOKEN = "HEADISH_BENCH_TOKEN"
@@ -28,16 +36,16 @@ def bundles(bench: Bench) -> None:
     """A bundle of a whole space, written and applied to an empty store. A page of it is a transaction, and so is a
     batch of ``add_turns``, of as many turns."""
     turns = bench.size(100_000, 5_000)
-    times = [_round(bench, turns) for _ in range(bench.rounds)]
-    added, created, applied = (statistics.median(column) for column in zip(*times, strict=True))
-    pairs = [(create / add, apply / add) for add, create, apply in times]
-    create_ratio, apply_ratio = (f"{statistics.median(column):.2f}" for column in zip(*pairs, strict=True))
-    report("bundle_create", created, added, of=STORED, goal="<=0.3", turns=turns, paired=create_ratio)
-    report("bundle_apply", applied, added, of=STORED, goal="<=0.7", turns=turns, paired=apply_ratio)
+    added, *others = zip(*[_round(bench, turns) for _ in range(bench.rounds)], strict=True)
+    limit = statistics.median(added)
+    for (name, goal), column in zip(BUNDLE_LINES.items(), others, strict=True):
+        paired = statistics.median(each / add for add, each in zip(added, column, strict=True))
+        took = statistics.median(column)
+        report(name, took, limit, of=STORED, goal=goal, turns=turns, paired=f"{paired:.2f}")
 
 
-def _round(bench: Bench, turns: int) -> tuple[float, float, float]:
-    """Microseconds of a turn: to add it, to write it into a bundle, and to apply it."""
+def _round(bench: Bench, turns: int) -> list[float]:
+    """Microseconds of a turn: to add it, and for each of ``BUNDLE_LINES``."""
     bundle = bench.path("bundle").with_suffix(".hbundle")
     listed = list(items(conversation(turns)))
     batches = [listed[start : start + PAGE_TURNS] for start in range(0, turns, PAGE_TURNS)]
@@ -56,9 +64,25 @@ def _round(bench: Bench, turns: int) -> tuple[float, float, float]:
         applied = microseconds(lambda: store.bundles.apply(bundle), turns)
         if store.get("main").seal != wanted:
             raise SystemExit("the bundle brought another thread")
+    took = [added, created, applied, *_floors(bench, path, turns)]
     for each in (path, there, bundle):
         _remove(each)
-    return added, created, applied
+    return took
+
+
+def _floors(bench: Bench, source: Path, turns: int) -> list[float]:
+    """What the thinnest programs take of the same turns: to write a bundle, to apply it, and to apply it with the same
+    checks."""
+    bundle = bench.path("thin").with_suffix(".hbundle")
+    took = [microseconds(lambda: thin.write_bundle(source, bundle), turns)]
+    for checked in (False, True):
+        there = bench.path("thin")
+        Store.open(there).close()
+        took.append(microseconds(lambda: thin.apply_bundle(bundle, there, checked=checked), turns))  # noqa: B023
+        thin.check_whole(there, turns)
+        _remove(there)
+    _remove(bundle)
+    return took
 
 
 def https(bench: Bench) -> None:

@@ -17,9 +17,14 @@ from benchmarks import plain
 from benchmarks.canonical import Said, encode
 from benchmarks.samerows import MOVE, TAKE, TAKE_NEXT
 from headish import Store
-from headish.content.hashes import MOVE_LOG, begin_digest, digest_from, hash_payload, run_on, seal_turn
-from headish.values.ids import IdMint
+from headish.bundles.records import BUNDLE, PAGE_TURNS, BundleEnd, BundleHeader, BundleKind, WirePage
+from headish.content.encoding import DECODED_TOGETHER, decode_payloads
+from headish.content.frames import FrameWriter, read_frames
+from headish.content.hashes import MOVE_LOG, begin_digest, digest_from, hash_payload, run_on, seal_arrival, seal_turn
+from headish.rows.elsewhere.arrivals import STRANGER
+from headish.values.ids import IdMint, are_turn_ids
 from headish.values.limits import INLINE_BYTES
+from headish.values.messages import ROLES
 
 ADD_TURN = (
     "INSERT INTO turn (space, chain, pos, seq, id, role, digest, hash, data, seal, head)"
@@ -38,6 +43,12 @@ BEGIN = """
 PARENT = """
     SELECT chain, pos, digest, (SELECT max(pos) FROM turn AS o WHERE o.space = 1 AND o.chain = turn.chain)
     FROM turn WHERE space = 1 AND id = ?
+"""
+ADD_ARRIVAL = "INSERT INTO arrival (space, first, last, kind, milliseconds, seal) VALUES (1, ?, ?, ?, ?, ?)"
+LEAVING = """
+    SELECT id, seal, role, head, coalesce(data, (
+      SELECT p.data FROM payload AS p WHERE p.space = 1 AND p.hash = turn.hash
+    )) FROM turn WHERE space = 1 AND seq > ? AND seq <= ? ORDER BY seq
 """
 Row = tuple[Any, ...]
 
@@ -127,6 +138,62 @@ def appending(path: Path, durability: str, batches: Sequence[Sequence[Said]], na
         for batch in batches:
             thin.append_all(batch)
             yield
+
+
+def write_bundle(source: Path, target: Path) -> None:
+    """A bundle of the one thread of a store, without a look at what it says."""
+    with closing(plain.connect(source)) as connection, target.open("wb") as file:
+        frames = FrameWriter(file, BUNDLE)
+        frames.write(BundleKind.HEADER, BundleHeader())
+        rows: list[Row] = []
+        turns, last = 0, None
+        while rows := connection.execute(LEAVING, (turns, turns + PAGE_TURNS)).fetchall():
+            before = [() if last is None else (last,), *[(at,) for at in range(len(rows) - 1)]]
+            ids, seals, roles, heads, payloads = zip(*rows, strict=True)
+            none, false, places = [None] * len(rows), [False] * len(rows), range(len(rows))
+            columns = (ids, before, places, seals, roles, none, none, false, none, none, none, none, heads)
+            frames.write(BundleKind.PAGE, {"payloads": payloads, "turns": [*zip(*columns, strict=True)]})
+            turns, last = turns + len(rows), ids[-1]
+        frames.write(BundleKind.END, BundleEnd(turns, 0))
+
+
+def apply_bundle(bundle: Path, target: Path, *, checked: bool) -> None:
+    """The turns of such a bundle into an empty store: each hash is proven, and with ``checked`` each id, role and
+    payload is looked at, too."""
+    with closing(plain.connect(target)) as connection, bundle.open("rb") as file:
+        seq, last, digest = 0, "", b""
+        for page in (value for kind, value in read_frames(file, "", BUNDLE) if kind is BundleKind.PAGE):
+            if checked:
+                _check(page)
+            rows: list[Row] = []
+            for turn, payload in zip(page.turns, page.payloads, strict=True):
+                hash = hash_payload(payload)
+                said = begin_digest(turn.role, None, "application/json", None)
+                digest = digest_from(said, b"", hash, (digest,) if seq else ())
+                if seal_turn(turn.id, digest, (last,) if seq else (), head=turn.head) != turn.seal:
+                    raise SystemExit("a turn is not as its seal says")
+                data = payload if len(payload) <= INLINE_BYTES else None
+                rows.append((1, seq, seq + 1, turn.id, turn.role, digest, hash, data, turn.seal, turn.head))
+                seq, last = seq + 1, turn.id
+            connection.execute("BEGIN IMMEDIATE")
+            size_bytes = sum(map(len, page.payloads))
+            connection.execute(TAKE, (len(rows), len(rows), int(seq == len(rows)), int(seq == len(rows)), size_bytes))
+            large = [(row[6], len(data), data) for row, data in zip(rows, page.payloads, strict=True) if row[7] is None]
+            connection.executemany(ADD_PAYLOAD, large)
+            connection.executemany(ADD_TURN, rows)
+            first, now = seq - len(rows) + 1, time.time_ns() // 1_000_000
+            seal = seal_arrival(first, seq, STRANGER, None, None, None, now)
+            connection.execute(ADD_ARRIVAL, (first, seq, STRANGER, now, seal))
+            connection.execute("COMMIT")
+
+
+def _check(page: WirePage) -> None:
+    ids, roles = [each.id for each in page.turns], {each.role for each in page.turns}
+    parts = range(0, len(page.payloads), DECODED_TOGETHER)
+    if not are_turn_ids(ids) or not roles <= {*ROLES}:
+        raise SystemExit("a turn has no id, or another role")
+    if None in [decode_payloads(page.payloads[at : at + DECODED_TOGETHER]) for at in parts]:
+        raise SystemExit("a payload does not decode")
 
 
 def rows_alone(path: Path, store_path: Path) -> Path:

@@ -49,7 +49,8 @@ OpenAI Agents SDK's session, which ``make bench-peers`` measures. Times are micr
     search_ranked      ten hits, the best first
     search_small_space a search in a space of 1,000 turns beside one of 1,000,000; the limit is without it
     bundle_create      writing a space into a bundle, a turn; the limit is add_turns, 500 turns a transaction
-    bundle_apply       applying it to an empty store, a turn; the same limit
+    bundle_apply       applying it to an empty store, a turn; the same limit; bundle_apply_checked_floor looks at each
+                       id, role and payload, too
     https_nothing_new  the bytes of a sync with a server, with its requests; the limit is a kilobyte
     https_new          the same where 500 turns are new on each side of 100,000; the limit is a bundle of each side's
     https_new_by_ranges  the same where neither side knows how far the other one was

@@ -24,7 +24,7 @@ from headish.bundles.records import (
 )
 from headish.bundles.streams import BundleReader, BundleWriter
 from headish.content.frames import FrameWriter
-from headish.content.hashes import hash_payload
+from headish.content.hashes import begin_digest, digest_behind, hash_payload, seal_turn
 from headish.errors import InvalidBundle, InvalidContent, NotADevice, TooLarge
 from headish.history.writing.arriving import RecordProver, check_payloads
 from headish.history.writing.proofs import derive_digest, derive_seal
@@ -277,6 +277,12 @@ def test_a_turn_is_proven_behind_what_was_proven_and_by_its_own_seal() -> None:
     for other in ({"seal": b"s" * 32}, {"hash": b"h" * 32}, {"parents": (FIRST,)}, {"cache": True}, {"head": b"side"}):
         with pytest.raises(InvalidBundle, match="its seal disagrees"):
             prover.prove([first._replace(**other)])
+    # What was proven last is nothing that a turn without parents continues.
+    digest = digest_behind(begin_digest("user", None, "application/json", None) + b"0:,", TURN.hash, [""])
+    seal = seal_turn(FIRST, digest, (), head=TURN.head)
+    for known in ([], [first]):
+        with pytest.raises(InvalidBundle, match="its seal disagrees"):
+            prover.prove([*known, TURN._replace(seal=seal)])
 
 
 class _Sealed:

@@ -210,6 +210,12 @@ def test_a_shape_is_found_among_many_texts_by_its_place(shape: str) -> None:
     assert find_shaped(quiet) == []
 
 
+def test_a_long_text_is_looked_at_by_itself() -> None:
+    key = SHAPES[0].encode()
+    texts = [b"a" * 70_000 + b" " + key, key, b"b-_A" * 20_000, b"", key + b" " + b"c" * 70_000]
+    assert find_shaped(texts) == [0, 1, 4]
+
+
 _PIECES = [each[:end] for each in SHAPES for end in (3, 4, 8, None)]
 
 

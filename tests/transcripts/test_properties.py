@@ -13,7 +13,8 @@ from headish.errors import HeadishError, InvalidTranscript, Unrepresentable
 from headish.transcripts import Transcript, TranscriptStream, emit, from_json, parse, to_json, visible
 from headish.transcripts.threads import write_thread
 from headish.values.blocks import Text
-from headish.values.messages import Message, TranscriptMessage
+from headish.values.messages import Message
+from headish.values.results.threads import TranscriptMessage
 from support.transcripts.models import FORMATS, cut, less_layout, models, outcome, texts_of
 
 each_format = pytest.mark.parametrize("format", FORMATS)

@@ -47,9 +47,10 @@ from headish.values.blocks import (
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId
 from headish.values.limits import MAPPING_LIMIT_BYTES
-from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
+from headish.values.messages import NO_ATTRIBUTES, Message
 from headish.values.names import Absent, check_name
 from headish.values.results.objects import USAGE
+from headish.values.results.threads import TranscriptMessage
 
 __all__ = [
     "FORM",

@@ -224,7 +224,11 @@ def to_page(turns: Sequence[TurnRecord], cursor: str | None) -> WirePage:
     at = {hash: place for place, hash in enumerate(payloads)}
     # Equal payloads have one place; the hash of one that was erased stands for it, even where another turn has it.
     told = [hash if payload is None else at[hash] for hash, payload in zip(hashes, said, strict=True)]
-    before = [tuple([places.get(each, each) for each in listed]) for listed in parents]
+    # Most turns continue one.
+    before = [
+        (places.get(listed[0], listed[0]),) if len(listed) == 1 else tuple([places.get(each, each) for each in listed])
+        for listed in parents
+    ]
     # What stands behind the hash is alike in both.
     wired = starmap(WireTurn, zip(ids, before, told, *others, strict=True))
     return WirePage(tuple(payloads.values()), tuple(wired), cursor)

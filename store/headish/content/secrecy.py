@@ -66,6 +66,8 @@ _BEGINNINGS = {
 """One of them stands in every text that has a shape. By a letter of each: one letter is found ten times as fast."""
 _CUTS = "-_AJ"
 """Those of these letters that are rare enough for a text to be cut at each."""
+_LONG_BYTES = 65_536
+"""Longer texts are not searched together with others."""
 _ENDINGS = (
     "key", "keys", "sation", "zation", "secret", "password", "passwords", "passwd", "passphrase", "bearer", "token",
     "value",
@@ -155,14 +157,17 @@ def has_shape(text: str) -> bool:
 def find_shaped(texts: Sequence[bytes]) -> list[int]:
     """The places of those UTF-8 texts that ``has_shape``, in order.
 
-    Cost: a few searches through all texts at once; only those in which a key may begin are looked at one by one.
+    Cost: a few searches through all texts at once; only long ones, and those in which a key may begin, are looked at
+    one by one.
     """
-    joined = b"\n".join(texts)
-    found = [*_beginnings_in(joined)]
-    if not found:
+    # To join and to cut a long one would take many times its memory.
+    long = {place for place, each in enumerate(texts) if len(each) > _LONG_BYTES}
+    short = [b"" if place in long else each for place, each in enumerate(texts)] if long else texts
+    found = [*_beginnings_in(b"\n".join(short))]
+    if not found and not long:
         return []
-    ends = [*accumulate(len(each) + 1 for each in texts)]
-    places = sorted({bisect_right(ends, at) for at in found})
+    ends = [*accumulate(len(each) + 1 for each in short)]
+    places = sorted(long.union(bisect_right(ends, at) for at in found))
     return [place for place in places if has_shape(texts[place].decode(errors="replace"))]
 
 

@@ -9,7 +9,8 @@ from headish.errors import UnknownFormat
 from headish.providers import PROVIDERS, prepare_request
 from headish.transcripts import threads
 from headish.values.checks.doors import TEXT, an, door
-from headish.values.messages import ContextWindow, TranscriptMessage
+from headish.values.messages import ContextWindow
+from headish.values.results.threads import TranscriptMessage
 
 Written = str | dict[str, Any]
 

@@ -87,7 +87,7 @@ class _Scanned:
     def through(self, pages: Iterator[list[TurnRecord]]) -> Iterator[list[TurnRecord]]:
         for page in pages:
             self.keys += find_keys(page)
-            self.paths += sum(map(keeps_path, page))
+            self.paths += sum([keeps_path(each) for each in page if each.system is not None])
             yield page
             if self._progress:
                 self._progress(len(page))

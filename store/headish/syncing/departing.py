@@ -152,19 +152,20 @@ class Departing:
         """Records in pages of about ``FRAME_BYTES``; a larger payload is in a page of its own."""
         page: list[TurnRecord] = []
         size = 0
-        for row, record in zip(rows, self._records_of(rows) if rows else (), strict=True):
-            _, _, payload, *_ = record
+        for at, record in enumerate(self._records_of(rows) if rows else ()):
+            payload = record.payload
             if payload is None and record.erased is None:
-                payload = self._read_large(row)
+                payload = self._read_large(rows[at])
                 record = record._replace(payload=payload)
             length = len(payload or b"")
-            if page and size + length > FRAME_BYTES:
+            if size + length > FRAME_BYTES and page:
+                self.reached = rows[at - 1][_SEQ]
                 yield page
                 page, size = [], 0
             page.append(record)
             size += length
-            self.reached = row[_SEQ]
         if page:
+            self.reached = rows[-1][_SEQ]
             yield page
 
     def _records_of(self, rows: Sequence[Row]) -> list[TurnRecord]:
@@ -188,9 +189,13 @@ class Departing:
 
     def _parents_of(self, ids: Sequence[TurnId], places: Sequence[tuple[int, int]]) -> list[tuple[TurnId, ...]]:
         """What turns continue. Most follow one that is read with them, so that only the others are asked for."""
-        # Plain tuples: they equal places, and a place is made in Python.
-        here = dict(zip(places, ids, strict=True))
-        before = [here.get((chain, pos - 1)) for chain, pos in places]
+        chains, positions = zip(*places, strict=True)
+        if len({*chains}) == 1 and positions == (*range(positions[0], positions[0] + len(ids)),):
+            before: list[TurnId | None] = [None, *ids[:-1]]  # nearly always: one thread, turn by turn
+        else:
+            # Plain tuples: they equal places, and a place is made in Python.
+            here = dict(zip(places, ids, strict=True))
+            before = [here.get((chain, pos - 1)) for chain, pos in places]
         asked = [at for at, each in enumerate(before) if each is None]
         parents = cast("list[tuple[TurnId | None, ...]]", [*zip(before, strict=True)])
         known = parents_of_turns(*self._source, [Place(*places[at]) for at in asked])

@@ -36,7 +36,8 @@ from headish.transcripts.shared.native import note_calls
 from headish.transcripts.shared.transcript import UNREAD, Transcript, tightened
 from headish.transcripts.views import for_completion, for_training, may_be_seen, visible_text
 from headish.values.blocks import Mark, Text, erased_in
-from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Message, TranscriptMessage
+from headish.values.messages import NO_ATTRIBUTES, Attributes, ContextWindow, Message
+from headish.values.results.threads import TranscriptMessage
 
 APIS: dict[str, Callable[[Transcript], Any]] = {
     "chat": to_chat, "responses": to_responses, "anthropic": to_anthropic,

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, NewType
 
 from headish.errors import CorruptTurn, InvalidArgument, shown
@@ -31,7 +30,7 @@ _LARGEST = "f5lxx1zz5pnorynqglhzmsp33"  # 2**128 - 1
 _ANY_ROLLBACK = 2**48 - 1
 BELOW_TIME = 80  # bits of an id: counters and chance
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_PAIRS = [*map("".join, product(_DIGITS, repeat=2))]
+_PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
 _AT_ONCE = 128
 _SIX_DIGITS, _TWELVE_DIGITS = 36**6, 36**12
 

@@ -7,7 +7,7 @@ projection of it: ``ContextWindow.to_dict``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -102,13 +102,6 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
         """The schema reference's message record: ``{role, content, cache?}``."""
         record: dict[str, Any] = {"role": self.role, "content": [to_mapping(block) for block in self.content]}
         return {**record, "cache": self.cache} if self.cache else record
-
-
-class TranscriptMessage(NamedTuple):
-    """A turn of a thread for a transcript: its message, and headish's own keys beside it."""
-
-    message: Message
-    system: Mapping[str, Any]
 
 
 class Face(Struct, frozen=True):

@@ -20,7 +20,8 @@ from headish.content.forms.table import FORMS
 from headish.content.forms.writing import body_of, write_thread
 from headish.errors import HeadishError
 from headish.values.blocks import ProviderBlock, to_mapping
-from headish.values.messages import Attributes, Message, TranscriptMessage
+from headish.values.messages import Attributes, Message
+from headish.values.results.threads import TranscriptMessage
 from support.later import Later
 from support.sdktypes import Maker
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from headish.content.encoding import decode_payload
 from headish.values.blocks import ContentBlock
-from headish.values.messages import Message, TranscriptMessage
+from headish.values.messages import Message
+from headish.values.results.threads import TranscriptMessage
 
 
 class OldRow(NamedTuple):

@@ -14,7 +14,8 @@ from headish.content.forms.parts import FORM, Form, Losses, NeutralEntry, Part
 from headish.content.recordings import said_aloud
 from headish.errors import Unmappable
 from headish.values.blocks import ContentBlock, Document, ProviderBlock, Text, ToolResult, ToolUse
-from headish.values.messages import NO_ATTRIBUTES, Message, TranscriptMessage
+from headish.values.messages import NO_ATTRIBUTES, Message
+from headish.values.results.threads import TranscriptMessage
 
 _INSTRUCTING = ("system", "developer")
 _LOST = {"speaker": "name", "recipient": "to", "intent": "intent", "constrain": "constrain", "extra": "extra"}

@@ -13,7 +13,8 @@ from headish.history.windows.view import Contents, SeenMessage, SeenThread, read
 from headish.rows.threads.walks import Walked
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
-from headish.values.messages import Note, TranscriptMessage
+from headish.values.messages import Note
+from headish.values.results.threads import TranscriptMessage
 from headish.values.turns import cut_off, reply_of
 
 _FORM = ("format", "header_raw", "form")

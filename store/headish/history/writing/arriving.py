@@ -9,6 +9,7 @@ from typing import Any
 from headish.bundles.records import PAGE_TURNS, TurnRecord
 from headish.content import strictjson
 from headish.content.encoding import DECODED_TOGETHER, decode_payload, decode_payloads
+from headish.content.frames import FRAME_BYTES
 from headish.content.hashes import begin_digest, digest_behind, seal_beside, seal_from
 from headish.errors import CorruptTurn, InvalidBundle, InvalidContent, TooLarge
 from headish.history.reading.decode import read_attributes
@@ -31,14 +32,17 @@ _UNKNOWN = b"", ""
 
 def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
     """Whether each payload of blocks decodes: what cannot be read later is refused now. Raises: InvalidBundle."""
-    # Each by itself: joined, two halves of a payload would pass for two. Equal ones are looked at once.
-    said = {each.payload: each.id for each in turns if each.payload is not None and each.type != DOCUMENT}
-    listed = [*said]
+    # Each place of a page by itself. Those that share a place have one object.
+    said = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
+    listed = [*said.values()]
     for start in range(0, len(listed), DECODED_TOGETHER):
         some = listed[start : start + DECODED_TOGETHER]
-        if decode_payloads(some) is None:  # one of them is not plain, or is none
-            for payload in some:
-                _check_payload(payload, said[payload], file)
+        together = [each.payload or b"" for each in some]
+        # Large ones each by itself: together they would take their memory twice more. So is each by itself where one of
+        # them is not plain, or is none.
+        if sum(map(len, together)) > FRAME_BYTES or decode_payloads(together) is None:
+            for each in some:
+                _check_payload(each.payload or b"", each.id, file)
 
 
 def _check_payload(payload: bytes, turn: TurnId, file: str) -> None:
@@ -70,26 +74,27 @@ class RecordProver:
         columns = [*zip(*records, strict=True)]  # by columns, because this runs for every turn
         careful: dict[int, StoredTurn] = {}
         digests: list[bytes] = []
-        last: tuple[TurnId, ...] = ()
+        last: tuple[TurnId, ...] | None = None
         in_hex = ""
         said = zip(*columns[_WORDS], strict=True)
         for id, parents, payload, hash, seal, words in zip(*columns[:_ROLE], said, strict=True):
             before = (in_hex,) if parents == last else self._in_hex(parents)
             beginning, beside = self._sound.get(words, _UNKNOWN)
+            digest: bytes | None = None
             if beside and before is not None and payload is not None and len(payload) <= self._limit_bytes:
                 digest = digest_behind(beginning, hash, before)
                 in_hex = digest.hex()
-                is_proven = seal_from(id, in_hex, beside, parents) == seal
-            else:
-                is_proven = False
-            if not is_proven:
+            if digest is None or seal_from(id, in_hex, beside, parents) != seal:
                 stored = careful[len(digests)] = self._prove_carefully(records[len(digests)], words)
                 digest = stored.digest
                 in_hex = digest.hex()
             last = (id,)
             self._digests[id] = digest
             digests.append(digest)
-        return [careful.get(at, row) for at, row in enumerate(_rows_of(columns, digests))]
+        rows = [*_rows_of(columns, digests)]
+        for at, stored in careful.items():
+            rows[at] = stored
+        return rows
 
     def _in_hex(self, parents: Sequence[TurnId]) -> list[str] | None:
         """The digests of turns; None where one of them was not proven."""

@@ -26,8 +26,9 @@ from headish.rows.threads.walks import Walked
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import TEXT, door
 from headish.values.ids import TurnId
-from headish.values.messages import Note, TranscriptMessage
+from headish.values.messages import Note
 from headish.values.places import Place
+from headish.values.results.threads import TranscriptMessage
 
 if TYPE_CHECKING:
     from headish.content.forms.parts import Form

@@ -16,12 +16,12 @@ from headish.history.reading.walk import read_backwards, walk, walk_messages
 from headish.rows.turns import StoredTurn
 from headish.store.space import Headishes, Space
 from headish.values.checks.doors import door
-from headish.values.messages import ROLES, Message, TranscriptMessage
+from headish.values.messages import ROLES, Message
 from headish.values.times import read_moment
 from headish.values.turns import Turn
 
 if TYPE_CHECKING:
-    from headish.values.results.threads import Thread
+    from headish.values.results.threads import Thread, TranscriptMessage
 
 
 @door()
@@ -112,6 +112,7 @@ def messages(
     from headish.history.windows.resolve import holds_overlays
     from headish.history.windows.transcripts import kept_thread
     from headish.transcripts.drops import drop_words
+    from headish.values.results.threads import TranscriptMessage
 
     def work(connection: Connection, stored: StoredTurn) -> list[TranscriptMessage]:
         if holds_overlays(connection, space._number, stored.place):

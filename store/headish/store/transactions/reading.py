@@ -27,11 +27,11 @@ from headish.store.keeping.objects import read_object
 from headish.store.space import STUMBLING, Space
 from headish.values.grammar import parse_headish
 from headish.values.ids import TurnId, as_turn_id
-from headish.values.messages import TranscriptMessage
 from headish.values.names import stored_name
 from headish.values.places import Place, Segment
 from headish.values.results.conversations import read_record
 from headish.values.results.objects import Object, check_key, check_kind, encode_key
+from headish.values.results.threads import TranscriptMessage
 
 __all__ = ["ReadTransaction", "SpokenTurn", "step"]
 P = ParamSpec("P")

@@ -22,7 +22,7 @@ from headish.content.forms.writing import write_thread
 from headish.errors import Unmappable
 from headish.transcripts.datasets.trainers import WEIGHT
 from headish.values import shapes
-from headish.values.messages import TranscriptMessage
+from headish.values.results.threads import TranscriptMessage
 
 Row = dict[str, Any]
 Entry = Mapping[str, Any]

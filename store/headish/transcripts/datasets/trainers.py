@@ -32,7 +32,8 @@ from headish.values.blocks import (
     kind_of,
 )
 from headish.values.ids import TurnId
-from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, Note, TranscriptMessage
+from headish.values.messages import NO_ATTRIBUTES, Attributes, Message, Note
+from headish.values.results.threads import TranscriptMessage
 
 WEIGHT = "weight"
 """What OpenAI's rows say of an answer: with 0 nothing is learnt from it."""

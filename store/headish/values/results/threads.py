@@ -1,15 +1,22 @@
-"""Threads and trees: lists that a notebook shows as conversations."""
+"""Threads and trees: lists that a notebook shows as conversations, and the turns of a thread for a transcript."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from headish.values.ids import TurnId
-from headish.values.messages import Face, ThreadRecord
+from headish.values.messages import Face, Message, ThreadRecord
 from headish.values.turns import TreeTurn
+
+
+class TranscriptMessage(NamedTuple):
+    """A turn of a thread for a transcript: its message, and headish's own keys beside it."""
+
+    message: Message
+    system: Mapping[str, Any]
 
 
 class Thread(list[ThreadRecord]):

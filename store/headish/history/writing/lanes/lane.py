@@ -26,9 +26,10 @@ from headish.rows.threads.walks import read_links
 from headish.rows.turns import StoredTurn
 from headish.values.blocks import ContentBlock
 from headish.values.ids import TurnId
-from headish.values.messages import Message, TranscriptMessage
+from headish.values.messages import Message
 from headish.values.places import Place
 from headish.values.results.calls import decode_facts
+from headish.values.results.threads import TranscriptMessage
 from headish.values.turns import OVERLAY
 
 SYSTEM = ("system", "developer")
