@@ -86,6 +86,31 @@ def test_an_unknown_scope_or_turn_is_refused(store: Store) -> None:
         store.erase("nobody", reason="r")
 
 
+class TestWhatIsLeft:
+    def test_a_name_at_an_erased_turn_keeps_what_leads_there(self, store: Store) -> None:
+        grown = grow(store, "a <- b, a <- x")
+        store.bookmarks.set("n", grown["x"].id)
+        store.erase(grown["x"].id, reason="r")
+        found = store.erase(grown["b"].id, scope="branch", reason="r", dry_run=True).found
+        assert found.turns == (grown["b"].id,)
+
+    def test_what_a_name_remembers_behind_the_end_is_no_reason(self, store: Store) -> None:
+        grown = grow(store, "a <- b <- c, d")
+        for at in "cd":
+            store.bookmarks.set("n", grown[at].id)
+        store.erase(grown["c"].id, reason="r")
+        found = store.erase(grown["b"].id, scope="branch", reason="r", dry_run=True).found
+        assert found.turns == (grown["a"].id, grown["b"].id)
+
+    def test_a_title_that_was_kept_stays_when_another_conversation_goes(self, store: Store) -> None:
+        first, other = (store.add_turn(each).id for each in ("first", "other"))
+        for each in (first, other):
+            store.conversations.set(each, title="T")
+        store.erase(first, scope="thread", keep_name=True, reason="r")
+        assert store.erase(other, scope="thread", reason="r").receipt.counts == {"records": 1}  # type: ignore[union-attr]
+        assert [store.conversations.get(each).record.title for each in (first, other)] == ["T", ""]
+
+
 class TestStatements:
     @pytest.mark.parametrize("scope", ["thread", "branch"])
     def test_are_as_many_however_many_chains_there_are(self, place: Place, scope: Literal["thread", "branch"]) -> None:

@@ -123,21 +123,22 @@ def write(said: NeutralEntry, losses: Losses) -> list[Part]:
 
 
 def _write_block(block: ContentBlock, losses: Losses) -> Part:
-    if isinstance(block, ProviderBlock):
+    if type(block) is ProviderBlock:
         return dict(block.data) if isinstance(block.data, Mapping) else {}
     return joined(_write_known(block, losses), opaque_of(block, PROVIDER))
 
 
 def _write_known(block: ContentBlock, losses: Losses) -> Part:
-    if isinstance(block, Text):
+    # By the type itself: ``isinstance`` takes five times as long for a struct.
+    if type(block) is Text:
         return {"type": "text", "text": block.text}
-    if isinstance(block, Thinking):
+    if type(block) is Thinking:
         return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
-    if isinstance(block, Document):
+    if type(block) is Document:
         return _write_document(block)
-    if isinstance(block, ToolUse):
+    if type(block) is ToolUse:
         return anthropic_call(block.id, block.name, input_of(block))
-    assert isinstance(block, ToolResult)
+    assert type(block) is ToolResult
     content = content_of([_write_block(each, losses) for each in losses.own(block.content)]) if block.content else None
     return anthropic_result(block.tool_use_id, content, block.is_error)
 

@@ -16,9 +16,6 @@ SHOWN = ("text", "calls", "results", "documents")
 """Where it looks unless it is told: reasoning is private."""
 
 
-_NAMING = (ToolUse, ToolResult)
-
-
 class FieldText(NamedTuple):
     """A text, and the field of the turn that it is."""
 
@@ -31,18 +28,19 @@ def pieces_of(blocks: Iterable[ContentBlock]) -> list[FieldText]:
     listed = list(blocks)
     if len(listed) == 1 and type(listed[0]) is Text:  # as of most turns
         return [FieldText("text", listed[0].text)]
-    said = "".join(block.text for block in listed if isinstance(block, Text))
+    # By the type itself: ``isinstance`` takes five times as long for a struct.
+    said = "".join([block.text for block in listed if type(block) is Text])
     pieces = [FieldText("text", said)] if said else []
     for block in listed:
-        if isinstance(block, Thinking):
+        if type(block) is Thinking:
             pieces.append(FieldText("reasoning", block.text))
-        elif isinstance(block, ToolUse):
+        elif type(block) is ToolUse:
             arguments = block.raw if block.raw is not None else "\n".join(_texts_of(block.input))
             pieces.append(FieldText("calls", f"{block.name}\n{arguments}"))
-        elif isinstance(block, ToolResult):
+        elif type(block) is ToolResult:
             inner = "\n".join(piece.text for piece in pieces_of(block.content))
             pieces.append(FieldText("results", f"{block.name}\n{inner}" if block.name else inner))
-        elif isinstance(block, Document):
+        elif type(block) is Document:
             pieces += document_pieces(block.name, _text_of(block))
     return pieces
 
@@ -54,13 +52,12 @@ def document_pieces(name: str | None, text: str | None) -> list[FieldText]:
 
 def tools_of(blocks: Iterable[ContentBlock]) -> set[str]:
     """The names of the tools that a message calls, or has results of."""
-    return {block.name for block in blocks if isinstance(block, _NAMING) and block.name}
+    return {block.name for block in blocks if (type(block) is ToolUse or type(block) is ToolResult) and block.name}
 
 
 def unnamed_in(blocks: Iterable[ContentBlock]) -> set[str]:
     """The ids of the calls whose results do not name their tool."""
-    results = (block for block in blocks if isinstance(block, ToolResult))
-    return {block.tool_use_id for block in results if block.tool_use_id and not block.name}
+    return {block.tool_use_id for block in blocks if type(block) is ToolResult and block.tool_use_id and not block.name}
 
 
 def _text_of(document: Document) -> str | None:

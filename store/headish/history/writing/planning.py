@@ -241,7 +241,7 @@ def moves_once(plans: Sequence[AppendPlan]) -> list[AppendPlan]:
 
 def stored_parents(plans: Iterable[AppendPlan]) -> set[Place]:
     """The places of the stored turns that drafts continue."""
-    return {parent.place for plan in plans for parent in plan.parents if isinstance(parent, Known)}
+    return {parent.place for plan in plans for parent in plan.parents if type(parent) is Known}
 
 
 def count_ends(plans: Sequence[AppendPlan], tips: Mapping[Place, Tip]) -> tuple[int, int]:
@@ -249,7 +249,8 @@ def count_ends(plans: Sequence[AppendPlan], tips: Mapping[Place, Tip]) -> tuple[
     heads: set[Place | int] = {place for place, tip in tips.items() if not tip.continued}
     before = len(heads)
     for index, plan in enumerate(plans):
-        heads.difference_update(parent.place if isinstance(parent, Known) else parent for parent in plan.parents)
+        for parent in plan.parents:
+            heads.discard(parent.place if type(parent) is Known else parent)
         heads.add(index)
     return sum(not plan.parents for plan in plans), len(heads) - before
 

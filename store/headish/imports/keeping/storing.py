@@ -336,9 +336,13 @@ def in_tree_batches(trees: Iterable[ImportedTree]) -> Iterator[list[ImportedTree
     turns = size_bytes = 0
     for tree in trees:
         batch.append(tree)
+        if tree.logged and tree.about is None:
+            yield batch
+            batch, turns, size_bytes = [], 0, 0
+            continue
         turns += len(tree.drafts)
         size_bytes += sum(draft.size_bytes for draft in tree.drafts)
-        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES or (tree.logged and tree.about is None):
+        if turns >= BATCH_TURNS or size_bytes >= BATCH_BYTES:
             yield batch
             batch, turns, size_bytes = [], 0, 0
     if batch:
