@@ -14,8 +14,7 @@ import pytest
 import headish
 from headish import Store
 from headish.database.file import wal
-from headish.database.file.holding import look_into
-from headish.database.file.wal import lock_of
+from headish.database.file.holding import lock_of, look_into
 from support.places import FilePlace
 
 LINE = "x" * 200_000

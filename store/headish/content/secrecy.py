@@ -161,8 +161,11 @@ def find_shaped(texts: Sequence[bytes]) -> list[int]:
     one by one.
     """
     # To join and to cut a long one would take many times its memory.
-    long = {place for place, each in enumerate(texts) if len(each) > _LONG_BYTES}
-    short = [b"" if place in long else each for place, each in enumerate(texts)] if long else texts
+    long: set[int] = set()
+    short = texts
+    if max(map(len, texts), default=0) > _LONG_BYTES:
+        long = {place for place, each in enumerate(texts) if len(each) > _LONG_BYTES}
+        short = [b"" if place in long else each for place, each in enumerate(texts)]
     found = [*_beginnings_in(b"\n".join(short))]
     if not found and not long:
         return []
@@ -182,7 +185,8 @@ def _beginnings_in(joined: bytes) -> Iterator[int]:
             if cuts:
                 ends = [*accumulate(len(piece) + 1 for piece in pieces)]
                 yield from (ends[at] - 1 for at in cuts)
-    whole = [each.encode() for letter, listed in _BEGINNINGS.items() if letter not in _CUTS for each in listed]
+    others = [(each.encode(), listed) for each, listed in _BEGINNINGS.items() if each not in _CUTS]
+    whole = [each.encode() for letters, listed in others if letters in joined for each in listed]
     for each in [*whole, b"://"] if b"@" in joined else whole:
         at = joined.find(each)
         while at >= 0:

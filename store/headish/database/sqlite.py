@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from headish.database.backend import ASKED_READ_ONLY
 from headish.database.file.files import Location, as_read_only, check_file, file_state, is_writable
 from headish.database.file.forking import FORKS
-from headish.database.file.holding import Holding, hold, identity
+from headish.database.file.holding import Holding, hold, identity, lock_of
 from headish.database.owner import Owner
 from headish.database.pause import pause
 from headish.database.pool import AllInUse, Pool
@@ -116,23 +116,15 @@ class SQLiteBackend:
         # Memory is one connection behind a lock (rule R13, connections and statements); for a file the lock spares
         # threads the sleeps below.
         self._memory = self._connect() if self._in_memory else None
+        self._writing = threading.RLock() if self._in_memory else lock_of(self.target)
         self._reading: AbstractContextManager[Any] = self._writing if self._in_memory else nullcontext()
         return before
 
-    # What writers need is imported and made for the first of them: most processes only read.
-
-    @cached_property
-    def _writing(self) -> threading.RLock:
-        """The lock of all writers of this process."""
-        if self._in_memory:
-            return threading.RLock()
-        from headish.database.file.wal import lock_of
-
-        return lock_of(self.target)
+    # What else writers need is imported and made for the first of them: most processes only read.
 
     @cached_property
     def _shared(self) -> SharedCommits:
-        """Should two threads make one each, they take turns all the same: the lock is one."""
+        """The group of writers. If two threads make one each, they still take turns, because both use one lock."""
         from headish.database.file.sharing import SharedCommits
 
         return SharedCommits(self, self._writing)

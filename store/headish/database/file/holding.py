@@ -1,4 +1,4 @@
-"""Which SQLite files this process has open, and the beginning of a file that it has not.
+"""Which SQLite files this process has open, the lock of its writers to each, and the beginning of one it has not.
 
 A process that closes any descriptor of a file loses all locks that it has on that file, SQLite's own too; POSIX wants
 it so. Another program that closes the database then sees nobody, and removes the log that connections here go on
@@ -36,6 +36,14 @@ H = TypeVar("H", bound=Holder)
 
 _held: WeakValueDictionary[tuple[int, int], Holding] = WeakValueDictionary()
 _looking = threading.Lock()
+_locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDictionary()
+
+
+def lock_of(target: str) -> threading.RLock:
+    """The lock of all writers of this process to a file: one of them asks for the file's own lock, the others wait."""
+    # With the process: a forked child would inherit a lock that a thread of its parent holds, and no thread of its own
+    # frees.
+    return _locks.setdefault((os.getpid(), os.path.realpath(target)), threading.RLock())
 
 
 def hold(target: str, connect: Callable[[], H]) -> H:

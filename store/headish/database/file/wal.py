@@ -1,4 +1,4 @@
-"""The write-ahead log of a SQLite file, kept short, and the lock that all writers of a process to one file share.
+"""The write-ahead log of a SQLite file, kept short.
 
 SQLite begins its log anew when a writer finds no reader in it. Where many processes write and read there is always one,
 and the log grows for as long as they go on. So a writer that finds it long waits a moment for its readers, while no
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from contextlib import closing
-from weakref import WeakValueDictionary
 
 from headish.database.file.files import as_uri
 from headish.database.file.forking import FORKS
@@ -27,15 +25,6 @@ PATIENCE_SECONDS = 0.3
 """How long other writers and the readers of the log are waited for; one that reads for longer keeps it."""
 PAUSE_SECONDS = 2.0
 """How long a log that was kept is left alone, unless it grows by half of LONG_BYTES, past the bound to twice."""
-
-_locks: WeakValueDictionary[tuple[int, str], threading.RLock] = WeakValueDictionary()
-
-
-def lock_of(target: str) -> threading.RLock:
-    """The lock of all writers of this process to a file: one of them asks for the file's own lock, the others wait."""
-    # With the process: a forked child would inherit a lock that a thread of its parent holds, and no thread of its own
-    # frees.
-    return _locks.setdefault((os.getpid(), os.path.realpath(target)), threading.RLock())
 
 
 class Log:
