@@ -81,8 +81,7 @@ def say_everywhere(store: Store, words: str, large: str, bookmark: str = f"name-
         inherited={words: words},
     )
     second = store.add_turn(large, continues=first.id, role="assistant")
-    named = f'text/plain; name="{words}.txt"'
-    document = store.add_document(large.encode() + b"!", content_type=named, name=f"{words}.txt", continues=second.id)
+    document = store.add_document(large.encode() + b"!", name=f"{words}.txt", continues=second.id)
     signature = SentSignature(first.id, "turn", signature_bytes(words.encode()), 1)
     store._write(partial(store_signatures, space=store._number, sent=[signature]))
     return [first.id, second.id, document.id]

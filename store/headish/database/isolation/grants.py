@@ -46,7 +46,7 @@ _UPDATED: dict[str, dict[str, tuple[str, ...]]] = {
         "search": ("seq", "version", "emptied"),
     },
     ERASER: {
-        "turn": ("content_type", "attributes", "inherited", "system", "data", "head", "app", "erased", "key"),
+        "turn": ("attributes", "inherited", "system", "data", "head", "app", "erased", "key"),
         "payload": ("erased",),
         "counter": ("bars",),
         "bookmark_log": ("was",),

@@ -117,7 +117,7 @@ def erase(
     begun, before = begin_receipt(connection, space, wish.scope, said, mint)
     # First: the search index can forget words only while the payloads that they come from can be read.
     forget_turns(connection, space, [each.turn.id for each in made.turns])
-    emptied = [_without_meta(each.turn) if wish.meta else each.turn for each in made.turns]
+    emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
     if wish.meta:
         forget_signatures(connection, space, [each.turn.id for each in made.turns])
@@ -131,7 +131,7 @@ def erase(
         meta=wish.meta,
         content=wish.content,
         bytes=made.found.bytes,
-        turns=tuple(as_erased(turn, meta=wish.meta) for turn in emptied),
+        turns=tuple(as_erased(replace(turn, key=key), meta=wish.meta) for turn, key in emptied),
         barred=tuple(Barred(hash.hex(), size) for hash, size in sorted(made.bars.items())),
         counts={name: count for name, count in counts.items() if count},
         stays=_stays(made.found),
@@ -142,10 +142,9 @@ def erase(
     return made.found, receipt
 
 
-def _without_meta(turn: StoredTurn) -> StoredTurn:
-    """A turn whose meta goes, as its receipt lists it. The hash of its key stays, so that an import still recognises
-    it."""
-    return replace(turn, content_type=None, key=None if turn.key is None else hash_key(turn.key))
+def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:
+    """What becomes of a key: if the meta goes, its hash stays, so that an import still recognises the turn."""
+    return hash_key(turn.key) if meta and turn.key is not None else turn.key
 
 
 def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes, int]:

@@ -67,7 +67,7 @@ _FATES = {
         "remote_bookmark.device notice.remote notice.device arrival.remote arrival.by signature.remote token.label"
     ),
     PROOF: (
-        "space_log.running counter.epoch counter.state payload.hash turn.id turn.role turn.type "
+        "space_log.running counter.epoch counter.state payload.hash turn.id turn.role turn.type turn.content_type "
         "turn.digest turn.hash turn.seal turn.supersedes bookmark.running bookmark_log.running call.id call.tip "
         "call.answer call.seal record_log.seal definition.kind definition.hash definition.running erasure.id "
         "erasure.before erasure.hash conversation.seal remote.state remote.seal remote_bookmark.turn "
@@ -76,9 +76,7 @@ _FATES = {
         "stream_chunk.stream token.hash token.rights"
     ),
     GOES: "payload.data turn.data",
-    GOES_WITH_META: (
-        "turn.content_type turn.attributes turn.inherited turn.system turn.head turn.app turn.key signature.bytes"
-    ),
+    GOES_WITH_META: "turn.attributes turn.inherited turn.system turn.head turn.app turn.key signature.bytes",
     WHOLE: (
         "bookmark.name bookmark_log.name bookmark_log.was record_log.subject conversation.subject remote_bookmark.name"
     ),

@@ -267,14 +267,13 @@ EMPTY = Query(
     "empty a turn",
     "UPDATE turn SET data = NULL, erased = :number WHERE space = :space AND chain = :chain AND pos = :pos",
 )
-# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays). A media type goes:
-# whoever stored a document chose its words, which may hold its name.
+# What an overlay does and what it covers is no content: it goes on hiding (rule R34, overlays).
 EMPTY_WHOLE = Query(
     "empty a turn and its meta",
     """
     UPDATE turn
-    SET content_type = NULL, attributes = CASE WHEN type = 'overlay' THEN attributes ELSE NULL END, inherited = NULL,
-      system = NULL, data = NULL, head = NULL, app = NULL, erased = :number, key = :key_hash
+    SET attributes = CASE WHEN type = 'overlay' THEN attributes ELSE NULL END, inherited = NULL, system = NULL,
+      data = NULL, head = NULL, app = NULL, erased = :number, key = :key_hash
     WHERE space = :space AND chain = :chain AND pos = :pos
     """,
 )
@@ -285,19 +284,21 @@ DISOWN = Query(
 )
 
 
-def empty_turns(connection: Connection, space: int, number: int, turns: Iterable[StoredTurn], *, meta: bool) -> None:
-    """Take what turns hold; with ``meta`` also what they say of themselves, all but the key that each comes with."""
+def empty_turns(
+    connection: Connection, space: int, number: int, turns: Iterable[tuple[StoredTurn, bytes | None]], *, meta: bool
+) -> None:
+    """Take what turns hold; with ``meta`` also what they say of themselves. Each comes with what its key becomes."""
     listed = list(turns)
-    at = [{"space": space, "chain": each.chain, "pos": each.pos, "number": number} for each in listed]
+    at = [{"space": space, "chain": each.chain, "pos": each.pos, "number": number} for each, _ in listed]
     if not listed:
         return
     if not meta:
         connection.run_many(EMPTY, at)
         return
-    connection.run_many(EMPTY_WHOLE, [{**where, "key_hash": each.key} for where, each in zip(at, listed, strict=True)])
+    connection.run_many(EMPTY_WHOLE, [{**where, "key_hash": key} for where, (_, key) in zip(at, listed, strict=True)])
     moved = [
         {"space": space, "head": each.head, "chain": each.chain, "pos": each.pos}
-        for each in listed
+        for each, _ in listed
         if each.head is not None
     ]
     if moved:
