@@ -74,6 +74,14 @@ class TestCatchingUp:
         assert counted.count == before
         assert (position(store), len(found(store, "cat")), position(store)) == (2, 3, 3)
 
+    def test_a_portion_is_read_as_it_fills(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(index, "PORTION_TURNS", 5)
+        monkeypatch.setattr(index, "READ_TURNS", 2)
+        store.add_turns({"content": f"cat {number}"} for number in range(8))
+        told: list[int] = []
+        assert len(store.search("cat", progress=told.append)) == 8
+        assert told == [5, 3]
+
     def test_it_goes_in_portions_and_says_how_far(self, store: Store, small_portions: None) -> None:
         store.add_turns({"content": f"cat {number}"} for number in range(8))
         told: list[int] = []
