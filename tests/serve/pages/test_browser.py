@@ -138,3 +138,36 @@ def test_what_strangers_said_runs_loads_and_reads_nothing(looking: Looking) -> N
         looking.driver.switch_to.frame(0)
         assert "data-turn" not in looking.driver.page_source
         looking.driver.switch_to.default_content()
+
+
+LATE = """
+const real = globalThis.fetch;
+let asked = 0;
+globalThis.fetch = async (...what) => {
+  const answer = await real(...what);
+  if (++asked === 1) {
+    await new Promise((done) => { globalThis.letGo = done; });
+    const text = await answer.text();
+    answer.text = async () => { setTimeout(() => { globalThis.isShown = true; }); return text; };
+  }
+  return answer;
+};
+"""
+"""The answer to the first request stays on its way until ``letGo``; ``isShown`` once the page has taken it."""
+
+
+def test_a_page_that_was_fetched_earlier_takes_not_the_place_of_a_later_one(looking: Looking) -> None:
+    looking.store.add_turn("One.", bookmark="late/page")
+    looking.open("/c/late/page")
+    looking.driver.execute_script(LATE)
+    looking.store.add_turn("Two.", continues="late/page", role="assistant")
+    looking.until(lambda: looking.driver.execute_script("return globalThis.letGo !== undefined"))
+    looking.store.add_turn("Three.", continues="late/page")
+    for _ in range(60):  # for a page that does not wait for the first answer
+        if "Three." in looking.text("#thread"):
+            break
+        time.sleep(0.05)
+    looking.driver.execute_script("letGo()")
+    looking.until(lambda: looking.driver.execute_script("return globalThis.isShown"))
+    looking.until(lambda: "Three." in looking.text("#thread"))
+    assert looking.reports() == []

@@ -9,7 +9,7 @@ export function listen(url, say) {
   const { page, name } = document.body.dataset;
   const source = new EventSource(url);
   let fetched = 0;
-  let waiting = null;
+  let waiting = false, fetching = false, again = false;
 
   const announced = new Set();
   const answers = new Map(); // The parts of each, as far as they came: a page that was fetched meanwhile may know less.
@@ -21,17 +21,29 @@ export function listen(url, say) {
     }
   };
 
+  const fetchPage = async () => {
+    fetched = performance.now();
+    const fresh = await swap(location.href, REGIONS[page] ?? []);
+    if (fresh) document.body.dataset.head = fresh.body.dataset.head ?? "";
+    for (const [answer, parts] of answers) for (const part of parts.values()) show(answer, part);
+    announce();
+  };
+
+  // One fetch at a time: of two, the earlier page could come last, and stay.
   const refresh = () => {
-    if (waiting) return;
-    const pause = Math.max(0, fetched + PAUSE - performance.now());
-    waiting = setTimeout(async () => {
-      waiting = null;
-      fetched = performance.now();
-      const fresh = await swap(location.href, REGIONS[page] ?? []);
-      if (fresh) document.body.dataset.head = fresh.body.dataset.head ?? "";
-      for (const [answer, parts] of answers) for (const part of parts.values()) show(answer, part);
-      announce();
-    }, pause);
+    if (fetching) again = true;
+    if (waiting || fetching) return;
+    waiting = true;
+    setTimeout(async () => {
+      [waiting, fetching] = [false, true];
+      try {
+        await fetchPage();
+      } finally {
+        fetching = false;
+        if (again) refresh();
+        again = false;
+      }
+    }, Math.max(0, fetched + PAUSE - performance.now()));
   };
 
   const isShown = (answer) => document.querySelector(`[data-answer="${answer}"]`) !== null;
