@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,7 +120,8 @@ main(sys.argv[1:])
 def _kill_children(parent: int) -> None:
     found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
     for each in found.stdout.split():
-        os.kill(int(each), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a sync that is over by now
+            os.kill(int(each), signal.SIGKILL)
 
 
 class Server(NamedTuple):
