@@ -297,7 +297,7 @@ class Results:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("ways", nargs="*", choices=[*WAYS, []], default=list(WAYS), help="all, if none is named")
+    parser.add_argument("ways", nargs="*", choices=[*WAYS, []], default=[], help="all, if none is named")
     parser.add_argument("--times", type=int, default=100, help="kills or interrupts of each verb on each database")
     parser.add_argument("--results", type=Path, help="a file of what was struck, with which a later run goes on")
     parser.add_argument("--verbs", default="", help="those whose names match this pattern")
@@ -312,7 +312,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="headish-strikes-") as folder:
         soak = Soak(Path(folder), given.seed)
         try:
-            for way in given.ways:
+            for way in given.ways or WAYS:
                 for on in given.on or ("sqlite", "postgresql"):
                     failed |= strike_all(soak, way, on, verbs, given.times, results)
         finally:

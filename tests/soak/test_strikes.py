@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from headish import Store
+from soak import strikes
 from soak.rounds import Failed, Skipped, Soak, Where
 from soak.strikes import WAYS, Results, place, strike_all
 from soak.verbs import VERBS, Verb
@@ -97,3 +100,10 @@ def test_a_removal_of_a_part_is_seen(soak: Soak) -> None:
     with pytest.raises(Failed, match="a part was left at statement"):
         WAYS["statements"](place(soak, "sqlite", twice), twice, 1, soak.chance)
     WAYS["statements"](place(soak, "sqlite", twice), twice._replace(go_on=call), 1, soak.chance)
+
+
+def test_without_a_word_all_ways_are_struck() -> None:
+    words = [strikes.__file__, "--times", "1", "--verbs", "^Pointers.set$", "--on", "sqlite"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {line.split()[0] for line in done.stdout.splitlines()} == set(WAYS)
