@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode, encodebytes
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -110,3 +111,13 @@ def test_a_run_without_end_is_given_up_and_shows_nothing_of_itself() -> None:
     assert said[0] == "So: "
     assert "".join(said[1:]) + keys.finish() == ""
     assert HELD_CHARACTERS < 50 * 2300
+
+
+@pytest.mark.parametrize("behind", [" ", "\n", "\r\n", "\t"], ids=repr)
+def test_beginnings_of_base64_in_a_row_wait_for_the_last_two_at_most(behind: str) -> None:
+    shapes, text = ShapeFilter(), f"eyJ{behind}" * 50
+    given = ""
+    for piece in text:
+        given += shapes.feed(piece)
+        assert shapes.waiting <= 2 * len(f"eyJ{behind}")
+    assert given + shapes.finish() == text

@@ -19,7 +19,7 @@ _RUN = string.ascii_letters + string.digits + "._~+/-:="
 _LOOKS = 8
 _ENDS_LOGIN = re.compile(r"[\s/?#@]")
 _SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "
-_ENCODED_GOES_ON = re.compile(r"\r?\n?[ \t]*[A-Za-z0-9+/_-]*")
+_ENCODED_GOES_ON = re.compile(r"\r?(?:\n[ \t]*[A-Za-z0-9+/_-]*)?")
 _PRIVATE_BEGINS = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _PRIVATE_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 
@@ -59,8 +59,10 @@ class ShapeFilter:
 
 def _count_settled(text: str) -> int:
     """How many characters no further text can make a part of a key; 0 where that is not told in a few looks."""
+    whole = text
     for _ in range(_LOOKS):  # what is cut off may have been the end of what stands before it
-        settled = text[: min(_login_at(text), _scheme_at(text), _private_at(text), _encoded_at(text))].rstrip(_RUN)
+        at = min(_login_at(text), _scheme_at(text), _private_at(text), _encoded_at(whole, len(text)))
+        settled = text[:at].rstrip(_RUN)
         if settled == text:
             return len(text)
         text = settled
@@ -82,12 +84,14 @@ def _scheme_at(text: str) -> int:
     return min(open_, default=len(text))
 
 
-def _encoded_at(text: str) -> int:
-    """Where something in base64 begins that may go on in another line."""
+def _encoded_at(text: str, end: int) -> int:
+    """Where something in base64 begins, before ``end``, that goes on behind it, or may go on in another line."""
     for match in re.finditer(ENCODED, text):
-        if _ENCODED_GOES_ON.fullmatch(text, match.end()):
+        if match.start() >= end:
+            break
+        if match.end() > end or _ENCODED_GOES_ON.fullmatch(text, match.end()):
             return match.start()
-    return len(text)
+    return end
 
 
 def _private_at(text: str) -> int:
