@@ -29,7 +29,7 @@ def write_spaces(
     The connection's transaction is the moment. Memory holds a page of rows.
     Raises: SpaceRestoring for a space of which a restore has put back a part.
     """
-    writer = FrameWriter(file, BACKUP)
+    writer = FrameWriter(file, BACKUP, ahead=True)
     chosen = list_spaces(connection) if names is None else list(names)
     writer.write(FrameKind.HEADER, {"revision": REVISION, "made_at": time.time_ns() // 1_000_000})
     turns = 0
