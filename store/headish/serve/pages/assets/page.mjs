@@ -1,6 +1,7 @@
 // What makes the page comfortable: search as you type, keys, copying, and what happens while you look. Without it every
 // link and form works.
 import { listen } from "./live.mjs";
+import { refreshing } from "./refreshing.mjs";
 import { swap } from "./swapping.mjs";
 
 const body = document.body;
@@ -20,9 +21,10 @@ search?.addEventListener("input", () => {
     const space = search.form.elements.space?.value;
     if (space) asked.searchParams.set("space", space);
     if (search.value.trim()) asked.searchParams.set("q", search.value.trim());
-    await swap(asked, ["results"], () => mine === typed);
+    const found = await swap(asked, ["results"], () => mine === typed).catch(() => null);
     if (mine !== typed) return;
     history.replaceState(null, "", asked);
+    if (!found) return refresh();
     say(document.querySelector("#results h1")?.textContent ?? "");
   }, 120);
 });
@@ -97,4 +99,4 @@ export function say(words) {
   document.getElementById("polite").textContent = words;
 }
 
-if (body.dataset.live) listen(body.dataset.live, say);
+const refresh = body.dataset.live ? listen(body.dataset.live, say) : refreshing(() => swap(location.href, ["results"]));
