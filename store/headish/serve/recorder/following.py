@@ -130,7 +130,7 @@ class SpoolFollower:
             is_of_space = isinstance(error, _OF_THE_SPACE)
             if not is_of_space:
                 failed[space] += 1
-                # Only if this one fails for the first time: else two that always fail would hold up all others for good.
+                # Only a call that fails for the first time: two that always fail would hold up all others for good.
                 is_of_space = failed[space] > 1 and call.id not in self._calls
                 self._rest(self._calls, call.id, error, f"the call {call.id} waits in the spool")
             if is_of_space:
