@@ -87,9 +87,8 @@ def request(
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
 
     ``dialect`` is how the server speaks Chat Completions; without it, it follows from ``base_url``, the server to ask
-    instead of the pointer's, else from the pointer.
-    Options of turns that came from elsewhere (a bundle, a remote that is not encrypted) have no effect, except sampling
-    parameters; a note says what was left out.
+    instead of the pointer's, else from the pointer. Options of turns that came from elsewhere (a bundle, a remote that
+    is not encrypted) have no effect, except sampling parameters; a note says what was left out.
     Cost: six statements and one for each server, however long the thread; one more where the thread sets options, two
     where a remote brought some, one more where the model or the default names the pointer, and with a budget one more
     at the most.

@@ -1,4 +1,4 @@
-"""``store.calls``: what passed the gateway."""
+"""``store.calls``: the calls that passed the gateway."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Calls(SpacePart):
 
     @door()
     def spooled(self) -> int:
-        """How many calls of the space passed the gateway of this machine and are not stored yet.
+        """Count the calls of the space that passed the gateway of this machine and are not stored yet.
 
         Cost: where nothing is spooled, a look into a folder.
         """
@@ -82,10 +82,10 @@ class Calls(SpacePart):
 
     @door()
     def body(self, id: str) -> dict[str, Any]:
-        """The body of a call's request, equal as JSON to what the client sent, but for what looked like a key.
+        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key.
 
         Cost: reads its thread.
-        Raises: UnknownCall; InvalidArgument for a call that holds no conversation, or of which something was erased.
+        Raises: UnknownCall; InvalidArgument for a call without a conversation, or if a part of it was erased.
         """
         number = self._space._number
         return self._space._read(lambda connection: _Rebuilding(connection, number, id).body())
@@ -95,7 +95,7 @@ class Calls(SpacePart):
 
 
 def read_call(stored: StoredCall) -> PassedCall:
-    """A call of its row. Raises: CorruptRecord."""
+    """Decode a call from its row. Raises: CorruptRecord."""
     try:
         session, lane, response = (
             None if each is None else each.decode() for each in (stored.session, stored.lane, stored.response)
@@ -151,7 +151,7 @@ class _Rebuilding:
         return [turn for turn in turns if turn.type != OVERLAY]
 
     def _written(self, form: Form, at: int, turn: StoredTurn) -> list[Any]:
-        """A message as it was stored; one of the system that was replaced, as what replaces it."""
+        """The message of a turn, or of the turn that ``CallFacts.system`` names in its place."""
         replaced = self._facts.system.get(str(at))
         said = turn if replaced is None else turn_by_id(self._connection, self._space, replaced)
         if said is None or said.erased is not None:
@@ -165,7 +165,7 @@ class _Rebuilding:
         return written
 
     def _resent(self, said: StoredTurn) -> Mapping[str, Any] | None:
-        """How the client wrote an answer that it got."""
+        """How the client wrote what an answer's turn does not say, when it sent the answer again."""
         key = said.key or b""
         if not key.startswith(ANSWER_KEY):
             return None
@@ -192,7 +192,7 @@ class _Rebuilding:
 
 
 def _with_volatile(given: Any, facts: CallFacts) -> Any:
-    """A system prompt with the blocks that change with each request, where they stood."""
+    """Put the blocks of a system prompt that change with each request back to where they were."""
     if not facts.volatile:
         return given
     parts = [{"type": "text", "text": given}] if isinstance(given, str) else [*given]

@@ -1,4 +1,4 @@
-"""Verbs that sign turns, and that say who did."""
+"""Verbs that sign turns, and that report who signed them."""
 
 from __future__ import annotations
 
