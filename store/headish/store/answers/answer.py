@@ -1,7 +1,7 @@
 """One question and its answer: events come over HTTP, go into the journal, and come out as deltas.
 
-However the answer ends (a lost connection, a provider's error, an invalid answer, Ctrl-C), what arrived becomes a
-turn: ``finish`` stores it.
+However the answer ends (a lost connection, a provider's error, an invalid answer, Ctrl-C), what arrived becomes a turn:
+``finish`` stores it.
 """
 
 from __future__ import annotations

@@ -72,8 +72,7 @@ def check_reply(about: About, reply: Reply) -> dict[str, Any]:
     """Check an answer against its schema, and return what its turn keeps: nothing if it follows the schema,
     ``{schema_error}`` if it does not, ``{schema_unchecked}`` with the reason if it cannot be checked.
 
-    An answer that calls a tool, was cut off or refused
-    is not checked.
+    An answer that calls a tool, was cut off or refused is not checked.
     """
     if about.schema is None or reply.incomplete or reply.stop_reason not in ("end_turn", "stop_sequence"):
         return {}

@@ -34,9 +34,9 @@ class About(Struct, frozen=True, omit_defaults=True):
     """What an answer belongs to: the turns it continues, the bookmark it was asked by, and who was asked for what.
 
     ``base_url`` is the server that this call named in place of the pointer's, and ``key_env`` names its key: a retry
-    goes there, too. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes,
-    if it was asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked,
-    ``dialect`` the one that the answer is read in, ``schema`` the one that it has to follow.
+    goes there, too. ``params`` were given for this call alone. ``replaces`` is the turn whose place it takes, if it was
+    asked for again: the bookmark moves over from there. ``batch`` is the batch in which it was asked, ``dialect`` the
+    one that the answer is read in, ``schema`` the one that it has to follow.
     """
 
     provider: str
@@ -55,7 +55,7 @@ class About(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of_request(cls, request: Request) -> About:
-        """What the reply to a request belongs to.
+        """Note what the reply to a request belongs to.
 
         Of a pointer only the name is kept: its server is looked up when the question is asked again.
         """
@@ -163,7 +163,7 @@ class Journal:
         except Closed:  # the program closed the database, and so gave the answer up: a recovery finds what is stored
             self._open = False
             return True
-        except DatabaseError:
+        except DatabaseError:  # the events stay in memory, and are written with the next ones
             return False
         self._renewed = time.monotonic()
         self._number += bool(data)

@@ -81,8 +81,8 @@ class Pointers(SpacePart, Mapping[str, Pointer]):
         ``azure`` (``resource``, or the endpoint as ``base_url``; perhaps ``api_version``): who serves the model, if not
         its provider. ``headers`` go with each request, as ``anthropic-beta`` does; one that carries a key is refused.
         ``dialect`` is how a server that is not OpenAI's speaks Chat Completions (``headish.providers.dialects``);
-        without it, the server's host decides, and ``Pointer.spoken`` gives the result.
-        ``timeouts`` are seconds: ``connect``, ``first_byte`` of an answer, ``silence`` between two bytes, ``total``.
+        without it, the server's host decides, and ``Pointer.spoken`` gives the result. ``timeouts`` are seconds:
+        ``connect``, ``first_byte`` of an answer, ``silence`` between two bytes, ``total``.
         Raises: InvalidName, InvalidArgument, InvalidContent; UnknownFormat for the dialect.
         """
         encoded = check_name(name, KIND, is_new=True)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RequestParts(NamedTuple):
-    """What is read from the store for a request, in one transaction."""
+    """The parts of a request that come from the store, read in one transaction."""
 
     window: ContextWindow
     pinned: Pinned
@@ -87,9 +87,8 @@ def request(
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
 
     ``dialect`` is how the server speaks Chat Completions; without it, it follows from ``base_url``, the server to ask
-    instead of the pointer's, else from the pointer.
-    Options of turns that came from elsewhere (a bundle, a remote that is not encrypted) have no effect, except sampling
-    parameters; a note says what was left out.
+    instead of the pointer's, else from the pointer. Options of turns that came from elsewhere (a bundle, a remote that
+    is not encrypted) have no effect, except sampling parameters; a note says what was left out.
     Cost: six statements and one for each server, however long the thread; one more where the thread sets options, two
     where a remote brought some, one more where the model or the default names the pointer, and with a budget one more
     at the most.
@@ -180,6 +179,7 @@ def _stored(
         return None
     given = asked.window.options.get("params")
     params = merge(given if isinstance(given, Mapping) else {}, own)
+    # ``params.openai_responses`` is for this provider alone, and overrides the general ``params``.
     named = params.get(RESPONSES)
     wish = {**params, **(named if isinstance(named, Mapping) else {})}.get("continue_stored")
     if wish is not None and not isinstance(wish, bool):
@@ -273,6 +273,7 @@ def _gather(
     ptr: bytes | None,
     limit: TokenLimit,
 ) -> tuple[RequestParts, Sequence[Walked], Fit | None]:
+    # Before the options are merged: those of strangers must not choose a pointer, servers or tools.
     walked, left_out = acting_walk(connection, space, walk(connection, space, places))
     window = resolve_window(walked)
     # Providers forget spoken answers after a time, and refuse their ids from then on.

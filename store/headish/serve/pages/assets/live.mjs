@@ -1,15 +1,15 @@
-// What happens while the page is open: changes are fetched, answers are read while they arrive. An answer that arrives is
-// no live region: a polite one says that it began and that it ended.
+// Keep an open page up to date: fetch changes, show answers while they arrive. An arriving answer is not a live region:
+// only its beginning and its end are announced, politely.
 import { keepOpen, refreshing } from "./refreshing.mjs";
 import { swap } from "./swapping.mjs";
 
 const REGIONS = { thread: ["thread"], arriving: ["thread"], list: ["results"] };
 
-// Gives a function that has the page fetched again.
+// Listen to the stream of events. Returns a function that fetches the page again.
 export function listen(url, say) {
   const { page, name } = document.body.dataset;
   const announced = new Set();
-  const answers = new Map(); // The parts of each, as far as they came: a page that was fetched meanwhile may know less.
+  const answers = new Map(); // The parts of each so far: a page that was fetched meanwhile may have less of them.
 
   const announce = () => {
     for (const { dataset } of document.querySelectorAll("[data-answer]")) {
@@ -40,9 +40,9 @@ export function listen(url, say) {
 
   const readers = {
     change: (told) => {
-      // Its turns have a page of their own, to which this one leads from now on.
+      // The answer is stored: this address now redirects to the page of its turns.
       if (page === "arriving" && told.kind === "answered" && isShown(told.answer)) return location.reload();
-      // What was written through this server is rare, and somebody waits for it; or watches it.
+      // Writes through this server are rare, and somebody waits for them or watches them: fetch at once.
       if (isAbout(told)) refresh(!told.kind || told.kind === "answered");
     },
     delta: (told) => {

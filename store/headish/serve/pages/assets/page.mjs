@@ -1,5 +1,4 @@
-// What makes the page comfortable: search as you type, keys, copying, and what happens while you look. Without it every
-// link and form works.
+// Makes the page comfortable: search as you type, keys, copying, live updates. Every link and form works without it.
 import { listen } from "./live.mjs";
 import { refreshing } from "./refreshing.mjs";
 import { swap } from "./swapping.mjs";
@@ -7,7 +6,7 @@ import { swap } from "./swapping.mjs";
 const body = document.body;
 const search = document.getElementById("search");
 
-// Search as you type: the same page, fetched, its results put in the place of those that are shown.
+// Search as you type: fetch the page of the search, and put its results in the place of those that are shown.
 let typed = 0;
 let home = null;
 search?.addEventListener("input", () => {
@@ -39,7 +38,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// Keys, none of them in a field.
+// Keys. They do nothing while a field has the focus.
 const KEYS_OFF = "headish-keys-off";
 const isOff = () => localStorage.getItem(KEYS_OFF) === "1";
 const keysSwitch = document.getElementById("keys-switch");

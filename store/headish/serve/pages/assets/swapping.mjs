@@ -1,10 +1,10 @@
-// Put parts of a fetched page in the place of those that are shown. The server's HTML passes one policy of Trusted Types;
-// focus, what was typed and what is unfolded stay.
+// Replace parts of the shown page with those of a fetched one. The server's HTML passes one policy of Trusted Types;
+// focus, typed text and unfolded details stay.
 const policy = globalThis.trustedTypes?.createPolicy("headish", { createHTML: (text) => text });
 
-const PATIENCE = 60000; // For a page that does not come.
+const PATIENCE = 60000; // How long to wait for a page, in milliseconds.
 
-// False if it is not wanted any more. Throws an Error that says why there is no such page.
+// Returns false if the page is no longer wanted. Throws an Error with the reason if the page cannot be fetched.
 export async function swap(url, ids, stillWanted = () => true) {
   const text = await ask(url);
   if (!stillWanted()) return false;
@@ -30,7 +30,7 @@ async function ask(url) {
   return text;
 }
 
-// Children with an id are kept where they are the same; whatever the reader is at work in is left alone.
+// Keeps children that have the same id in both, and leaves alone what the reader is using.
 export function renew(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   const busy = document.activeElement;
