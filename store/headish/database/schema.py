@@ -47,7 +47,7 @@ KINDS: dict[str, TypeEngine[Any]] = {
 
 
 def _table(name: str, *more: SchemaItem, with_rowid: bool = False) -> Table:
-    """A table of every space: its space, and the columns that ``revisions`` lists for it."""
+    """A table of every space: the column ``space``, and the columns that ``revisions`` lists for it."""
     listed = declared_columns(name)
     columns = [Column(each.name, KINDS[each.kind], nullable=each.nullable) for each in listed]
     key = PrimaryKeyConstraint("space", *(each.name for each in listed if each.in_key))
@@ -185,7 +185,7 @@ turn_key = _sparse("turn_key", turn, "key IS NOT NULL", "space", "key", unique=T
 turn_supersedes = _sparse("turn_supersedes", turn, "supersedes IS NOT NULL", "space", "supersedes")
 conversation_key = _sparse("conversation_key", conversation, "key IS NOT NULL", "space", "key", unique=True)
 
-# All names are in it. The condition keeps it from being taken for anything but lists: each move leaves a stale entry.
+# All names are in it. The condition keeps other statements from using it, because each move leaves a stale entry there.
 bookmark_recent = _sparse("bookmark_recent", bookmark, "recent >= 0", "space", "recent")
 bookmark_place = _sparse("bookmark_place", bookmark, "own = 0", "space", "chain", "pos")
 """The names that were set onto a turn. Those that moved with their turn stand in the turn."""
