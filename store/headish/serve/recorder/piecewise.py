@@ -18,7 +18,7 @@ _RUN = string.ascii_letters + string.digits + "._~+/-:="
 """The characters of keys and of the beginnings of addresses."""
 _LOOKS = 8
 _ENDS_LOGIN = re.compile(r"[\s/?#@]")
-_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "
+_SCHEMES, _PRIVATE = ("earer ", "asic "), "-----BEGIN "  # without the first letter, which may be small or large
 _ENCODED_GOES_ON = re.compile(r"\r?(?:\n[ \t]*[A-Za-z0-9+/_-]*)?")
 _PRIVATE_BEGINS = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _PRIVATE_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
