@@ -32,7 +32,7 @@ _UNKNOWN = b"", ""
 
 def check_payloads(turns: Sequence[TurnRecord], file: str) -> None:
     """Check that each payload of blocks decodes, so that nothing unreadable is stored. Raises: InvalidBundle."""
-    # By identity: equal payloads of a page are one object, and are decoded once.
+    # By identity: a page has equal payloads once, as one object, which is decoded once.
     said = {id(each.payload): each for each in turns if each.payload is not None and each.type != DOCUMENT}
     listed = [*said.values()]
     for start in range(0, len(listed), DECODED_TOGETHER):

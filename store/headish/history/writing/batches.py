@@ -45,8 +45,7 @@ class DraftBatch:
         """Add a draft. Returns the batch that ends before it; empty if none does."""
         count = len(self._drafts)
         is_full = count == BATCH_TURNS or self._size_bytes >= BATCH_BYTES
-        # A full batch ends at the next draft, so that a last batch that is exactly full is not followed by an empty
-        # one.
+        # A full batch ends at the next draft, so that no empty batch follows a last one that is exactly full.
         ended = self.take() if count and (is_full or _needs_stored(draft)) else []
         self._drafts.append(draft)
         self._size_bytes += draft.size_bytes

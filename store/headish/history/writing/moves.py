@@ -68,7 +68,7 @@ def undo_name(
 def rename_name(connection: Connection, space: int, old: bytes, new: bytes, expect: TurnId | Absent | None) -> Moved:
     """Rename a name; its log goes with it.
 
-    Raises: UnknownBookmark; BookmarkMoved also where the new name exists; InvalidArgument where it did once.
+    Raises: UnknownBookmark; BookmarkMoved, also if the new name exists; InvalidArgument if it existed before.
     """
     before = find_named(connection, space, old)
     turn = None if before is None else parent_at(connection, space, before.place)
