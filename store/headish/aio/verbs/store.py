@@ -3,7 +3,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from headish.aio.fronts import Opening, Turns
 from headish.aio.verbs.parts import AsyncBatches, AsyncBookmarks, AsyncBundles, AsyncCalls, AsyncConversations, AsyncErasures, AsyncObjects, AsyncPointers, AsyncRemotes, AsyncStreams, AsyncTools
@@ -332,6 +332,18 @@ class StoreVerbs(StoreFront):
         return await self._finish(
             self.sync.log, headish=headish, limit=limit, since=since, until=until, role=role, grep=grep
         )
+
+    @overload
+    async def messages(
+        self, headish: str = '@', *, limit: int | None = None, form: None = None
+    ) -> list[tuple[Turn, Message]]:
+        ...
+
+    @overload
+    async def messages(
+        self, headish: str = '@', *, limit: int | None = None, form: str, drop: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
+        ...
 
     async def messages(
         self, headish: str = '@', *, limit: int | None = None, form: str | None = None, drop: Collection[str] =
