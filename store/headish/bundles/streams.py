@@ -52,7 +52,7 @@ class BundleWriter:
 
     def __init__(self, file: BinaryIO | FrameWriter, header: BundleHeader, key: bytes | None = None) -> None:
         check_listed("the list of turns that a bundle continues", header.requires)
-        self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key)
+        self._frames = file if isinstance(file, FrameWriter) else FrameWriter(file, BUNDLE, key, ahead=True)
         self._frames.write(BundleKind.HEADER, header)
         self.turns = self.receipts = self._receipt_bytes = 0
         self._covered = [_hash_part(header)]

@@ -63,7 +63,8 @@ def encode_inherited(turn: Mapping[str, Any]) -> bytes | None:
     if not isinstance(given, Mapping):
         raise InvalidContent("inherited", f"it must be a mapping, not {type(given).__name__}")
     refuse_secret(given, "inherited")
-    encoded = encode_record(given, "inherited")  # first: what is merged must have an end
+    # First, since it refuses a mapping that contains itself, which ``combine`` would follow without end.
+    encoded = encode_record(given, "inherited")
     return encode_record(combine(given, named), "inherited") if named else encoded
 
 
@@ -86,7 +87,7 @@ def encode_record(given: Mapping[str, Any] | None, what: str) -> bytes | None:
 
 
 def _listed(servers: Sequence[str]) -> list[str]:
-    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)
+    is_list = isinstance(servers, Iterable) and not isinstance(servers, str)  # a text would be a list of its letters
     if not is_list or not all(isinstance(name, str) for name in servers):
         raise InvalidContent("inherited", "servers must be a list of names", "$.servers")
     return list(servers)

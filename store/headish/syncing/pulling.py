@@ -34,7 +34,8 @@ from headish.syncing.signers import BundleSigner, check_signed, find_signer, jud
 from headish.values.names import stored_name
 from headish.values.results.sharing import ArrivedName, Pulled
 
-NOT_STORED = (QuotaExceeded, ForeignConflict, TooLarge)
+NO_ROOM = (QuotaExceeded, TooLarge)
+NOT_STORED = (*NO_ROOM, ForeignConflict)
 """What keeps a sound page from being stored here. It keeps nothing else from coming, and nothing from going there."""
 
 

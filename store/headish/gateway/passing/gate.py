@@ -1,7 +1,7 @@
 """Decide whether a call may pass, which space records it, and whose key it takes along.
 
-The order is that in which an attacker would try: the host that a request names, the page that sent it, its token. Only
-then does the gate look up the place that it asks for; nothing is forwarded before.
+The gate checks in the order in which an attacker would try: the host that a request names, the page that sent it, its
+token. Only then does it look up the upstream; nothing is forwarded before.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from headish.values.access.tokens import PREFIX, Token
 from headish.values.access.trying import WrongTries
 
 KEPT_SECONDS = 60.0
-"""How long a key that was found stays in memory: a keyring is slow."""
+"""How long a key stays in memory after it was looked up: a keyring is slow."""
 _BODY = frozenset(("content-length", "transfer-encoding"))
 
 
 class Refused(Exception):
-    """A call that does not pass, with the answer to it."""
+    """A call that may not pass; ``response`` is the answer to it."""
 
     def __init__(self, cause: Cause, shape: Shape, message: str) -> None:
         super().__init__(message)
@@ -56,7 +56,8 @@ class Gate:
     """Decides about calls.
 
     ``upstreams`` are by the first word of the path, ``hosts`` those of ``known_hosts``, ``origins`` the pages that are
-    trusted, ``peers`` the networks that may connect. ``needs_token`` where others than the owner of this machine can.
+    trusted, ``peers`` the networks that may connect. ``needs_token`` is set if others than the owner of this machine
+    can connect.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Gate:
             raise Refused("site", shape, told)
 
     async def admit(self, request: web.Request) -> Passage:
-        """How a call passes. Raises: Refused."""
+        """Decide how a call passes. Raises: Refused."""
         target = read_target(request.raw_path)
         shape: Shape = "openai" if target is None else shape_of(target)
         self.check_sender(request, shape)
@@ -115,7 +116,7 @@ class Gate:
 
     def _find_token(self, request: web.Request, shape: Shape, shown: ShownToken | None) -> Token | None:
         """Find the token that a call shows; None if it shows none and needs none. Raises: Refused."""
-        if PREFIX in request.query_string:
+        if PREFIX in request.query_string:  # the query goes to the provider as it is
             raise Refused("token", shape, "a token of headish goes into a header or behind /t/, not into the query")
         if shown is None:
             if self._needs_token:
@@ -145,7 +146,7 @@ class Gate:
                 endpoint = find_endpoint(upstream.provider or "openai")
                 sent = set_header(sent, endpoint.key_header, endpoint.key_prefix + key)
                 secrets.append(key)
-        if any(PREFIX in value for _, value in sent):  # a second one: no token goes to a provider
+        if any(PREFIX in value for _, value in sent):  # a second one would go on to the provider
             raise Refused("token", upstream.shape, "a call shows one token of headish")
         return Passage(
             target=target,
@@ -157,11 +158,11 @@ class Gate:
         )
 
     async def _key_of(self, upstream: Upstream) -> str | None:
-        """The key of a place, from the environment or a keyring; None for a place that takes none. Raises: Refused."""
+        """The key for an upstream, from the environment or a keyring; None if it takes none. Raises: Refused."""
         found_at, key = self._keys.get(upstream, (float("-inf"), None))
         if time.monotonic() - found_at > KEPT_SECONDS:
             try:
-                key = await asyncio.to_thread(_find_key, upstream)
+                key = await asyncio.to_thread(_find_key, upstream)  # a keyring is slow, and other calls go on
             except HeadishError as error:
                 raise Refused("key", upstream.shape, str(error)) from None
             self._keys[upstream] = (time.monotonic(), key)
@@ -169,7 +170,8 @@ class Gate:
 
 
 def _find_key(upstream: Upstream) -> str | None:
-    """A provider's usual key goes to its own address only; any other address gets the key that was named for it."""
+    """Find the key of an upstream. A provider's usual key goes to its own address only; any other address gets the key
+    that was named for it."""
     if upstream.provider is None or not (upstream.is_own or upstream.key_env):
         return None
     base_url = None if upstream.is_own else upstream.base_url

@@ -1,7 +1,7 @@
-"""Decompress bodies to write them down, because nobody can find a key in gzip. They pass compressed.
+"""Decompress bodies for the record, because a key cannot be found in gzip. The bodies themselves pass compressed.
 
 A decoder takes chunks however they were cut. A broken or unknown encoding ends the record of that body with a reason;
-what came before stays.
+the bytes recorded before it stay.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 PIECE_BYTES = 256
-"""zstd has no bound of its own: this many bytes become 8 MB at most."""
+"""How many bytes zstd gets in one step. Its decoder takes no limit for its output; this many become 8 MB at most."""
 OUTPUT_BYTES = 1024 * 1024
-"""The most that one step of a decoder gives."""
+"""The most bytes that one step of the other decoders gives."""
 
 
 class Undecodable(Exception):
@@ -21,10 +21,10 @@ class Undecodable(Exception):
 
 
 class Decoder(Protocol):
-    """Gives what chunks hold."""
+    """Decompresses a body chunk by chunk."""
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """What a further chunk holds, in pieces that are not large. Raises: Undecodable."""
+        """Decompress the next chunk, in pieces of bounded size. Raises: Undecodable."""
         ...
 
 
@@ -58,7 +58,7 @@ class _Zlib:
             except zlib.error as error:
                 if self._begun or self._bits != zlib.MAX_WBITS:
                     raise Undecodable(f"it cannot be decompressed ({error})") from None
-                self._bits = -zlib.MAX_WBITS  # what some servers call deflate
+                self._bits = -zlib.MAX_WBITS  # some servers send deflate without zlib's frame (RFC 9110 §8.4.1.2)
                 self._stream = zlib.decompressobj(self._bits)
                 continue
             finally:

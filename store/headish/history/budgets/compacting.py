@@ -1,4 +1,4 @@
-"""Which turns a summary may stand for, so that a thread gets down to so many tokens."""
+"""Choose the turns that a summary covers, so that a thread gets down to a number of tokens."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from headish.values.ids import TurnId
 from headish.values.limits import COVERED_LIMIT
 
 SUMMARY_SHARE = 0.1
-"""How much of the wanted size is expected of the summary."""
+"""The share of the target that is reserved for the summary."""
 
 
 def choose(measured: Measured, target: float, *, summarizes: bool) -> list[TurnId]:
-    """The turns of the messages to be covered, in order; none if the window is small enough, or nothing can be.
+    """The turns to cover, in order; none if the window is small enough or nothing can be covered.
 
-    Instructions, kept turns and the first exchange stay, and the tail from the last question on, at least. Of what is
-    between, the oldest are covered until the rest fits, or one overlay can cover
-    no more. Earlier summaries are covered with them, unless they stand for too much.
+    Instructions, kept turns, the first exchange, and everything from the last question on stay. Of the rest, the oldest
+    turns are covered until the window fits ``target`` or one overlay can cover no more. Earlier summaries are covered,
+    too, unless they cover too many turns themselves.
     """
     messages, weights = measured.window.messages, measured.weights
     scale = weigh(weights)

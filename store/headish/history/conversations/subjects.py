@@ -1,4 +1,4 @@
-"""Which conversation a headish, a key or a row belongs to."""
+"""Find the conversation that a headish, a key or a record belongs to."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ NAMES_SHOWN = 5
 
 
 def find_conversation(connection: Connection, space: int, headish: Headish) -> ListedConversation:
-    """The conversation of a bookmark, or of a turn: the one name that lies there, or what has none.
+    """The conversation of a bookmark or a turn. A turn's conversation has the only bookmark in it as its name, or no
+    name.
 
-    Raises: UnknownTurn, Ambiguous, UnknownConversation; InvalidArgument where several names lie there.
+    Raises: UnknownTurn, Ambiguous, UnknownConversation; InvalidArgument if it has several bookmarks.
     """
     if headish.bookmark is not None:
         found = _find_named(connection, space, headish.bookmark.encode())
@@ -58,17 +59,18 @@ def find_by_key(connection: Connection, space: int, key: bytes) -> ListedConvers
 
 
 def find_parts(connection: Connection, space: int, key: bytes, limit: int) -> list[ListedConversation]:
-    """The conversations that are parts of the one with a key: their keys are ``KEY:…``."""
+    """The conversations whose keys are ``KEY:…``: parts of the conversation with the key."""
     stored = records_below_key(connection, space, key, limit)
     found = (find_subject(connection, space, each.subject) for each in stored)
     return [each for each in found if each is not None]
 
 
 def title_of(connection: Connection, space: int, headish: Headish) -> str | None:
-    """The title of the conversation that a headish is of; None where it has none.
+    """The title of the conversation that a headish belongs to; None if it has none.
 
     Cost: one statement for a bookmark. Raises: as ``find_conversation``; CorruptRecord.
     """
+    # A bookmark and its record take one statement together; finding the conversation would take several.
     if headish.bookmark is not None:
         is_there, stored = record_of_bookmark(connection, space, headish.bookmark.encode())
         if is_there:
@@ -77,7 +79,7 @@ def title_of(connection: Connection, space: int, headish: Headish) -> str | None
 
 
 def find_subject(connection: Connection, space: int, subject: bytes) -> ListedConversation | None:
-    """The conversation that a row is about; None where its name was removed."""
+    """The conversation of a record; None if its name was removed."""
     first = as_turn_id(stored_name(subject))
     if first is None:
         return _find_named(connection, space, subject)
@@ -90,7 +92,7 @@ def find_subject(connection: Connection, space: int, subject: bytes) -> ListedCo
 
 
 def first_digest(connection: Connection, space: int, subject: bytes) -> bytes | None:
-    """The digest of the first turn of a conversation; None where its name was removed, or it has no first turn."""
+    """The digest of the first turn of a conversation; None if its name was removed, or it has no first turn."""
     found = find_subject(connection, space, subject)
     stored = None if found is None else turn_by_id(connection, space, found.turn)
     firsts = [] if stored is None else find_firsts(connection, space, stored.place)
@@ -114,5 +116,5 @@ def _newest(connection: Connection, space: int, firsts: Sequence[First]) -> Turn
     if len(ends) < 2:
         return next(iter(ends), None)
     stored = [each for turn_id in ends if (each := turn_by_id(connection, space, turn_id)) is not None]
-    # A chain has the commit number of its first turn, so the highest belongs to the branch that was begun last.
+    # A chain's number is the commit number of its first turn, so the highest is the branch that was begun last.
     return max(stored, key=lambda each: each.chain).id

@@ -1,4 +1,4 @@
-"""Erase turns: find, remove and receipt them in one transaction that has the space to itself."""
+"""Erase turns: find them, empty them and write the receipt, in one transaction that holds the lock of the space."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ _WORDS_OF_A_SOURCE = ("header", "header_raw", "pending", "tail")
 
 
 class ErasurePlan(NamedTuple):
-    """What will go: the turns, the large payloads that nothing else needs, and what is newly barred."""
+    """The plan of an erasure: the turns, the large payloads that nothing else needs, the new bars (sizes by hash), and
+    the repeats to erase. ``found`` is the report for the caller."""
 
     turns: list[Erasable]
     payloads: list[bytes]
@@ -55,7 +56,7 @@ class ErasurePlan(NamedTuple):
 
 
 def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) -> ErasurePlan:
-    """Find what a wish takes and what it leaves, without changing anything.
+    """Find what a wish erases and what it leaves, without changing anything.
 
     Cost: that of ``choose``; reads the space three times, and takes a few statements for each 64 turns.
     Raises: CorruptTurn, CorruptRecord.
@@ -67,13 +68,14 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
     repeats = [each for each in related.found if each.kind == TITLE or each.subject in left]
     if wish.repeats:
         chosen = chosen._replace(turns=[*chosen.turns, *more.turns], barring=[*chosen.barring, *more.barring])
-    # After the repeats: a bar on their content takes equal turns along, too.
+    # After the repeats are added: a bar on their content erases turns with equal content, too.
     chosen = with_equals(connection, space, chosen)
     held = {each.turn.hash: each.size for each in chosen.turns if each.turn.erased is None}
     saying = Counter(hash for _, hash in places_saying(connection, space, held))
     defined = count_defined(connection, space, held)
     going = Counter(each.turn.hash for each in chosen.turns if each.turn.erased is None)
-    # A large payload is one row for all that say it: it stays while a turn outside of the wish, or a pointer, needs it.
+    # All turns with the same large payload share one row: it stays while a turn outside of the wish, or a definition,
+    # needs it.
     needed = {hash for hash in held if saying[hash] > going[hash] or hash in defined}
     large = {hash for hash, size in held.items() if size > INLINE_BYTES}
     bars = _new_bars(connection, space, chosen)
@@ -106,7 +108,7 @@ def plan(connection: Connection, space: int, ends: Sequence[Place], wish: Wish) 
 def erase(
     connection: Connection, space: int, ends: Sequence[Place], wish: Wish, said: ErasureGrounds, mint: Mint
 ) -> tuple[Found, Receipt | None]:
-    """Erase what a wish names. The space is locked. No receipt if there was nothing to erase.
+    """Erase what a wish names. The space is locked. Without anything to erase there is no receipt.
 
     Cost: that of ``plan``, and about eight statements; one for each turn on SQLite.
     Raises: as ``plan``.
@@ -115,7 +117,7 @@ def erase(
     if not (made.turns or made.bars or made.repeats):
         return made.found, None
     begun, before = begin_receipt(connection, space, wish.scope, said, mint)
-    # First: the search index can forget words only while the payloads that they come from can be read.
+    # Before the turns are emptied: the search index finds the words to remove by reading the payloads.
     forget_turns(connection, space, [each.turn.id for each in made.turns])
     emptied = [(each.turn, _key_of(each.turn, wish.meta)) for each in made.turns]
     empty_turns(connection, space, begun.number, emptied, meta=wish.meta)
@@ -143,12 +145,12 @@ def erase(
 
 
 def _key_of(turn: StoredTurn, meta: bool) -> bytes | None:
-    """What becomes of a key: if the meta goes, its hash stays, so that an import still recognises the turn."""
+    """The key after the erasure: its hash if the meta is erased, so that an import still recognises the turn."""
     return hash_key(turn.key) if meta and turn.key is not None else turn.key
 
 
 def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes, int]:
-    """The addresses that are to be barred and are not yet, each with the size of what it names."""
+    """The hashes to bar that are not barred yet, each with the size of its payload."""
     if not chosen.barring:
         return {}
     # A bar keeps the number of the erasure that set it; a second one must not take it over.
@@ -157,7 +159,7 @@ def _new_bars(connection: Connection, space: int, chosen: Chosen) -> dict[bytes,
 
 
 def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> dict[str, int]:
-    """The other spaces that hold copies of turns which were not erased there, each with how many.
+    """The other spaces with copies of these turns that are not erased there, each with the number of copies.
 
     Cost: one statement for each other space of the database and 64 turns.
     """
@@ -167,7 +169,7 @@ def _elsewhere(connection: Connection, space: int, ids: Collection[TurnId]) -> d
 
 
 def _copies_elsewhere(found: Found) -> tuple[str, ...]:
-    """The copies in other spaces, worded for a receipt, which names no space."""
+    """A line for the receipt about copies in other spaces. Receipts name no space: the name may be a person's."""
     spaces = len(found.elsewhere)
     return (f"copies of these turns in other spaces of this database ({spaces:,})",) if spaces else ()
 
@@ -179,7 +181,7 @@ def _stays(found: Found) -> dict[str, int]:
 
 
 def _keeps_words(each: Erasable) -> bool:
-    """Whether a turn's own keys may hold words of its source."""
+    """Whether the system keys of a turn may contain words of its source."""
     system = read_mapping(each.turn, "system")
     return any(key in system for key in _WORDS_OF_A_SOURCE) or "details" in reply_of(system)
 
@@ -190,7 +192,8 @@ def _options(turns: Sequence[Erasable]) -> tuple[str, ...]:
 
 
 class Around(NamedTuple):
-    """The surroundings of turns that go."""
+    """What is around the turns to erase: the number of turns that continue them, the bookmarks that point at them, and
+    the streams that answer them."""
 
     children: int
     names: tuple[str, ...]
@@ -213,5 +216,5 @@ def _answered(about: bytes) -> list[str]:
     try:
         turns = msgspec.json.decode(about, type=dict[str, object]).get("turns")
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []  # damaged: ``verify`` says so
+        return []  # damaged: ``verify`` reports it
     return [each for each in turns if isinstance(each, str)] if isinstance(turns, list) else []

@@ -1,7 +1,7 @@
 """Find what may repeat the words of turns: versions, copies, overlays, and titles of conversations.
 
-Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with words:
-if a turn's words are gone, only the titles of its own conversations can be found.
+Versions, copies and overlays are found by ids and digests, which an erased turn keeps. A title is compared with the
+words of turns: once those are erased, only titles of the turn's own conversations can be found.
 """
 
 from __future__ import annotations
@@ -43,17 +43,19 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Repeats(NamedTuple):
-    """What may repeat the words of turns. ``uncompared`` titles could not be compared with words that are gone."""
+    """What may repeat the words of turns. ``uncompared`` counts the titles that could not be compared, because words
+    are erased already."""
 
     found: list[Repeat]
     uncompared: int
 
 
 def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) -> Repeats:
-    """What may repeat the words of these turns, without the turns themselves; some may have been erased before.
+    """Find what may repeat the words of these turns, and what repeats that, and so on. Some of the turns may have been
+    erased before; their words then cannot be compared.
 
-    Cost: reads the space twice; where conversations have titles, what the turns say too, and a few statements for each
-    turn that was erased before.
+    Cost: reads the space twice for each step; if conversations have titles, also the payloads of the turns, and a few
+    statements for each turn that was erased before.
     """
     found: dict[TurnId, str] = {}
     asked = {each.turn.id: each.turn for each in turns}
@@ -74,7 +76,7 @@ def repeats_of(connection: Connection, space: int, turns: Sequence[Erasable]) ->
 
 
 def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repeat]) -> list[Erasable]:
-    """The turns among what repeats others."""
+    """The turns among the repeats."""
     ids = [as_turn_id(each.subject) for each in repeats if each.kind != TITLE]
     stored = [turn_by_id(connection, space, id) for id in ids if id is not None]
     places = [each.place for each in stored if each is not None]
@@ -82,7 +84,7 @@ def turns_of_repeats(connection: Connection, space: int, repeats: Sequence[Repea
 
 
 def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -> int:
-    """Erase the titles that repeat what was said. Returns how many there were."""
+    """Erase the titles among the repeats. Returns their number."""
     subjects = [each.subject for each in repeats if each.kind == TITLE]
     for subject in subjects:
         first = as_turn_id(subject)
@@ -92,15 +94,16 @@ def take_titles(connection: Connection, space: int, repeats: Sequence[Repeat]) -
 
 
 def take_records(connection: Connection, space: int, places: Sequence[Place]) -> int:
-    """Erase the records of conversations without a name of which nothing is left. Returns how many there were.
+    """Erase the records of conversations without a name that contained one of the places, and of which nothing is left.
+    Returns their number.
 
-    Cost: one statement for each 100 records, and three; one more for each 64 conversations of which nothing is left.
+    Cost: three statements, one for each 100 records, and one for each 64 conversations of which nothing is left.
     """
     ids = [id for subject, *_ in _all_records(connection, space) if (id := as_turn_id(stored_name(subject)))]
     erased = [each for each in turns_by_ids(connection, space, ids).values() if each.erased is not None]
     living = living_among(connection, space, [each.place for each in erased])
     firsts = {each.place: each.id for each in erased if each.place not in living}
-    # What was erased before with its record left alone stays so: only of these turns' conversations.
+    # Only conversations of these turns: an earlier erasure may have left a record on purpose.
     tops = {chain: max(pos for _, pos in at) for chain, at in groupby(sorted(places), attrgetter("chain"))}
     grown = grown_chains(connection, space, list(firsts), ALL) if firsts else ()
     gone = dict.fromkeys(firsts[at] for at, chain, low in grown if tops.get(chain, -1) >= low)
@@ -123,7 +126,7 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
     for id, system in copies(connection, space):
         if _decode(system).get("copy_of") in ids:
             yield id, COPY
-    # An overlay names what it covers by digest: in its bytes they are found without decoding every overlay.
+    # An overlay names the turns that it covers by digest. A search in its bytes saves decoding every overlay.
     digests = {stored.digest.hex().encode() for stored in turns}
     for id, attributes in overlays(connection, space):
         if not digests.isdisjoint(_DIGEST.findall(attributes or b"")):
@@ -131,13 +134,13 @@ def _related(connection: Connection, space: int, turns: Sequence[Any]) -> Iterat
 
 
 def _all_titles(connection: Connection, space: int) -> dict[bytes, str]:
-    """The titles of conversations, by subject, as they are compared."""
+    """The titles of conversations, by subject, normalised by ``_plain`` for comparison."""
     read = ((subject, read_record(data).title) for subject, _, data, *_ in _all_records(connection, space))
     return {subject: title for subject, given in read if (title := _plain(given))}
 
 
 def _all_records(connection: Connection, space: int) -> Iterator[Row]:
-    """What is said of all conversations. Cost: one statement for each ``PAGE_RECORDS``."""
+    """The records of all conversations. Cost: one statement for each ``PAGE_RECORDS``."""
     page = records_page(connection, space, b"", PAGE_RECORDS)
     while page:
         yield from page
@@ -147,7 +150,8 @@ def _all_records(connection: Connection, space: int) -> Iterator[Row]:
 def _titles(
     connection: Connection, space: int, turns: Sequence[StoredTurn], titled: Mapping[bytes, str]
 ) -> list[bytes]:
-    """The subjects of the conversations whose titles stand in what the turns say, or hold it, or name an erased one."""
+    """The subjects of the conversations whose titles occur in the words of the turns, or contain them, or that contain
+    an erased turn."""
     read = read_places(connection, space, [each.place for each in turns])
     said = [words for each in read if (words := _words(each))]
     own = {name for each in turns if each.erased is not None for name in _subjects_of(connection, space, each.place)}
@@ -159,8 +163,8 @@ def _titles(
 
 
 def _subjects_of(connection: Connection, space: int, place: Place) -> Iterator[bytes]:
-    """The conversations that hold a place: by the names that lie there or behind it, or ever did in its chain, and by
-    their first turns."""
+    """The subjects of the conversations that contain a place: names of bookmarks at or after it, names that were in its
+    chain at or after it, and its first turns."""
     yield from names_in(connection, space, place, ALL)
     yield from (name for name, at in names_logged(connection, space, [Place(place.chain, ALL)]) if at.pos >= place.pos)
     yield from (first.id.encode() for first in find_firsts(connection, space, place))
@@ -174,7 +178,7 @@ def _words(turn: Any) -> str:
     try:
         return _plain(join_texts(decode_payload(turn.payload)))
     except InvalidContent:
-        return ""  # reported by ``verify``
+        return ""  # ``verify`` reports it
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Documents that messages refer to: turns of the same space, read when a message leaves the store."""
+"""Documents that messages refer to: turns of the same space, which are read when a message leaves the store."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from headish.values.turns import DOCUMENT
 
 
 def with_documents(connection: Connection, space: int, messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages with the bytes of the document turns that they refer to.
+    """Put the bytes of document turns in the place of references to them.
 
     Cost: nothing for messages without such a reference; two statements for each reference.
-    Raises: InvalidContent where a reference names no document of the space; CorruptTurn.
+    Raises: InvalidContent if a reference does not name a document of the space; CorruptTurn.
     """
     return tuple(
         replace(message, content=tuple(_filled(connection, space, block) for block in message.content))
@@ -38,14 +38,14 @@ def refer(messages: Iterable[Message]) -> bool:
 
 
 def referred_by(payload: bytes) -> list[TurnId]:
-    """The document turns that a stored payload of blocks refers to; none where it does not decode."""
-    # Nearly no payload refers to a turn; this spares decoding them.
+    """The document turns that a stored payload of blocks refers to; none if it does not decode."""
+    # Nearly no payload refers to a turn; this saves decoding the others.
     if b'"turn"' not in payload:
         return []
     try:
         blocks = list(decode_payload(payload))
     except InvalidContent:
-        return []  # reported by ``verify``
+        return []  # ``verify`` reports it
     for block in blocks:
         if isinstance(block, ToolResult):
             blocks.extend(block.content)

@@ -1,5 +1,5 @@
-"""From a headish to the turn that it names. Nearly always that is a bookmark or an id: what the other ways need is
-imported there."""
+"""Resolve a headish to the turn that it names. Nearly always that is a bookmark or an id, so the other ways import what
+they need when they are taken."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from headish.values.limits import CANDIDATES_SHOWN, NAMES_COMPARED, PREFIX_MINIM
 from headish.values.places import Place
 
 LARGEST_PORTION = 1024
-"""So many forks one statement steps over at most."""
+"""The most forks that one statement steps over."""
 
 
 def find_turn(connection: Connection, space: int, headish: Headish) -> StoredTurn:
     """The turn that a headish names.
 
-    Cost: an index look-up or two, and a few more where a suffix steps over many forks.
+    Cost: one or two index look-ups, and a few more if a suffix steps over many forks.
     Raises: UnknownTurn, Ambiguous.
     """
     stored = _find_base(connection, space, headish)
@@ -41,7 +41,7 @@ def find_place(connection: Connection, space: int, headish: Headish) -> Place:
 
 
 def parents_of(connection: Connection, space: int, stored: StoredTurn) -> list[Place]:
-    """What a turn continues, in order."""
+    """The places of the turns that ``stored`` continues, in order."""
     if stored.pos:
         return [Place(stored.chain, stored.pos - 1)]
     return links_of(connection, space, stored.chain)
@@ -52,6 +52,7 @@ def _find_base(connection: Connection, space: int, headish: Headish) -> StoredTu
         return _known(headish, turn_by_id(connection, space, headish.id))
     if headish.name == NEWEST:
         return _known(headish, newest_turn(connection, space), "it holds no turn yet")
+    # A bookmark wins over everything that looks alike (rule R11): naming it must not start to mean another turn.
     place = _find_place(connection, space, headish)
     if place is not None:
         return _known(headish, turn_at(connection, space, place))
@@ -78,7 +79,7 @@ def _find_place(connection: Connection, space: int, headish: Headish) -> Place |
 
 
 def _find_handle(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
-    """The turn of a handle. A name that a bookmark has or had is never taken for one (rule R25, handles)."""
+    """The turn of a handle. A name that a bookmark has or had is never read as a handle (rule R25, handles)."""
     from headish.rows.keys import turns_by_handle
     from headish.rows.moves import has_log
 
@@ -95,10 +96,11 @@ def _find_handle(connection: Connection, space: int, headish: Headish) -> Stored
 
 
 def _find_elsewhere(connection: Connection, space: int, headish: Headish) -> StoredTurn | None:
-    """The turn that a device of a remote had under a name when it was last read: ``laptop/main``."""
+    """The turn of another device's bookmark, as of the last read of its remote: ``laptop/main``."""
     from headish.rows.elsewhere.remotes import turns_named_there
 
     device, _, name = (headish.name or "").encode().partition(b"/")
+    # A set: several remotes may carry the log of one device, and mostly agree.
     found = set(turns_named_there(connection, space, device, name)) if name else set()
     if len(found) > 1:
         raise Ambiguous(headish.name or "", tuple(sorted(found)))
@@ -114,7 +116,7 @@ def _find_prefix(connection: Connection, space: int, headish: Headish) -> Stored
 
 
 def _unknown(connection: Connection, space: int, headish: Headish) -> StoredTurn:
-    """Refuse a name, with what may have been meant."""
+    """Refuse a name, and suggest what may have been meant."""
     from headish.rows.moves import has_log
 
     name = headish.name or ""
@@ -134,8 +136,8 @@ def _step_back(connection: Connection, space: int, headish: Headish, stored: Sto
         parent = next(leading, None)
         if parent is None:
             raise UnknownTurn(headish.text, "its thread does not go back so far")
-        # A chain has the commit number of its first turn, so what it continues lies in an older one. Damage that says
-        # otherwise would have this loop go round for ever.
+        # A chain's number is the commit number of its first turn, so its parents are in chains of lower numbers.
+        # Damaged links could otherwise keep this loop running forever.
         if parent.pos < 0 or parent.chain >= place.chain:
             raise CorruptTurn(stored.id, "its thread runs in a circle")
         place = parent
@@ -143,7 +145,8 @@ def _step_back(connection: Connection, space: int, headish: Headish, stored: Sto
 
 
 def _leading(connection: Connection, space: int, chain: int) -> Iterator[Place]:
-    """What leads to a chain along first parents, the nearest first, read in portions that grow fourfold."""
+    """The place that a chain continues first, then the place that its chain continues first, and so on. Reads lazily,
+    in portions that grow fourfold."""
     from headish.rows.threads.walks import first_parents
 
     size = 1  # most suffixes step over one fork at most

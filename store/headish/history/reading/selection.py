@@ -15,7 +15,7 @@ from headish.values.turns import said_at_of
 
 
 class Selection(Struct, frozen=True):
-    """What a turn must be; None is anything. ``grep`` is a text that it holds, in lower case."""
+    """The conditions that a turn must meet; None accepts any. ``grep`` is a casefolded text that it must contain."""
 
     role: str | None = None
     since: datetime | None = None
@@ -31,7 +31,7 @@ class Selection(Struct, frozen=True):
 def select_turns(
     connection: Connection, space: int, turns: Iterable[StoredTurn], wanted: Selection
 ) -> Iterator[StoredTurn]:
-    """Those turns that are wanted, in their order. A payload is read only where its text matters.
+    """The turns that meet the conditions, in their order. A payload is read only if its text matters.
 
     Raises: CorruptTurn.
     """
@@ -50,6 +50,6 @@ def _is_wanted(stored: StoredTurn, wanted: Selection) -> bool:
 
 
 def _text(connection: Connection, space: int, stored: StoredTurn) -> str:
-    if stored.erased is not None:
+    if stored.erased is not None:  # without a payload; reading it would raise ``TurnErased``
         return ""
     return join_texts(read_blocks(stored, read_payload(connection, space, stored))).casefold()

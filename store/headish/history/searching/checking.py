@@ -1,7 +1,7 @@
-"""The part of verify that holds the search index to the turns.
+"""The part of verify that compares the search index with the turns.
 
-First the whole index is counted, each word by the turns that have it, and compared with what the turns say: two sums.
-Only where these differ is every word of every turn looked up, which tells the turns.
+First the whole index is summed up, and so are the words of all turns, and the sums are compared. Only if they differ,
+every word of every turn is looked up, to find out which turns differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _MODULUS = 2**64
 
 
 class Sum(NamedTuple):
-    """Words of turns: how many, over which commit numbers, and which."""
+    """A checksum of index entries: the number of words, the sum of their commit numbers, and the sum of their
+    hashes."""
 
     words: int
     seqs: int
@@ -35,7 +36,7 @@ class Sum(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What the index says that it holds, and what it holds."""
+    """The position of the index, the sums of its words, and the number of turns in the space."""
 
     known: Indexed
     total: Sum
@@ -43,9 +44,9 @@ class Held(NamedTuple):
 
 
 def check_index(backend: Backend, space: int) -> Iterator[Problem]:
-    """Turns that the index lacks, has too many, or has with other words.
+    """Report turns that the index lacks, has without reason, or has with other words.
 
-    Cost: the words of every turn once more, and each word of the index; memory for a page. Where something is wrong, a
+    Cost: cuts every turn into words and reads each word of the index; memory for a page. If something is wrong, a
     statement for each word of each 500 turns.
     """
     held = backend.read(partial(_held, space=space))
@@ -61,19 +62,20 @@ def check_index(backend: Backend, space: int) -> Iterator[Problem]:
         expected = _plus(expected, page)
         seq = page[-1][0].seq
     if expected == held.total or _has_moved(backend, space, held.known):
-        return  # what was erased meanwhile is no longer there to be compared
+        return  # an erasure changed the index after it was summed up, so a difference proves nothing
     try:
         named = list(_named(backend, space, held.known))
     except DatabaseError as error:
         if type(error) is not DatabaseError:
             raise
-        # A damaged role or model makes words that no question can ask for.
+        # A damaged role or model makes words that the index's syntax refuses.
         named = [Problem(SUBJECT, f"its words cannot be compared with those of the turns ({error.reason})")]
     yield from named or [Problem(SUBJECT, "it holds words that no turn says")]
 
 
 def strange_spaces(connection: Connection) -> Iterator[int]:
-    """The spaces whose words the index holds, whether they exist or not. Cost: one seek for each."""
+    """The numbers of the spaces that the index has words of, whether the spaces exist or not. Cost: one seek for
+    each."""
     number = 0
     if not searches.can_index(connection):
         return
@@ -86,13 +88,13 @@ def strange_spaces(connection: Connection) -> Iterator[int]:
 
 
 def is_switch(connection: Connection) -> bool:
-    """Whether the row of the switch, if there is one, says that there is no index."""
+    """Whether the row of the switch is sound: there is none, or it says that the index is off."""
     known = searches.indexed(connection, searches.NO_SPACE)
     return known is None or known.seq == searches.OFF
 
 
 def _held(connection: Connection, space: int) -> Held | None:
-    """None where there is nothing to be compared: no index, or one of an older version."""
+    """Sum up the index of a space; None if there is nothing to compare: no index, or one of an older version."""
     known = searches.indexed(connection, space) or Indexed(0, WORDS_VERSION, 0)
     if not searches.can_index(connection) or 0 < known.version < WORDS_VERSION:
         return None
@@ -113,7 +115,7 @@ def _position_problems(held: Held) -> Iterator[Problem]:
 
 
 def _page(backend: Backend, space: int, seq: int, last: int) -> list[tuple[SearchedTurn, set[str]]]:
-    """Turns with the words that the index is to hold of them."""
+    """The next turns, each with the words that the index should have."""
 
     def work(connection: Connection) -> list[tuple[SearchedTurn, set[str]]]:
         sources = [each for each in matches.sources_after(connection, space, seq, PAGE_TURNS) if each.seq <= last]
@@ -168,5 +170,5 @@ def _differences(
 
 
 def _entries(connection: Connection, space: int, low: int, high: int) -> set[int]:
-    """The turns that the index holds: each of them has a fact."""
+    """The commit numbers in the index between two others. Each entry has at least one fact, so facts find all."""
     return set(matches.matching(connection, space, f'"{space}{FACT}" *', low, high, high - low))

@@ -1,4 +1,4 @@
-"""Checks of every request before anything else: its host, its target, its peer; and headers of every answer."""
+"""Check every request before anything else: its host, its peer, its target. Add the headers of every answer."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SECURITY_HEADERS = {
 
 
 class Guard:
-    """The outermost layer: refuses what is not for this server, and adds the headers of every answer.
+    """The outermost layer: refuses requests that are not for this server, and adds the headers of every answer.
 
-    The request's origin is then in ``scope["state"]["origin"]``.
+    It puts the request's own origin into ``scope["state"]["origin"]``.
     """
 
     def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
@@ -66,6 +66,7 @@ class Guard:
             return problem(scope, 403, "UnknownPeer", "requests come from this machine or its proxy alone")
         if not is_origin_form(scope.get("raw_path") or scope["path"].encode()):
             return problem(scope, 400, "InvalidTarget", "the target of a request is a path")
+        # A proxy in front may believe the other length, and take the rest of the body for a second request.
         if values_of(scope["headers"], b"transfer-encoding") and values_of(scope["headers"], b"content-length"):
             return problem(scope, 400, "InvalidFraming", "a request has one length")
         return None
@@ -73,7 +74,7 @@ class Guard:
 
 async def _refuse_socket(receive: Receive, send: Send) -> None:
     """Refuse a WebSocket before it opens; the client sees status 403."""
-    await receive()
+    await receive()  # the ASGI event that asks to connect: only then may it be closed
     await send({"type": "websocket.close", "code": 1008})
 
 
@@ -89,8 +90,8 @@ def _dressed(send: Send) -> Send:
 
 
 class BodyLimit:
-    """Refuses a body that is too large: by its announced length before any of it is read, else as soon as too much has
-    come."""
+    """Refuses a body that is too large: by its announced length before any of it is read, otherwise as soon as too much
+    has arrived."""
 
     def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
         """``limit_of`` gives the limit of a path, in bytes."""

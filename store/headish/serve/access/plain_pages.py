@@ -10,7 +10,7 @@ HOME_HTML = '<p><a href="/">All conversations</a></p>'
 
 
 def plain_page(title: str, text: str, theme: str = SYSTEM, *, further_html: str = "", head_html: str = "") -> str:
-    """The HTML of a page that says one thing, as a sentence, in the style of all others."""
+    """The HTML of a page with a title and one sentence, in the style of all others."""
     said = text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
     theme_html = "" if theme == SYSTEM else f' data-theme="{escape(theme)}"'
     return (

@@ -52,7 +52,7 @@ def document() -> bytes:
 
 
 def describe() -> dict[str, Any]:
-    """The document."""
+    """Make the document."""
     in_bodies = [verb.arguments for verb in VERBS if _has_body(verb)]
     _, components = msgspec.json.schema_components([*in_bodies, ProblemDetails], ref_template=_REF)
     return {
@@ -75,13 +75,14 @@ def describe() -> dict[str, Any]:
 
 
 def _told(schema: dict[str, Any]) -> dict[str, Any]:
-    """A docstring has its margin until Python 3.12 and none from 3.13 on: the document says the same on both."""
+    """Remove the margin of a description. Docstrings have one up to Python 3.12 and none since 3.13, and the document
+    must be the same on both."""
     return schema | ({"description": cleandoc(schema["description"])} if "description" in schema else {})
 
 
 def _clear(schema: Any) -> Any:
-    """Say what a schema leaves to be guessed: an object that names no keys may have any, and words are strings. Tools
-    that make types of it guess that such an object has none."""
+    """Make explicit what a schema leaves open: an object that names no keys may have any, and enumerated words are
+    strings. Tools that generate types would otherwise take such an object for one without keys."""
     if isinstance(schema, list):
         return [_clear(each) for each in schema]
     if not isinstance(schema, dict):
@@ -127,7 +128,7 @@ def _operation(verb: ApiVerb) -> dict[str, Any]:
 
 
 def summary_of(verb: ApiVerb) -> str:
-    """The first sentence of what the store says of the verb."""
+    """The first sentence of the verb's docstring in the store."""
     front: Any = getattr(AsyncStore, verb.part).fget if verb.part else AsyncStore
     kind = getattr(fronts, front.__annotations__["return"]) if verb.part else front
     told = " ".join((getattr(kind, verb.function).__doc__ or "").split())
@@ -157,7 +158,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
 
 
 def _headers(verb: ApiVerb) -> list[str]:
-    """The headers that a verb minds, besides those of all requests."""
+    """The headers that a verb reads, besides those of all requests."""
     if verb.method == "GET":
         return [] if verb.form is BodyForm.EVENTS else ["IfNoneMatch"]
     expects = verb.right != "read" and "expect" in verb.arguments.__struct_fields__
@@ -191,13 +192,13 @@ def _answer(verb: ApiVerb) -> dict[str, Any]:
 
 
 def answer_schema(name: str) -> dict[str, Any]:
-    """The schema of what a verb gives."""
+    """The schema of a verb's answer."""
     ((schema,), _) = msgspec.json.schema_components([ANSWERS[name]], ref_template=_REF)
     return schema
 
 
 def _answer_components() -> dict[str, Any]:
-    """The schemas that answers are made of. A struct that leaves nothing out has all of its fields."""
+    """The schemas of the types in answers. A struct that always encodes all fields requires all of them."""
     given = [*ANSWERS.values(), *(kind for kinds in EVENTS.values() for kind in kinds.values())]
     _, found = msgspec.json.schema_components(given, ref_template=_REF)
     for name in OPEN:

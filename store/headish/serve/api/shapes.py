@@ -1,7 +1,8 @@
-"""What each verb gives, as types that msgspec describes: the schemas of the OpenAPI document's answers.
+"""The results of the verbs, as types that msgspec describes: the schemas of the OpenAPI document's answers.
 
-A result whose ``to_dict`` names its fields stands for itself. The others stand here as ``to_dict`` writes them; the
-tests hold every real answer beside its schema.
+A result whose ``to_dict`` has the fields of its class is described by the class. The others are described here as
+``to_dict`` writes them. Tests compare every real answer with its schema. The docstrings of these types are in the
+document.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from headish.values.results.reports import Audited, JudgedSignature, Report, Sta
 from headish.values.turns import Bookmark
 
 OPEN = frozenset(("BlockRecord", "MetaRecord"))
-"""Those that have more keys than they name."""
+"""The types whose values may have more keys than they name."""
 
 
 class BlockRecord(TypedDict):
@@ -335,7 +336,8 @@ EVENTS: dict[str, dict[str, Any]] = {
     "ask": {"delta": Delta, "turn": PlainTurn},
     "retry": {"delta": Delta, "turn": PlainTurn},
 }  # fmt: skip
-"""By the name of a verb that gives events: the ``data`` of each, but of ``problem``, which ends a stream."""
+"""The type of each event's ``data``, by the name of the verb and of the event; without ``problem``, which ends a
+stream."""
 
 _TURNS = ("get", "add_turn", "add_document", "summarize", "replace", "reply", "ask", "retry")
 _TURN_OR_NONE = ("find", "hide", "keep", "unhide", "original", "compact")
@@ -394,4 +396,4 @@ ANSWERS: dict[str, Any] = {
     "erasures.list": list[Receipt],
     "erasures.is_scrubbed": bool,
 }
-"""By the name of the verb; those that give bytes or events alone have none."""
+"""The type of each verb's answer, by the verb's name. Verbs that give only bytes or events have none."""

@@ -1,4 +1,4 @@
-"""``/t/ID/explain``: what a model is sent to continue a turn, and why; and the thread as text to copy."""
+"""``/t/ID/explain``: the request that continues a turn, and why it is so; and the thread as text to copy."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from headish.values.ids import TurnId, as_turn_id
 SHOWN_CHARACTERS = 20_000
 """How many characters of a text the page shows; the file has the rest."""
 MARKDOWN_TURNS = 2_000
-"""Up to how many turns a thread is written as Markdown for each look at the page; a longer one for its file alone."""
+"""The page writes threads of up to this many turns as Markdown; longer ones only for their file."""
 
 
 class Copy(NamedTuple):
-    """A text that can be copied: what it is called, and its file."""
+    """A text that can be copied: its label, and the name of its file."""
 
     words: str
     file: str
@@ -51,7 +51,7 @@ class ShownOption(Struct, frozen=True):
 
 
 async def show_explain(request: Request) -> Response:
-    """The request that continues a turn at a provider (``to``) or by a pointer (``ptr``)."""
+    """Show the request that continues a turn at a provider (``to``) or by a pointer (``ptr``)."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     refusal, asked = "", None
@@ -74,7 +74,7 @@ async def show_explain(request: Request) -> Response:
 
 
 async def send_copy(request: Request) -> Response:
-    """One of the texts, whole, as a file. Raises: InvalidArgument for another kind; as ``Store.request``."""
+    """Send one of the texts, whole, as a file. Raises: InvalidArgument for an unknown kind; as ``Store.request``."""
     kind = request.path_params["kind"]
     if kind not in COPIES:
         raise InvalidArgument(f"what can be copied is one of {', '.join(COPIES)}")
@@ -118,7 +118,7 @@ async def _options(store: AsyncStore, turn: TurnId, asked: Asked | None) -> list
 
 
 def _value(values: Mapping[str, Any], path: str) -> Any:
-    """The value of an option; a key that contains dots is not looked up."""
+    """The value of an option. Keys that contain dots are not found."""
     found: Any = values
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -126,7 +126,7 @@ def _value(values: Mapping[str, Any], path: str) -> Any:
 
 
 def write_curl(asked: Asked) -> str:
-    """The request as a command of curl. The key is left to a variable of the shell."""
+    """Write the request as a curl command. The key stays in a variable of the shell."""
     endpoint = find_endpoint(asked.provider)
     base = (asked.base_url or endpoint.base_url).rstrip("/")
     path = endpoint.path.replace("{model}", asked.model or "MODEL")

@@ -31,16 +31,16 @@ from headish.values.turns import TreeTurn, preamble_of
 
 LOG = logging.getLogger("headish.serve")
 EDITED_CHARACTERS = 200_000
-"""How long a text may be that a form offers to edit."""
+"""The longest text that a form offers to edit."""
 BEGUN_ALIKE = 20
-"""How many other conversations a page links that begin like one, those that began first."""
+"""How many of the conversations that begin alike a page links: those that began first."""
 TREE_TURNS, COUNTED_TURNS = 200, 2_000
-"""How much of a tree the rail draws, and up to how many turns a thread's tokens are counted for each look at it."""
+"""The turns of a tree that the rail draws, and the longest thread whose tokens are counted each time it is shown."""
 
 
 class Window(Struct, frozen=True):
-    """Which turns of a thread the page shows, and the first turns of the pages before and after it; None if there is no
-    such page."""
+    """The range of a thread's turns that the page shows, and the starts of the pages before and after it; None if there
+    is no such page."""
 
     start: int
     end: int
@@ -56,10 +56,10 @@ class Window(Struct, frozen=True):
 
 
 async def show_conversation(request: Request) -> Response:
-    """The thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
+    """Show the thread of a bookmark: its end, the turns around ``at``, or those from ``start`` on."""
     name = request.path_params["name"]
     store = await enter(request, "read")
-    cursor = await store.position()
+    cursor = await store.position()  # before the thread: what is written meanwhile comes as an event, and is not missed
     around, start = request.query_params.get("at"), _number(request, "start")
     where: dict[str, Any] = {"start": start} if start is not None else {"around": around}
     stretch = await store.stretch(name, limit=WINDOW_TURNS, faces=True, **where)
@@ -67,7 +67,7 @@ async def show_conversation(request: Request) -> Response:
 
 
 async def show_turn(request: Request) -> Response:
-    """A turn and what is around it: its thread goes on to the end of the newest branch behind it."""
+    """Show a turn and the turns around it, in the thread that goes on to the end of the newest branch behind it."""
     headish = request.path_params["headish"]
     store = await enter(request, "read")
     cursor = await store.position()
@@ -82,7 +82,7 @@ async def show_turn(request: Request) -> Response:
 
 
 async def show_whole(request: Request) -> Response:
-    """One turn with all of its text."""
+    """Show one turn with all of its text."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     stretch = await store.stretch(turn.id, limit=1, faces=True)
@@ -91,12 +91,12 @@ async def show_whole(request: Request) -> Response:
 
 
 async def show_change(request: Request) -> Response:
-    """The actions on a turn in the thread of a bookmark (``name``) or of another turn (``head``)."""
+    """Show the actions on a turn in the thread of a bookmark (``name``) or of another turn (``head``)."""
     store = await enter(request, "read")
     turn = await store.get(request.path_params["headish"])
     stretch = await store.stretch(turn.id, limit=1, faces=True)
     handle = (await store.abbreviate([turn.id]))[turn.id]
-    # What is too long for a form, or is no text, is changed by a program.
+    # A turn that is too long for a form, or not text, can only be edited by a program.
     text = await store.text(turn.id) if turn.erased is None and turn.meta.type is None else ""
     asked = request.query_params
     return await draw(
@@ -107,7 +107,7 @@ async def show_change(request: Request) -> Response:
 
 
 async def show_version(request: Request) -> Response:
-    """Go to another version of a turn: the number of one, counted from 1."""
+    """Go to another version of a turn, by its number, counted from 1."""
     store = await enter(request, "read")
     siblings = await store.siblings(request.path_params["headish"])
     number = min(max(1, request.path_params["number"]), len(siblings.turns))
@@ -116,7 +116,7 @@ async def show_version(request: Request) -> Response:
 
 
 async def show_arriving(request: Request) -> Response:
-    """An answer that begins a conversation, while it arrives; its turn, once it is stored."""
+    """Show an answer that begins a conversation while it arrives; redirect to its turn once it is stored."""
     store, id = await enter(request, "read"), request.path_params["call"]
     begun = [each for each in hub_of(request).begun_in(store.space) if each.id == id]
     for answer in await not_stored(store, begun):
@@ -143,17 +143,17 @@ async def _draw_thread(
 
 
 async def _elsewhere(store: AsyncStore, name: str | None) -> list[NameElsewhere]:
-    """How the bookmark of a page stands at other devices; ``main~2`` in an address is a turn, and no bookmark."""
+    """Where other devices have the bookmark of a page."""
     try:
         return [] if name is None else await store.remotes.elsewhere(name)
-    except InvalidName:
+    except InvalidName:  # an address may say main~2, which names a turn and not a bookmark
         return []
 
 
 async def read_about(
     store: AsyncStore, stretch: Stretch, name: str | None, prices: Prices | None = None
 ) -> dict[str, Any]:
-    """What ``thread.html`` says of a thread as a whole."""
+    """The values of ``thread.html`` that are about the thread as a whole."""
     conversation = await _conversation(store, name or stretch.head)
     counted = await _count(store, stretch, prices) if stretch.total <= COUNTED_TURNS else None
     title = conversation.record.title if conversation else ""
@@ -171,13 +171,13 @@ async def read_about(
 
 
 async def _count(store: AsyncStore, stretch: Stretch, prices: Prices | None) -> Count | Cost:
-    """The tokens of a thread; with a table what they cost, too. One look at its replies either way."""
+    """Count the tokens of a thread; with a table of prices, also their cost. Reads the replies once either way."""
     counted = await (store.usage(stretch.head) if prices is None else store.cost(stretch.head, prices=prices))
     return counted[0]
 
 
 async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None = None) -> dict[str, Any]:
-    """What the template shows of a stretch."""
+    """The values of ``thread.html`` that are about a stretch of the thread."""
     ids = [turn.id for turn in stretch.turns]
     handles = await store.abbreviate(ids)
     signatures, unchecked = await _signatures_of(store, ids)
@@ -193,7 +193,7 @@ async def read_window(store: AsyncStore, stretch: Stretch, prices: Prices | None
 async def _read_others(store: AsyncStore, stretch: Stretch) -> dict[TurnId, Beginnings]:
     """The other conversations that begin with each system turn of a stretch.
 
-    Cost: none where there are none, else that of a part of a tree for each such turn, and of ``Store.siblings``.
+    Cost: none if there are none; otherwise a part of a tree for each such turn, and ``Store.siblings``.
     """
     shared = [each for each in preamble_of(stretch.turns) if len(each.children) + each.more > 1]
     if not shared:
@@ -216,12 +216,12 @@ def _firsts(tree: list[TreeTurn], parent: TurnId, own: Mapping[TurnId, object]) 
 
 
 async def _signatures_of(store: AsyncStore, ids: Sequence[TurnId]) -> tuple[dict[TurnId, list[JudgedSignature]], bool]:
-    """The signatures of turns, as the lists of the server judge them; and whether they could not be checked."""
+    """The signatures of turns, judged by the server's lists of signers; and whether the check failed."""
     found: dict[TurnId, list[JudgedSignature]] = {}
     try:
         for each in await store.signatures(ids):
             found.setdefault(each.turn, []).append(each)
-    except SigningFailed as error:  # a page shows what it can; the reason names files of the server
+    except SigningFailed as error:  # the page is shown without them; only the log gets the reason, which names files
         LOG.warning("signatures are not checked: %s", error)
         return {}, True
     return found, False
@@ -241,4 +241,5 @@ async def _conversation(store: AsyncStore, subject: str) -> Conversation | None:
 
 def _number(request: Request, name: str) -> int | None:
     given = request.query_params.get(name, "")
+    # isdigit alone takes digits of other scripts and raised ones; the length keeps the number within the database's.
     return int(given) if given.isascii() and given.isdigit() and len(given) < 12 else None

@@ -1,7 +1,7 @@
 """A store keeps a batch as objects (rule R38, objects): one for the batch, one for each finished request.
 
-An answer and the object that says so are stored in one transaction. So each answer is stored once, whoever collects,
-however often, and wherever a collection was cut off.
+An answer and the object of its request are stored in one transaction. So each answer is stored once, whoever collects
+it, however often, and wherever a collection was cut off.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAME_LIMIT = 100
 
 
 class Server(Struct, frozen=True, omit_defaults=True):
-    """Who was asked. No key: where it is found is said, as a pointer does."""
+    """The server that was asked. It has no key, but says where to find it, as a pointer does."""
 
     base_url: str | None = None
     key_env: str | None = None
@@ -68,26 +68,27 @@ class Job(Struct, frozen=True, omit_defaults=True):
 
     @property
     def state(self) -> State:
-        """As the values of the library say it."""
+        """The state, as ``Batch.state`` gives it."""
         if self.remote is None:
             return "uncertain"
         return "collected" if self.collected else "open"
 
 
 class Settled(Struct, frozen=True, omit_defaults=True):
-    """What became of a request: a turn, or the provider's error."""
+    """The outcome of a request: a turn, or the provider's error."""
 
     turn: TurnId | None = None
     error: dict[str, str] | None = None
 
 
 def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchRequest]]:
-    """The batch of some requests, and what is to be sent. Raises: InvalidArgument, TooLarge."""
+    """Make a batch of requests; return it with the requests to send. Raises: InvalidArgument, TooLarge."""
     first = requests[0]
     api = find_batch_api(first.provider, first.cloud)
     if len(requests) > api.most_requests:
         raise InvalidArgument(f"a batch of {first.provider} has at most {api.most_requests:,} requests")
     _check_same(requests, one_model=api.one_model)
+    # Random, so that a batch whose creation was cut off can be found among others at the provider.
     token = secrets.token_hex(8)
     wanted = [BatchRequest(f"{token}-{number}", each.body) for number, each in enumerate(requests, 1)]
     size = sum(len(msgspec.json.encode(each.body)) for each in wanted)
@@ -110,7 +111,7 @@ def plan_job(name: str, requests: Sequence[Request]) -> tuple[Job, list[BatchReq
 
 
 def _check_same(requests: Sequence[Request], *, one_model: bool) -> None:
-    """A batch goes to one server. Raises: InvalidArgument."""
+    """Check that all requests go to one server, and if need be to one model. Raises: InvalidArgument."""
     first = requests[0]
     for each in requests:
         if _server(each) != _server(first):
@@ -145,24 +146,24 @@ def encode_job(job: Job) -> bytes:
 
 
 def decode_job(name: str, data: bytes) -> Job:
-    """The batch of stored JSON. Raises: CorruptRecord."""
+    """Decode a batch from stored JSON. Raises: CorruptRecord."""
     job: Job = _decode(data, Job, f"the batch {name!r}")
     return job
 
 
 def outcome_key(name: str, id: str) -> str:
-    """The key of what became of a request. No name holds the colon."""
+    """The key of a request's outcome. No name has a colon, so the prefix of a batch fits no other batch."""
     return f"{name}:{id}"
 
 
 def decode_settled(key: str, data: bytes) -> Settled:
-    """What became of a request, of stored JSON. Raises: CorruptRecord."""
+    """Decode the outcome of a request from stored JSON. Raises: CorruptRecord."""
     settled: Settled = _decode(data, Settled, f"the outcome {key!r} of a batch")
     return settled
 
 
 def show_job(name: str, job: Job, settled: Mapping[str, Settled]) -> Batch:
-    """A batch with what became of its requests, by their ids."""
+    """A batch with the outcomes of its requests, by their ids."""
     entries = []
     for each in job.entries:
         found = settled.get(each.id, Settled())

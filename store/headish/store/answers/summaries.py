@@ -27,7 +27,7 @@ INSTRUCTION = (
 
 
 class Summary(NamedTuple):
-    """What a model made of some turns, and what is kept beside it, as of any reply."""
+    """The summary that a model wrote, and the meta that is kept with it, as with any reply."""
 
     text: str
     system: dict[str, Any]
@@ -51,7 +51,7 @@ def ask_summary(
     named = "base_url" in own
     dialect = dialect_of(pointer.provider, own["base_url"]) if named else pointer.spelling
     request = prepare_request(pointer.provider, window, model=pointer.model, dialect=dialect)
-    # A server that is named for this call has nothing to do with the pointer's key, cloud and headers.
+    # Another server must not get the pointer's key, cloud and headers.
     given = own if named else pointer.server | own
     given["headers"] = ({} if named else pointer.headers) | lower_names(own.get("headers"))
     given["timeouts"] = Timeouts.of(call.get("timeouts"), pointer.timeouts)
@@ -62,7 +62,7 @@ def ask_summary(
 
 
 def write(messages: Sequence[Message]) -> str:
-    """Messages as one text, each under who said it: what is said, called and found, never reasoning."""
+    """Write messages as one text, each under its role: texts, calls and results, never reasoning."""
     return "\n\n".join(f"{(message.role or 'text').upper()}: {_say(message)}" for message in messages)
 
 
@@ -85,7 +85,7 @@ def _say(message: Message) -> str:
 
 
 def _text_of(reply: Reply) -> str:
-    """The text of a reply. Raises: SummaryFailed if there is none, or only its beginning."""
+    """The text of a reply. Raises: SummaryFailed if there is none, or if it was cut off."""
     text = join_texts(reply.content).strip()
     if reply.error is not None:
         raise SummaryFailed(reply.provider, str(reply.error.get("message")))

@@ -1,9 +1,9 @@
-"""Where turns come from, before what they say of servers, keys, options and calls may act here.
+"""Find out where turns came from, before servers, keys, options and calls that they name take effect here.
 
-Whoever made a bundle, or can write to a remote that is not encrypted, may be anybody: a stranger. What came over an
-encrypted remote was put there by a device that has its key, which is one's own; but what that device has from a
-stranger stays a stranger's. What a turn came as stands in its arrival, whatever becomes of the remote; only of a remote
-without a key the user may say that its devices are trusted.
+Anybody may have made a bundle, or written to a remote that is not encrypted: these authors are *strangers*. Turns from
+an encrypted remote were put there by one of the user's own devices, which has the key; but what that device got from a
+stranger stays a stranger's. The arrival of a turn records how it came, whatever becomes of the remote later. Only the
+devices of a remote without a key can be declared trusted by the user.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from headish.values.places import Place
 SAMPLING = frozenset((
     "frequency_penalty", "max_tokens", "presence_penalty", "seed", "stop_sequences", "temperature", "top_k", "top_p",
 ))  # fmt: skip
-"""The parameters of strangers that act: they name no server and no tool, and give nothing away."""
+"""The only options of strangers that take effect: they name no server and no tool, and disclose nothing."""
 
 
 def has_arrived(space: Space, turn_id: TurnId) -> bool:
@@ -54,7 +54,8 @@ def is_strangers(space: Space, turn_id: TurnId) -> bool:
 def acting_walk(
     connection: Connection, space: int, walked: Sequence[Walked]
 ) -> tuple[Sequence[Walked], tuple[Note, ...]]:
-    """A walk whose turns hand down what may act here, with a note for each turn of which something was left out.
+    """Remove the options of strangers that must not take effect here from a walk; return it with a note for each such
+    turn.
 
     Cost: nothing where no turn sets options; else one statement, or two.
     """
@@ -74,7 +75,7 @@ def acting_walk(
 
 
 def acting_options(space: Space, headishes: Headishes) -> dict[str, Any]:
-    """The options that a thread hands down, without those of strangers that may not act here."""
+    """The options that a thread hands down, without those of strangers that must not take effect here."""
     number = space._number
 
     def work(connection: Connection, places: list[Place]) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _only_acting(turn: str, inherited: bytes) -> bytes:
 
 
 def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Which of a stranger's options may act, and the paths of those that may not."""
+    """Split a stranger's options into those that may take effect and the paths of the others."""
     params = options.get("params")
     given = params if isinstance(params, Mapping) else {}
     kept = {key: value for key, value in given.items() if key in SAMPLING}
@@ -104,7 +105,7 @@ def _acting(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _strangers_among(connection: Connection, space: int, seqs: Sequence[int]) -> set[int]:
-    """Which of some commit numbers are those of turns that came from a stranger."""
+    """Those of the commit numbers whose turns came from a stranger."""
     if not seqs:
         return set()
     foreign = [each for each in arrivals_among(connection, space, min(seqs), max(seqs)) if each.kind != OWN]

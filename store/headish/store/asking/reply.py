@@ -61,7 +61,7 @@ def reply(space: Space, headish: Asked, provider: str, response: Response) -> Tu
 
 
 class StreamedReply:
-    """``reply`` to events, one by one: ``add`` each, then ``finish``. Asyncio reads events as they come, without a
+    """``reply`` for events that come one by one: ``add`` each, then ``finish``. So asyncio can read them without a
     thread that waits for them."""
 
     def __init__(self, space: Space, headish: Asked, provider: str) -> None:
@@ -73,12 +73,12 @@ class StreamedReply:
         self._is_empty = True
 
     def add(self, event: Any) -> None:
-        """Take an event. Raises: InvalidArgument for what is none."""
+        """Take an event. Raises: InvalidArgument if it is not one."""
         self._stream.feed(event)
         self._is_empty = False
 
     def finish(self) -> Turn:
-        """Store the reply. Raises: InvalidReply where there was no event."""
+        """Store the reply. Raises: InvalidReply if there was no event."""
         from headish.store.answers.reading import no_answer
 
         if self._is_empty:
@@ -116,7 +116,7 @@ def capture(
 
 
 def _writable_about(space: Space, headish: Asked, provider: str) -> About:
-    """What a reply belongs to. Raises: ReadOnly, where none can be stored."""
+    """Find what a reply belongs to. Raises: ReadOnly if it could not be stored."""
     space._check_writable()
     if isinstance(headish, Request):
         return _request_about(headish, provider)
@@ -156,7 +156,8 @@ def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
 
 
 def _with_options(space: Space, about: About, options: Mapping[str, Any]) -> About:
-    """What a reply belongs to, and what the options of its thread say of who was asked for what."""
+    """Add to what a reply belongs to what the thread's options say: pointer, model, schema and the names of its
+    tools."""
     from headish.providers.preparing import rewritten_names  # late, as above
 
     def work(connection: Connection) -> tuple[bytes | None, Pointer | None, list[Mapping[str, Any]]]:
@@ -197,10 +198,10 @@ def _known_tools(connection: Connection, space: Space, options: Mapping[str, Any
 
 
 def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
-    """The reply with its calls under the names that the thread knows.
+    """Give the calls of a reply the names that the thread knows.
 
-    The names of its tools were known when it was read. Those of earlier calls alone are in the thread's messages, which
-    are read only for a call whose name can have been rewritten.
+    The reader knew the names of the thread's current tools. Names that only earlier calls have are in the thread's
+    messages, which are read only if the request may have rewritten the name of a call.
     """
     # To know the names, the request has to be made again, which takes a walk. Most names go out as they are.
     if not any(isinstance(block, ToolUse) and may_be_rewritten(block.name) for block in reply.content):
@@ -217,7 +218,7 @@ def with_own_names(space: Space, about: About, reply: Reply) -> Reply:
 
 
 def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
-    """The turn of an answer that has ended. A second call gives the same turn."""
+    """Store the turn of an answer that has ended; a second call returns the same turn."""
     from headish.store.answers.reading import fitting_draft
 
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
@@ -240,7 +241,8 @@ def _finish(space: Space, about: About, reply: Reply, stream: TurnId) -> Turn:
 
 
 def _behind(connection: Connection, space: Space, about: About, found: StoredStream | None) -> About:
-    """What an answer belongs to. If its lease ran out while it arrived, it replaces its own recovered half."""
+    """Find what an answer belongs to. If its lease ran out while it arrived, it replaces its own half, which was
+    recovered."""
     recovered = None if found is None or found.outcome is None or found.turn is None else found.turn
     half = None if recovered is None else turn_by_id(connection, space._number, recovered)
     if half is None:
@@ -249,8 +251,8 @@ def _behind(connection: Connection, space: Space, about: About, found: StoredStr
 
 
 def _left_name(space: Space, about: About, draft: Draft) -> bytes | None:
-    """The bookmark of an answer, where this store left it at the very turn that is answered, and the row of the turn
-    will hold the answer."""
+    """The bookmark of an answer, if this store left it at the turn that is answered and the answer fits into its turn's
+    row; else None. Only then the short way of an append can be taken."""
     if about.bookmark is None or space._remembered is None or len(draft.payload) > INLINE_BYTES:
         return None
     name = about.bookmark.encode()
@@ -267,7 +269,7 @@ def _append(connection: Connection, space: Space, about: About, draft: Draft, mi
 
 
 def _stored(connection: Connection, space: Space, ended: StoredStream) -> StoredTurn:
-    """The turn of a stream, for a second call: the answer to the first commit was lost."""
+    """The turn of a stream that was finished before: the answer to the first commit was lost."""
     stored = None if ended.turn is None else turn_by_id(connection, space._number, ended.turn)
     if stored is None:
         raise UnknownStream(ended.id)

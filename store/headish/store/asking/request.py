@@ -56,7 +56,7 @@ class RequestParts(NamedTuple):
     pointer: Pointer | None
     tools: list[Mapping[str, Any]]
     container: str | None = None
-    """Where the last answer of Anthropic's ran code, if that still runs."""
+    """The container in which Anthropic ran the code of the thread's last answer, if it still exists."""
 
 
 @door()
@@ -79,17 +79,16 @@ def request(
 
     The provider is ``to``, else that of the pointer ``ptr``, else that of the pointer that ``model`` is the name of,
     else that of the thread's option ``provider_ptr``, else that of the space's default (``store.pointers.default``).
-    Any other ``model`` is a model of that provider. A pointer's parameters stand below the thread's own, and ``params``
-    above both, for this request alone. The tools are those of the thread's ``servers``
-    (``Store.tools``), and ``tools`` besides. Further ``settings`` are those of ``headish.providers.Settings``.
+    Any other ``model`` is a model of that provider. The thread's parameters override the pointer's, and ``params``
+    overrides both, for this request alone. The tools are those of the thread's ``servers`` (``Store.tools``) and those
+    in ``tools``. Further ``settings`` are those of ``headish.providers.Settings``.
 
     ``budget`` is how many tokens the request may have: what does not fit is left out, with a note. ``"auto"`` is what
     the pointer's ``context_window`` leaves for it. ``count`` counts the tokens of a text; see ``Store.tokens``.
 
-    ``dialect`` is how the server speaks Chat Completions; left out, it is that of ``base_url``, which is asked instead
-    of the pointer's server, else that of the pointer.
-    Options of turns that came from elsewhere (a bundle, a remote that is not encrypted) do not act, but for sampling
-    parameters; a note says what was left out.
+    ``dialect`` is how the server speaks Chat Completions; without it, it follows from ``base_url``, the server to ask
+    instead of the pointer's, else from the pointer. Options of turns that came from elsewhere (a bundle, a remote that
+    is not encrypted) have no effect, except sampling parameters; a note says what was left out.
     Cost: six statements and one for each server, however long the thread; one more where the thread sets options, two
     where a remote brought some, one more where the model or the default names the pointer, and with a budget one more
     at the most.
@@ -130,10 +129,10 @@ def lint(
     tools: ToolList | None = None, budget: Budget = None, count: Count | None = None, base_url: str | None = None,
     dialect: str | None = None, **settings: Any,
 ) -> list[Finding]:  # fmt: skip
-    """What a request would repair, leave out or refuse; refusals first. Nothing is changed.
+    """List what a request would repair, leave out or refuse; refusals first. Changes nothing.
 
     With a ``budget``, what it cuts is among the notes, and a window that cannot be cut is a refusal.
-    Raises: as ``request``, but for Unsupported and OverBudget.
+    Raises: as ``request``, except Unsupported and OverBudget.
     """
     from headish.providers.preparing import lint
 
@@ -154,7 +153,7 @@ def lint(
 def _continue_stored(
     space: Space, asked: RequestParts, prepared: Request, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> Request:
-    """The request, naming the answer that its server stores, where that is asked for and can be."""
+    """Make the request continue the answer that the server stores, if the thread asks for that and it is possible."""
     stored = _stored(space, asked, prepared.provider, own, base_url, budget)
     if stored is None:
         return prepared
@@ -174,7 +173,8 @@ def _told_stored(stored: StoredResponse | str) -> Note:
 def _stored(
     space: Space, asked: RequestParts, provider: str, own: Mapping[str, Any], base_url: str | None, budget: Budget
 ) -> StoredResponse | str | None:
-    """The stored answer that a request continues, or the reason why there is none; None if nobody asks for one."""
+    """The stored answer that a request continues, or the reason why there is none; None if ``continue_stored`` is not
+    set."""
     if provider != RESPONSES:
         return None
     given = asked.window.options.get("params")
@@ -194,7 +194,7 @@ def _stored(
 
 
 def _is_its_server(reply: Mapping[str, Any], asked: RequestParts, base_url: str | None) -> bool:
-    """Whether the server that is asked now is the one that an answer came from."""
+    """Whether an answer came from the server that is asked now."""
     if "ptr" in reply:
         return base_url is None and reply["ptr"] == asked.ptr
     pointer = asked.pointer
@@ -203,7 +203,7 @@ def _is_its_server(reply: Mapping[str, Any], asked: RequestParts, base_url: str 
 
 
 def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, named: str | None) -> str | None:
-    """The dialect of a call. A pointer's own does not hold where another server than the pointer's is asked."""
+    """The dialect of a call. A pointer's own dialect does not apply to a server other than the pointer's."""
     if named is not None:
         check_dialect(provider, named)
     if named is None and base_url is None and pointer is not None:
@@ -212,7 +212,7 @@ def _dialect_of(provider: str, pointer: Pointer | None, base_url: str | None, na
 
 
 class TokenLimit(NamedTuple):
-    """A budget as it was given, and what it is counted with."""
+    """A budget as it was given, and how its tokens are counted."""
 
     budget: Budget = None
     counter: Count | None = None
@@ -235,7 +235,7 @@ def _ask(
         lambda connection, places: _gather(connection, space._number, places, first, to, named, limit),
     )
     if limit.budget is not None:
-        # Outside of the transaction: a function that counts is the caller's.
+        # Outside of the transaction: ``count`` is the caller's function, and must not hold it open.
         asked = _cut(space, asked, walked, fit, limit, tools)
     if to is None and asked.pointer is None:
         raise UnknownPointer(None)
@@ -250,7 +250,7 @@ def _cut(
     limit: TokenLimit,
     tools: ToolList | None,
 ) -> RequestParts:
-    """What is asked with, within its budget."""
+    """Cut the window of a request to its budget."""
     from headish.history.budgets.counting import cut_window, measure, with_fit
 
     budget = limit.budget
@@ -274,6 +274,7 @@ def _gather(
 ) -> tuple[RequestParts, Sequence[Walked], Fit | None]:
     walked, left_out = acting_walk(connection, space, walk(connection, space, places))
     window = resolve_window(walked)
+    # Providers forget spoken answers after a time, and refuse their ids from then on.
     messages = still_heard(with_documents(connection, space, window.messages), time())
     window = replace(window, messages=messages, notes=(*window.notes, *left_out))
     ptr = ptr or choose_pointer(connection, space, window.options, to, limit.model)
@@ -311,10 +312,10 @@ def usable_pointer(connection: Connection, space: int, ptr: bytes, to: str | Non
 def choose_pointer(
     connection: Connection, space: int, options: Mapping[str, Any], to: str | None, model: str | None
 ) -> bytes | None:
-    """The pointer that a call goes by where none is given: the one that ``model`` names, else the thread's, else the
-    space's default.
+    """The pointer of a call that names none itself: the one that ``model`` names, else the thread's, else the space's
+    default.
 
-    Where ``to`` names a provider, the model is one of its models, and no default applies.
+    If ``to`` names a provider, ``model`` is one of its models, and no default applies.
     """
     named = pointer_as_model(connection, space, model) if to is None else None
     named = named or pointer_named(options)
@@ -325,7 +326,7 @@ def choose_pointer(
 
 
 def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Parameters for one call, checked as those of a thread are. Raises: InvalidArgument, InvalidContent."""
+    """Check the parameters for one call, as those of a thread are checked. Raises: InvalidArgument, InvalidContent."""
     if params is None:
         return {}
     if not isinstance(params, Mapping):
@@ -338,7 +339,7 @@ def read_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _in_container(asked: RequestParts, provider: str) -> ContextWindow:
-    """The window with the container that the thread's code runs in, for a request that brings tools of Anthropic's."""
+    """Name the container that has the files of the thread's code, if the request has tools that Anthropic runs."""
     params: Any = asked.window.options.get("params")
     own: Any = params.get("anthropic") if isinstance(params, Mapping) else None
     if provider != "anthropic" or asked.container is None or not (isinstance(own, Mapping) and own.get("tools")):

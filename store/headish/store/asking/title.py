@@ -17,7 +17,7 @@ from headish.values.messages import ContextWindow, Message
 from headish.values.names import check_name
 
 TURNS_SHOWN, CHARACTERS_SHOWN = 6, 500
-"""The provider sees so many turns of the thread, of each so many characters of text, and nothing else of it."""
+"""The provider sees this many turns of the thread, this many characters of the text of each, and nothing else of it."""
 TITLE_CHARACTERS = 80
 ASKED = (
     "Give the conversation below a title of at most eight words, in its own language. "
@@ -27,7 +27,7 @@ ASKED = (
 
 @door(ptr=TEXT)
 def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
-    """What the model of a provider pointer would call a conversation; ``conversations.set(…, title=)`` calls it so.
+    """Ask the model of a provider pointer for a title of a conversation; ``conversations.set(…, title=)`` sets it.
 
     The model gets the texts of the last turns that lead to the headish, shortened; never reasoning, calls or results.
     Raises: UnknownTurn, UnknownPointer; CallError; InvalidReply for an answer without a text.
@@ -38,6 +38,7 @@ def ask_title(space: Space, headish: str = "@", *, ptr: str) -> str:
     said = "\n\n".join(f"{each.role}: {each.text[:CHARACTERS_SHOWN]}" for each in shown if each.text)
     question = Message(role="user", content=(Text(ASKED + said),))
     options: dict[str, Any] = {"params": dict(pointer.params)} if pointer.params else {}
+    # In case the model quotes the title, or adds line breaks, all the same.
     title = _call(pointer, ContextWindow((question,), options)).strip().strip("\"'“”«»").strip()
     if not title:
         raise InvalidReply(f"the answer of {pointer.provider}", "it suggests no title", 1)

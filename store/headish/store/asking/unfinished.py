@@ -36,7 +36,7 @@ POLL_SECONDS = 2.0
 
 
 class Fetched(PlainResult, frozen=True):
-    """What became of the incomplete answers: the turns that were made, those whose answers are still being made, and
+    """The result of a fetch: the turns that were stored, the incomplete ones whose answers are still being made, and
     those that could not be fetched, each with the reason."""
 
     turns: tuple[Turn, ...] = ()
@@ -45,8 +45,8 @@ class Fetched(PlainResult, frozen=True):
 
 
 def fetch_all(space: Space, wait_seconds: float) -> Fetched:
-    """Fetch what providers keep of the space's incomplete answers, and ask again for those that are being made until
-    ``wait_seconds`` have passed."""
+    """Fetch the space's incomplete answers from their providers. Ask for answers that are still being made again and
+    again, until ``wait_seconds`` have passed."""
     end = time.monotonic() + wait_seconds
     fetched, waiting = Fetched(), list(kept_elsewhere(space))
     while True:
@@ -63,7 +63,7 @@ def fetch_all(space: Space, wait_seconds: float) -> Fetched:
 def kept_elsewhere(space: Space) -> Iterator[Turn]:
     """The incomplete answers that nothing continues, and that their provider may keep under an id.
 
-    Not those that came from elsewhere: the server that they name might be anybody's, and would be given a key of here.
+    Answers that came from elsewhere are left out: they may name anybody's server, which would then get a key from here.
     """
     from headish.calls.remote import KEEPING
 
@@ -92,7 +92,7 @@ def _fetch(space: Space, turn: Turn, fetched: Fetched, running: list[Turn]) -> F
 
 
 def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
-    """What the provider has now. The server and its key are those that the answer was asked by."""
+    """Ask the provider for an answer as it is now, at the server and with the key of the first request."""
     from headish.calls.remote import fetch_answer
 
     reply = turn.meta.reply
@@ -109,7 +109,7 @@ def _ask(space: Space, turn: Turn) -> Mapping[str, Any]:
 
 
 def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None:
-    """The turn of a whole answer, beside the incomplete one, whose bookmark it takes over; None where somebody else was
+    """Store a whole answer beside the incomplete one, and move the bookmark over; None if another process was
     quicker."""
     from headish.store.answers.reading import fitting_draft, read_response
 
@@ -118,6 +118,7 @@ def _store(space: Space, turn: Turn, response: Mapping[str, Any]) -> Turn | None
     draft = fitting_draft(about, reply, space._payload_limit_bytes)
 
     def work(connection: Connection, mint: Mint) -> Appended | None:
+        # Looked at again under the lock: another process may have fetched it meanwhile.
         if _is_known(connection, space, turn):
             return None
         return append_reply(connection, space._number, draft, about.turns, about.bookmark, about.replaces, mint)
@@ -142,7 +143,7 @@ def _about(turn: Turn) -> About:
 
 
 def _is_known(connection: Connection, space: Space, turn: Turn) -> bool:
-    """Whether the whole answer stands beside the incomplete one already."""
+    """Whether the whole answer is stored already, beside the incomplete one."""
     parent = turn_by_id(connection, space._number, turn.meta.continues[0])
     if parent is None:
         return False

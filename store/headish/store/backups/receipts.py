@@ -28,10 +28,10 @@ _decode = msgspec.json.Decoder(Receipt).decode
 
 
 def read_receipts(path: str | os.PathLike[str]) -> list[Receipt]:
-    """The receipts of a file, one in a line, as ``headish erasures --export`` prints them; those of several spaces may
-    stand in one file.
+    """Read the receipts of a file, one on each line, as ``headish erasures --export`` prints them. One file may list
+    the receipts of several spaces.
 
-    Raises: InvalidArgument where it cannot be read, for a line that is no receipt, and for the receipt of a whole
+    Raises: InvalidArgument if it cannot be read, for a line that is not a receipt, and for the receipt of a whole
     space, which leaves nothing to be restored.
     """
     name = os.fspath(path)
@@ -65,10 +65,10 @@ def _read(line: bytes, name: str, number: int) -> Receipt:
 
 
 def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts: Sequence[Receipt], mint: Mint) -> int:
-    """Erase in a restored space the turns and names that the receipts list; how many that were.
+    """Erase the turns and names that the receipts list from a restored space; return how many were erased.
 
-    Each erasure that takes something has a receipt of its own here, with the reason and the author of the other. What
-    one of them barred is barred here, too, where it lists a turn of this space.
+    Each erasure that removes something here gets a receipt of its own, with the reason and the author of the first one.
+    What a receipt barred is barred here, too, if it lists a turn of this space.
     Cost: a transaction for each receipt that lists any: one statement for each 64 of them, then that of an erasure.
     Raises: InvalidBackup where a turn has another seal than its receipt says; SpaceRestoring.
     """
@@ -76,6 +76,7 @@ def apply_receipts(backend: Backend, space: int, mark: str, name: str, receipts:
     for receipt in receipts:
         if receipt.scope == SCRUB or not (receipt.turns or receipt.names):
             continue
+        # If the database runs the transaction again, the new receipt gets the same id.
         kept = KeptIds(mint)
 
         def work(connection: Connection, receipt: Receipt = receipt, kept: KeptIds = kept) -> int:
@@ -96,7 +97,7 @@ def _apply(
     ends = _places(connection, space, name, receipt)
     if not ends:
         return names
-    # A receipt holds no titles and no names: that it counts some says what to look for around its turns.
+    # A receipt never holds titles or names. If it counts some, look for them around its turns.
     wish = Wish(
         meta=receipt.meta,
         content=receipt.content,

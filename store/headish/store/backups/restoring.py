@@ -1,8 +1,8 @@
 """Put spaces back from the file of a backup, or from another open database.
 
-A space that is being restored bears a mark, and nobody opens it. Its rows arrive in transactions of a page each; then
-everything is verified, and only then the mark goes. So a restore that is killed leaves a space that refuses to open and
-can be restored again, and never one that is half there.
+A space that is being restored carries a mark, and no store opens it. Its rows arrive in transactions of a page each;
+then everything is verified, and only then is the mark removed. So a restore that is killed leaves a space that refuses
+to open and can be restored again, never one that can be read half.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
 
 
 class RestoredSpace(NamedTuple):
-    """A space that was put back; ``erased`` is how many turns and names the receipts took."""
+    """A space that was put back; ``erased`` is how many turns and names were erased by the receipts."""
 
     name: str
     turns: int
@@ -57,7 +57,7 @@ class RestoredSpace(NamedTuple):
 
 
 class Receipts(NamedTuple):
-    """What was erased since the backup, and the source of ids for the receipts of that."""
+    """The receipts of erasures since the backup, and the source of ids for the new receipts."""
 
     receipts: Sequence[Receipt]
     mint: Mint
@@ -73,8 +73,8 @@ def restore_file(
     progress: Progress | None,
     receipts: Receipts | None = None,
 ) -> list[RestoredSpace]:
-    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``. What the receipts list is
-    erased before anybody reads it.
+    """Restore the spaces of a file, or the one named ``only``, under its name or ``to``. Erases what the receipts list
+    before anybody can read it.
 
     Raises: InvalidBackup, SpaceNotEmpty, InvalidName.
     """
@@ -160,14 +160,15 @@ def _add(connection: Connection, *, space: int, mark: str, name: str, rows: Rows
 
 
 def _finish(backend: Backend, space: int, mark: str, name: str, counts: Counts, receipts: Receipts | None) -> int:
-    """Count, verify, erase what the receipts list, and let everybody in; how many turns and names were erased."""
+    """Finish a space: check its counts, verify it, erase what the receipts list, and open it. Returns how many turns
+    and names were erased."""
     if not backend.write(partial(finish_restore, space=space, mark=mark, counts=counts)):
         raise SpaceRestoring(backend.target, name)
     _verify(backend, space, mark, name)
     erased = 0
     if receipts is not None:
         erased = apply_receipts(backend, space, mark, name, receipts.receipts, receipts.mint)
-    # What the receipts took was not there when the rows were verified.
+    # The erasures changed what was verified, so verify the result.
     if erased:
         _verify(backend, space, mark, name)
     is_erased = backend.read(partial(was_erased, space=space))

@@ -35,9 +35,10 @@ def audit(
 ) -> Iterator[Audited]:
     """Who wrote what: a line for each change that ``follow`` gives, in the order of the commits, up to now.
 
-    ``after`` is a cursor; ``since`` and ``until`` compare the time when it was stored, and are part of the range.
-    ``author``: only what this one wrote. ``kinds`` are those of ``follow``. The author is what ``Store.open(author=…)``
-    said, under the turn's seal: a claim. Replies, imports, moves that no turn made, and definitions have none.
+    ``after`` is a cursor; ``since`` and ``until`` choose by the time when a change was stored, both inclusive.
+    ``author`` chooses the changes of one author. ``kinds`` are those of ``follow``. The author is what
+    ``Store.open(author=…)`` said, under the turn's seal: a claim. Replies, imports, moves that no turn made, and
+    definitions have none.
     Cost: reads the whole feed after ``after``, in pages, each when it is reached.
     Raises: as ``follow``.
     """
@@ -48,7 +49,7 @@ def audit(
 
 
 def count_by_author(audited: Iterable[Audited]) -> list[Authored]:
-    """What each author wrote, by name; at the end what nobody put a name to."""
+    """Count what each author wrote, by name; changes without an author come last."""
     found: dict[str | None, Authored] = {}
     for each in audited:
         before = found.get(each.author, Authored(each.author, {}, each.time, each.time))

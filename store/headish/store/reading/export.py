@@ -70,13 +70,13 @@ def export(
       with the open header of the next answer. ``for_training``: a final answer at the end ends in ``<|return|>``. JSON
       then holds only what a trainer may see: nothing hidden, erased, cut off or of a provider's own, no keys, reasoning
       only ``with_reasoning``; it ends with an answer. ``told`` gets a ``Note`` for each thing left out.
-    - ``tight``: of OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
+    - ``tight``: in OpenChatML 0.1, no line break before ``<|im_end|>`` where headish writes a message. ``spelling``:
       ``bos`` and ``eos``, the base model's tokens; ``strict=False`` also writes what only a relaxed import read.
     - ``raw``: every turn as it was stored. Else a thread with overlays is written as a model sees it, a summary as a
       message of the user's, and with ``as_user`` as people see it.
 
     Raises: Unrepresentable and its kinds, with all the words for ``drop`` that are needed; UnknownFormat,
-    InvalidArgument; UnknownServer for a completion whose tools are not known; CorruptTurn.
+    InvalidArgument; UnknownServer for a completion whose tools are unknown; CorruptTurn.
     """
     # Late: it brings every format, and most processes write none.
     from headish.content.forms.table import FORMS
@@ -121,7 +121,7 @@ def export(
 
 
 class _Training:
-    """What is left of a thread for a trainer, and who is told what went."""
+    """Removes from a thread what a trainer must not see, and reports it."""
 
     def __init__(self, reasoning: bool, told: Callable[[Note], None] | None) -> None:
         self._reasoning, self._told = reasoning, told
@@ -129,7 +129,7 @@ class _Training:
         self._notes: list[Note] = []
 
     def look(self, walked: Sequence[Walked]) -> None:
-        """Find out what is hidden; what is read again is found out again."""
+        """Find out what is hidden. The transaction may run again, so this replaces what an earlier run found."""
         if is_overlaid(walked):
             from headish.history.windows.transcripts import see_hidden  # late: few threads need it
 
@@ -159,12 +159,13 @@ def _write_row(
 
     if ending.completes or ending.tight:
         raise InvalidArgument(f"{format} is a row of a data set: no prompt, and no layout")
+    # Refuses an unknown word even if nothing has to be dropped.
     drop_words(drop)
     return as_line(name_all(lambda words: write_row(thread, format, words, tools), drop))
 
 
 def _is_written_by_forms(thread: Sequence[TranscriptMessage], format: str, strict: Collection[str]) -> bool:
-    """Whether a turn was recorded in some form, or no strict interchange has the format."""
+    """Whether the forms write this format: no strict interchange does, or a turn was recorded in some form."""
     from headish.content.forms.writing import is_form
 
     return format not in strict or any(is_form(kept.system) for kept in thread)
@@ -177,14 +178,14 @@ def _write_form(thread: Sequence[TranscriptMessage], form: Form, drop: Collectio
 
     if ending.completes or ending.trains or ending.tight:
         raise InvalidArgument(f"{form.name} is a list of messages: no prompt, no text to train with, and no layout")
-    given = _with_ids(form, thread) if form.name != "gemini" else thread  # whose models refuse ids of others
+    given = _with_ids(form, thread) if form.name != "gemini" else thread  # Gemini refuses ids that it did not make
     body = body_of(form, write_thread(form, given, drop_words(drop)))
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
 def _with_ids(form: Form, thread: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
-    """The thread with ids for the calls of other forms that have none: no other API takes such a call, and the next
-    request makes the same ids."""
+    """Give ids to calls without one, except those of this form's own messages: no other API takes a call without an id.
+    The next request makes the same ids."""
     from headish.content.forms.writing import is_own
     from headish.providers.shared.ledger import with_ids
 

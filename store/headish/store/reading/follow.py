@@ -81,14 +81,14 @@ def follow(
     feed begins with the first turn; ``after=store.position()`` with what comes next.
     Cost: pages of up to 500 turns in nine statements at the most; one statement each time that nothing is new, up to a
     second apart. No transaction is open while the caller works.
-    Raises: CursorLost if the store was put back, at once or while it is read; RemovedSpace; InvalidArgument;
-    InvalidName.
+    Raises: CursorLost if the store was restored from a backup, at once or while it is read; RemovedSpace;
+    InvalidArgument; InvalidName.
     """
     return _sleeping(follow_steps(space, after, wait=wait, pulse=pulse, kinds=kinds, bookmark=bookmark))
 
 
 class Pause(NamedTuple):
-    """So many seconds until it is worth looking again."""
+    """How many seconds to wait before the next look."""
 
     seconds: float
 
@@ -111,7 +111,8 @@ def follow_steps(
 
 
 def _guarded(space: Space, steps: Iterator[Change | Pause]) -> Iterator[Change | Pause]:
-    """Changes are made of rows between two reads: a value of another type is named there, too."""
+    """Changes are made from rows between two reads, so errors there may also come from stored values of the wrong
+    type."""
     try:
         yield from steps
     except STUMBLING as error:
@@ -129,14 +130,13 @@ def _sleeping(steps: Iterator[Change | Pause]) -> Iterator[Change]:
 
 @door()
 def at_least(space: S, cursor: str, *, timeout: float = 10.0) -> S:
-    """The same space for reads that must see what a cursor has seen: each waits until the database is that far.
+    """The same space for reads that must see everything up to a cursor: each waits until the database is that far.
 
-    For a reader of one or several replicas: the writer passes ``store.position()``, and the reader sees what was stored
-    up to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if it
-    is not that far. Writes here happen at once.
-    Cost: four statements more for each read, at the most. The store that this one came from stays as it is; it shares
-    the connections.
-    Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was put back.
+    For readers of replicas: the writer passes ``store.position()``, and the reader sees everything that was stored up
+    to there. Each read checks the space's counter in its own transaction, and repeats for ``timeout`` seconds if the
+    counter is not that far. Writes do not wait. The original store stays as it is; both share the connections.
+    Cost: at the most four statements more for each read.
+    Raises: InvalidArgument; from each read NotReplicated, and CursorLost if the database was restored from a backup.
     """
     parsed = parse_cursor(cursor)
     space._open_backend()
@@ -175,7 +175,7 @@ def _follow(
         for change in reader.changes(page):
             yield change
             pause, said = SHORTEST_PAUSE, time.monotonic()
-        # Also past changes that nobody wanted, so that a filter costs each of them once.
+        # Also past unwanted changes, so that a filter reads each of them only once.
         reader.at = page.end
         if page.is_last and not is_live:
             is_live = True
@@ -194,7 +194,7 @@ def _follow(
 
 
 class _Reader:
-    """Turns rows into changes; ``at`` is up to where."""
+    """Turns rows into changes; ``at`` is how far it has read."""
 
     def __init__(self, space: Space, wanted: _Wanted, cursor: Cursor | None) -> None:
         self._space, self._wanted = space, wanted
@@ -231,14 +231,14 @@ class _Reader:
         return MoveChange(cursor, turn.time, stored_name(stored.head), old, turn.id)
 
     def _is_wanted(self, what: StoredTurn | Numbered) -> bool:
-        """Whether anything may come of it. A turn that nobody asked for need not be read further."""
+        """Whether a row may become a change. A turn that nobody asked for is not read further."""
         kinds, name = self._wanted
         if isinstance(what, StoredTurn) and "turn" not in kinds and ("move" not in kinds or what.head is None):
             return False
         return name is None or self._is_about(what)
 
     def _is_about(self, what: StoredTurn | Numbered) -> bool:
-        """Whether it is about the bookmark that is followed."""
+        """Whether a row is about the bookmark that is followed."""
         name = self._wanted.name
         if isinstance(what, StoredTurn):
             return what.head == name
@@ -258,7 +258,7 @@ class _Reader:
         if new is None or "turn" not in self._wanted.kinds:
             return
         if isinstance(what, StoredTurn) and old is not None and new == Place(old.chain, old.pos + 1):
-            return  # most turns continue the one that the name named
+            return  # most turns continue the one that the name pointed to: no others were brought
         space = self._space
         for segment in space._read(lambda connection: find_brought(connection, space._number, old, new)):
             for low in range(segment.low, segment.high + 1, PAGE):

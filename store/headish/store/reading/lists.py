@@ -46,7 +46,7 @@ def children(
             start(connection, space._number),
             () if versions else hidden_in_space(connection, space._number),
         )
-        # Each of the hidden turns may stand in the page: so many more are asked for.
+        # Any of the hidden turns may be on the page, so ask for as many more.
         asked = min(wanted + len(hidden), ALL)
         page = listings.children(connection, space._number, stored.place, after=behind, limit=asked)
         found = [each for each in page if each.id not in hidden][:wanted]
@@ -70,9 +70,9 @@ def heads(
     ``erased`` shows those that were erased, too.
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
-    the same even if a turn has continued that head meanwhile. Left out are halves of answers that a later import
-    replaced (``versions`` includes them), and turns from another store that repeat what was said here after the same
-    turns (``twins`` includes them).
+    the same even if a turn has continued that head meanwhile. The list leaves out halves of answers that a later import
+    replaced (``versions`` includes them), and turns from another store that repeat turns of here after the same turns
+    (``twins`` includes them).
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
@@ -125,13 +125,14 @@ def read_range(space: Space, seq: int, count: int) -> list[Turn]:
 def tree(space: Space, headish: str = "@", *, limit: int | None = None, versions: bool = False) -> Tree:
     """All turns of the tree that a turn belongs to, with all branches and their names, in commit order.
 
-    ``limit`` takes a part: the conversation of the turn, without others that only begin with the same system turns
-    (rule R33, conversations). Of a larger one half of these turns lead to the turn, the last of its thread (or all of
-    it if they are fewer), and the others grew from it, the nearest first. ``TreeTurn.more`` counts the turns that
-    continue one and are not in the part; where ``continues`` names a turn that is not, the part is cut off above. Of an
-    answer that grew between two imports the last version is shown; ``versions`` shows all.
-    Cost: three statements for a whole tree; of a part, about fifteen, and a few more for each 1,024 turns; with a
-    ``limit``, one more that counts the tree so far.
+    ``limit`` returns a part: the conversation of the turn, without others that only begin with the same system turns
+    (rule R33, conversations). If the conversation is larger than ``limit``, half of the part are the last turns of the
+    thread that leads to the turn (or all of them if they are fewer); the rest grew from the turn, the nearest first.
+    ``TreeTurn.more`` counts the turns that continue a turn and are not in the part. If ``continues`` names a turn that
+    is not in the part, the part is cut off above. If an answer grew between two imports, its last version is shown;
+    ``versions`` shows all.
+    Cost: three statements for a whole tree; for a part, about fifteen, and a few more for each 1,024 turns; with a
+    ``limit``, one more that counts the tree up to it.
     Raises: CorruptTurn; InvalidArgument for a ``limit`` below 1.
     """
     wanted = check_limit(limit)

@@ -66,7 +66,7 @@ def abbreviate(space: Space, ids: Iterable[TurnId]) -> dict[TurnId, str]:
     digests, a colon and the last digits of the id follow. Every headish may begin with one. An id that is not stored is
     its own handle.
     Cost: two statements for each 64 turns, and one for each digest that several turns share.
-    Raises: InvalidArgument for what is no id.
+    Raises: InvalidArgument for anything but an id.
     """
     listed = [_known_id(each) for each in ids]
     return space._read(lambda connection: make_handles(connection, space._number, listed))

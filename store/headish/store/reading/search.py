@@ -51,25 +51,24 @@ def search(
     twins: bool = False,
     progress: Progress | None = None,
 ) -> list[Hit]:
-    """The turns of the space that match a query; the best first, or with ``order="time"`` the newest.
+    """Find the turns of the space that match a query; the best first, or with ``order="time"`` the newest.
 
     ``query``: words, all of which must be there; ``"a phrase"``; ``begin*``; ``a OR b``; ``a NOT b``; parentheses.
     Case, accents and punctuation do not count. A query with a syntax error is taken as words. Without words, the
     filters alone choose, newest first. ``fields`` are those of ``text``, ``reasoning``, ``calls``, ``results`` and
     ``documents`` to search; all but reasoning by default.
 
-    ``role``; ``model`` by its name, with or without the path before it, or a pattern; ``since`` and ``until`` (left
-    out) by when a turn was said; ``name``: it leads to a bookmark of such a name (``project-*``); ``tag``: it is in a
-    conversation with this tag; ``tool``: it calls this tool or has its result.
+    Filters: ``role``; ``model``, a name with or without the path before it, or a pattern; ``since`` and ``until``
+    (exclusive), the time when a turn was said; ``name``, a pattern of the bookmarks that it leads to (``project-*``);
+    ``tag``, one of its conversation; ``tool``, one that it calls or has the result of.
 
     Turns that were stored since the last search are indexed first; ``progress`` is called with the number of turns.
-    Where nothing can be written they are read instead. A turn that was just stored is found either way. Turns are
-    searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. Of an
-    answer that grew between two imports only the last version is found; ``versions`` finds all. Of equal turns of two
-    stores one is found; ``twins`` finds all.
+    Where nothing can be written, they are read instead, so a turn that was just stored is found either way. Turns are
+    searched as they were stored, even if an overlay hides or rewords them, or another turn supersedes them. If an
+    answer grew between two imports, only its last version is found; ``versions`` finds all. If equal turns came from
+    two stores, one is found; ``twins`` finds all.
     Cost: six statements, and that of the turns that match, however many others there are. A ranked search weighs the
-    newest 1,000 matches. One by time
-    looks at what was stored since its last hit was said, too.
+    newest 1,000 matches. One by time also looks at what was stored since its last hit was said.
     Raises: InvalidArgument for a query without words and filters, another field or order, a ``limit`` that is not from
     1 to 1,000; InvalidRole.
     """
@@ -103,7 +102,7 @@ def search(
 
         left_out = left_out_of(hits)
         count = sum(hit.turn.id in left_out for hit in hits)
-        if count and len(hits) == limit:  # others move up
+        if count and len(hits) == limit:  # fill the page up
             # Twice as many, because some of those that move up may be left out, too.
             sought = sought._replace(limit=min(LIMIT, limit + 2 * count))
             hits = _hits(connection, space, asked, find_matches(connection, number, sought, state))
@@ -114,7 +113,7 @@ def search(
         hits = space._read(work)
         if hits is None:
             bring_up_to_date(space, progress)
-            waits = False  # for what others store meanwhile: that is read
+            waits = False  # turns that others store meanwhile are read instead
             hits = space._read(work)
     except DatabaseCorrupt as error:
         raise _advised(error) from error
@@ -126,8 +125,8 @@ def search(
 def reindex(space: Space, progress: Progress | None = None) -> None:
     """Rebuild the search index of the space, from its first turn on; ``progress`` is called with turns.
 
-    On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search goes
-    on. Nothing happens where the database keeps no index. Cost: some 30 µs for each turn, in portions between which
+    On SQLite, the other spaces of the file build theirs at their next search. If it is cut short, the next search
+    continues. Does nothing if the database keeps no index. Cost: some 30 µs for each turn, in portions between which
     others write; memory for one portion.
     Raises: ReadOnly.
     """
@@ -136,7 +135,7 @@ def reindex(space: Space, progress: Progress | None = None) -> None:
 
 
 def bring_up_to_date(space: Space, progress: Progress | None = None) -> None:
-    """Index what was stored since the last time. Raises: DatabaseCorrupt where it stumbles over a damaged value."""
+    """Index what was stored since the last time. Raises: DatabaseCorrupt for a damaged value."""
     backend = space._open_backend()
     try:
         catch_up(backend, space._number, progress)
@@ -166,7 +165,8 @@ def _hits(connection: Connection, space: Space, asked: Criteria, found: Sequence
         return []
     page = page_of(connection, space._number, [match.source.seq for match in found])
     shown = [page[match.source.seq] for match in found]
-    # What a chain that grew from other turns continues, and what is missing, is left to be read.
+    # The page knows the parents of most turns. Those of a chain that continues other turns are left out, and read
+    # later.
     read = {turn.place: (before,) if before else () for turn, before, is_linked in shown if before or not is_linked}
     turns = complete_turns(connection, space._number, [each.turn for each in shown], space._options_at, read)
     reached = reach(connection, space._number, [match.source.place for match in found])

@@ -38,7 +38,7 @@ def tokens(
     ptr: str | None = None,
     tools: ToolList | None = None,
 ) -> Tokens:
-    """How many tokens a request for a headish has: its messages as a model sees them, and the tools of the thread.
+    """Count the tokens of a request for a headish: its messages as a model sees them, and the tools of the thread.
 
     ``count`` counts the tokens of a text (``tiktoken``'s, say). Without it they are guessed by bytes and kind of text,
     and corrected by what providers counted: by the usage of the thread's own replies, else of the newest replies of the
@@ -62,7 +62,7 @@ def measure_thread(
     ptr: str | None = None,
     tools: ToolList | None = None,
 ) -> tuple[Measured, Pointer | None]:
-    """The window of a headish with what it weighs, and the pointer that it asks. ``count`` is called outside of the
+    """Measure the window of a headish; return it with the pointer that it asks. ``count`` is called outside of the
     transaction. Raises: as ``tokens``."""
     from headish.history.budgets.counting import measure, with_fit
     from headish.history.budgets.replies import read_fit
@@ -84,19 +84,20 @@ def measure_thread(
 
 
 def fill_documents(space: Space, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with the documents that they refer to, in a transaction of its own if there are any."""
+    """Fill in the documents that messages refer to, read in a transaction of its own if there are any."""
     if not refer(messages):
         return tuple(messages)
     return space._read(lambda connection: with_documents(connection, space._number, messages))
 
 
 def room_for_request(pointer: Pointer | None, max_tokens: object = None) -> int:
-    """What the context window of a pointer leaves for a request: nine tenths, because counts may be off, without the
-    room for the answer. Raises: InvalidArgument where nothing says how large the window is.
+    """How many tokens the context window of a pointer leaves for a request: nine tenths of what the answer leaves,
+    because counts may be off. Raises: InvalidArgument if the size of the window is unknown.
     """
     window = None if pointer is None else pointer.context_window
     if window is None:
         raise InvalidArgument("budget='auto' needs a pointer with a context_window: headish ptr set --context-window")
+    # An answer without a limit, or with an impossible one, gets a tenth of the window.
     answer = max_tokens if type(max_tokens) is int and 0 < max_tokens < window else window // 10
     return max(1, (window - answer) * 9 // 10)
 

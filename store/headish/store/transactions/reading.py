@@ -42,17 +42,19 @@ PAGE = 100
 
 
 def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A method of a transaction: refused once the function has ended, and what goes wrong inside is remembered."""
+    """Decorate a method of a transaction: refuse calls after the function has ended, and remember an error from
+    inside."""
 
     @wraps(method)
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        # A function may leak its transaction, whose connection serves somebody else by now.
+        # A function may leak its transaction; the connection serves another caller by now.
         if self._is_over:
             raise Closed("this transaction, which ended with the function that it was made for,")
         try:
             return method(self, *args, **kwargs)
         except STUMBLING as error:
-            # What the caller's own code raises is no sign of damage, and nobody has to look for any.
+            # Remembered to tell it from an error of the caller's own code, which is not a sign of damage: see
+            # ``running._run``.
             self._stumbled = error
             raise
 
@@ -60,10 +62,10 @@ def step(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
 
 
 class ReadTransaction:
-    """One moment of a space, however many reads it has. Valid inside the function that it was given to.
+    """One moment of a space, which all of its reads see. Valid inside the function that it was given to.
 
-    An *end* names where a thread ends: a bookmark, or the whole id of a turn. Nothing is guessed: an end is no prefix,
-    handle or suffix; ``turn`` takes those.
+    An *end* names where a thread ends: a bookmark, or the whole id of a turn. Prefixes, handles and suffixes are not
+    ends: only ``turn`` takes those.
     """
 
     _is_over = False
@@ -93,7 +95,8 @@ class ReadTransaction:
 
     @step
     def first(self, end: str, turns: int = 1) -> TurnId | None:
-        """The last of the first ``turns`` turns of a thread; None if there are none."""
+        """The id of the thread's turn number ``turns``, counted from 1, or of its last turn if it is shorter; None if
+        there is none."""
         place, left = self._end(end), turns
         for chain, low, high in [] if place is None else self._segments(place):
             place = Place(chain, high)
@@ -116,10 +119,9 @@ class ReadTransaction:
     def thread(self, end: str, limit: int | None = None) -> builtins.list[SpokenTurn]:
         """The turns that lead to an end, or the last ``limit`` of them, parents first; empty where there is none.
 
-        A turn that was erased has ``erased``, and no payload. Overlays are turns as any other; ``window`` shows what
-        they do.
+        A turn that was erased has ``erased``, and no payload. Overlays are listed as turns; ``window`` applies them.
         Cost: two statements for turns of the last chain; otherwise one more, and one for each chain.
-        Raises: CorruptTurn where a payload is not what was stored; UnknownTurn for an id that is none.
+        Raises: CorruptTurn if a payload is not what was stored; UnknownTurn for an id that no turn has.
         """
         return [each for each in self._thread(end, limit, ()) if not isinstance(each, str)]
 
@@ -127,10 +129,12 @@ class ReadTransaction:
     def thread_unless_known(
         self, end: str, known: Collection[TurnId], limit: int | None = None
     ) -> builtins.list[SpokenTurn | TurnId]:
-        """``thread`` for a caller that remembers turns, which never change: of those that are ``known``, up to the
-        first in each chain that is not or was erased, the id alone is read.
+        """``thread`` for a caller that remembers turns, since turns never change: gives only the ids of ``known``
+        turns.
 
-        Cost: one statement where all are known, and of one chain.
+        In each chain this applies up to the first turn that is unknown or erased; that turn and the rest are read
+        whole.
+        Cost: one statement if all are known, and of one chain.
         """
         # With fewer known turns than are asked for, not all of them can be known.
         if limit is not None and limit <= len(known):
@@ -142,7 +146,7 @@ class ReadTransaction:
     @step
     def window(self, end: str) -> builtins.list[TranscriptMessage]:
         """The messages of a thread as a model sees them, each with headish's own keys beside it (``system``): overlays
-        have their effect, and what is hidden is left out. Cost: a walk of the thread."""
+        apply, and hidden turns are left out. Cost: a walk of the thread."""
         place = self._end(end)
         if place is None:
             return []
@@ -154,7 +158,7 @@ class ReadTransaction:
 
     @step
     def bookmark(self, name: str) -> TurnId | None:
-        """The turn that a name points to; None where there is no such name."""
+        """The turn that a name points to; None if there is no such name."""
         place = self._named(name)
         return None if place is None else self._seen(self._stored(place))
 
@@ -165,10 +169,10 @@ class ReadTransaction:
 
     @step
     def conversation(self, name: str, key: str | None = None, *, removed: bool = False) -> str | None:
-        """The bookmark of a conversation: ``name``, or that of whatever has the key. None where there is none.
+        """The bookmark of a conversation: ``name`` if it exists, else that of the conversation with the key; None if
+        there is neither.
 
-        So a conversation is found after a rename, and an import is found by its key. ``removed`` finds a name that was
-        removed, too.
+        So a conversation is found after a rename, and an import by its key. ``removed`` also finds a removed name.
         """
         if self._named(name) is not None:
             return name
@@ -258,7 +262,7 @@ class ReadTransaction:
         return has_log(self._connection, self._number, name.encode())
 
     def _end(self, end: str) -> Place | None:
-        """Where a thread ends; None where there is no such bookmark. Raises: UnknownTurn."""
+        """The place where a thread ends; None if there is no such bookmark. Raises: UnknownTurn."""
         place = self._places.get(end)
         if place is not None:
             return place
@@ -288,7 +292,8 @@ class ReadTransaction:
 
     def _last_segments(self, end: Place, limit: int | None) -> builtins.list[Segment]:
         """The ranges of the last ``limit`` turns that lead to ``end``, or of all, in walk order."""
-        # A walk ends with the chain of its end (rule I7, parents first): if that has as many turns, nothing is read.
+        # A walk ends with the chain of its end (rule I7, parents first): if that is long enough, no statement is
+        # needed.
         if limit is not None and limit <= end.pos + 1:
             return [Segment(end.chain, end.pos + 1 - limit, end.pos)]
         segments = self._segments(end)
@@ -324,7 +329,7 @@ class ReadTransaction:
 
 
 def _as_stored(name: str) -> bytes:
-    # What no name may be is simply not there: the rules are asked where a name is given.
+    # An invalid name is simply not found: names are checked where they are set.
     return name.encode(errors="surrogatepass")
 
 

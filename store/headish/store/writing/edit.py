@@ -1,4 +1,4 @@
-"""Verbs that edit: an edit stores another turn beside the old one."""
+"""The verb that edits: it stores another turn beside the old one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def edit(
 
     - ``NAME`` and ``NAME~n`` edit a turn of the bookmark's branch and move the bookmark: to the new turn, or with
       ``keep`` to the end of what is kept. ``bookmarks.set(NAME, "NAME@{1}")`` takes that back. An id moves nothing.
-    - ``keep``: repeat the rest of the branch after the new turn, as copies that say ``copy_of``. They keep when they
-      were said, their model and stop reason, but neither key nor usage. If a turn of the branch also continues turns
+    - ``keep``: repeat the rest of the branch after the new turn, as copies with ``copy_of``. A copy keeps the time when
+    it was said, its model and stop reason, but neither key nor usage. If a turn of the branch also continues turns
       that do not follow the edited one, its copy continues those turns. With an id, only one branch may follow.
     - ``expect``: the id that the bookmark must point at, as in ``add_turn``.
 

@@ -67,8 +67,8 @@ def import_file(
 
     ``oasst``: Open Assistant trees, one per line; some thousand messages are one transaction. Transcripts (``v0.1``,
     ``2.0``, ``2.2``, ``harmony``, ``rwkv``): one thread, one turn per message. If the file does not parse, nothing is
-    stored, except the file itself as a document with ``keep_raw``. Its tip is named ``bookmark``, else as the file,
-    where that is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
+    stored, except the file itself as a document with ``keep_raw``. Its tip gets the name ``bookmark``, else that of the
+    file if it is free. The messages of an API (``chat``, ``responses``, ``anthropic``, as JSON, never detected) become
     a thread too, and so do the thread records of the schema reference (``records``: ``{id, role, content, inherited,
     cache}``, a JSON list or one per line, never detected), whose ``head`` becomes a bookmark and whose older key
     ``options`` is read as ``inherited``.
@@ -78,11 +78,11 @@ def import_file(
     ``otel``; exports may be ZIP archives, databases are opened read-only) are kept with every branch, their times,
     titles and ids; the tip that the program shows gets a name. Rows of data sets and of logs (``hf``,
     ``openai-finetune``, ``sharegpt``, ``openai-log``) are conversations without names. A second import stores nothing,
-    that of a longer file its tails. A record that cannot be read is counted (``Imported.broken``) and reported, and the
-    others are imported. ``told`` gets an ``ImportNote`` for everything that had no place of its own. ``dry_run``
-    counts, and stores nothing; transcripts do not take it. One ``Preview`` (``headish.imports.keeping.storing``) that
-    is given for several files counts what they share once, as it would be stored. A file that is packed with zstd is
-    unpacked while it is read.
+    and one of a file that has grown only the new tails. A record that cannot be read is counted (``Imported.broken``)
+    and reported, and the others are imported. ``told`` gets an ``ImportNote`` for everything that headish has no place
+    for. ``dry_run`` counts, and stores nothing; transcripts do not take it. One ``Preview``
+    (``headish.imports.keeping.storing``) that is given for several files counts what they share once, as it would be
+    stored. A file that is packed with zstd is unpacked while it is read.
 
     Another package may bring a reader under the entry point group ``headish.readers`` (``headish.imports.reader`` says
     how). Its format is named, never detected, and a built-in name wins.
@@ -95,7 +95,7 @@ def import_file(
     nothing; a ``bookmark`` is set or moved forward all the same, and ``force`` takes it from wherever it is.
 
     Exports of ``chatgpt`` and ``claude`` are remembered by a hash. An export that was imported before is not read
-    again, nor a conversation whose bytes are known, and ``told`` hears nothing of them. ``force`` reads all.
+    again, nor a conversation whose bytes are known, and ``told`` gets no notes about them. ``force`` reads all.
     Raises: UnknownFormat, InvalidImport, InvalidTranscript, InvalidName, BookmarkTaken; BrokenExtension for a reader of
     another package that does not work; InvalidArgument for a ``bookmark`` of trees, which are named by their own ids.
     """
@@ -149,9 +149,9 @@ def import_changed(
         raise InvalidArgument("a database on a server is not kept imported: import it anew, which adds what is new")
     done = Imported()
     for path in _changed(space, source, format):
-        stamp = stamp_of(path)  # first: what is written while it is read changes the next one
+        stamp = stamp_of(path)  # before it is read: what is written meanwhile then changes the next stamp
         if stamp is None and os.path.isdir(source):
-            continue  # it is gone
+            continue  # removed meanwhile
         try:
             read = _import_log(space, path, format, stamp, progress, told)
             done = done.plus(read)
@@ -172,8 +172,8 @@ def _import_log(
     progress: Progress | None,
     told: NoteListener | None,
 ) -> Imported:
-    """Import a file that may grow: behind its tail, where there is one that fits, else from its beginning."""
-    # Not there while it is read: where it fails, or the process does, the next call begins anew.
+    """Import a file that may grow: from its remembered tail on if that still fits, else from its beginning."""
+    # Taken out while the file is read: after a failure the next call must begin anew.
     tail = space._tails.pop(path, None)
     try:
         with open_regular(path) as file:
@@ -238,7 +238,7 @@ def _import_other(
     told: NoteListener | None,
     settings: dict[str, Any],
 ) -> Imported:
-    """A transcript, or a file whose format is to be detected."""
+    """Import a transcript, or a file whose format has to be detected."""
     # Late: it brings every parser, and most processes read none.
     from headish.imports.transcript_threads import API_READERS, FORMATS, ThreadImport, detect_file, is_format
 
@@ -270,7 +270,7 @@ def _import_server(
     dry_run: bool | Preview,
     told: NoteListener | None,
 ) -> Imported:
-    """The conversations of a database on a server: LangGraph alone keeps them so."""
+    """Import from a database on a server; only LangGraph keeps conversations there."""
     if format not in (None, "langgraph"):
         if format not in list_formats():
             raise UnknownFormat(str(format), tuple(list_formats()))
@@ -283,7 +283,7 @@ def _import_server(
 
 
 def _refuse_own(space: Space, source: str | os.PathLike[str] | BinaryIO) -> None:
-    """The database itself is not opened a second time: closing it would let go of SQLite's locks on it."""
+    """Refuse to read this database as a file: closing the file would drop SQLite's locks on it (ADR 0078)."""
     if not isinstance(source, str | os.PathLike) or is_address(source):
         return
     for ending in ("", "-wal", "-shm"):
@@ -303,7 +303,7 @@ def _refuse_names(format: str, bookmark: str | None, continues: object) -> None:
 
 
 def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool | Preview, *, force: bool) -> Imported:
-    """Import trees; of an export only what is not known, unless it is read by ``force``."""
+    """Import trees. Of an export, read only what is not known yet, unless ``force`` reads all."""
     if format not in REMEMBERED:
         return _import_trees(space, given, find_reader(format), dry_run)
 
@@ -315,7 +315,7 @@ def _import_known(space: Space, given: ImportSource, format: str, dry_run: bool 
     memory = space._read(recall)
     mark = memory.mark_file(given.file)
     known = memory.find_file(mark)
-    # The very bytes were imported before. The caller still wants to see the progress end.
+    # The same bytes were imported before. The caller's progress still has to reach its end.
     if known is not None:
         if given.progress is not None:
             given.progress(memory.file_bytes)
@@ -334,6 +334,7 @@ def _import_trees(space: Space, given: ImportSource, reader: ImportReader, dry_r
             done = done.plus(space._read(bind(preview_trees, space=space._number, trees=trees, preview=preview)))
         else:
             done = done.plus(space._store(bind(store_trees, space=space._number, trees=trees)))
+    # Now, so that the next search need not wait for the indexing of a large import.
     if preview is None:
         bring_up_to_date_quietly(space)
     notes = given.notes

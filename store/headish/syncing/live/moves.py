@@ -14,7 +14,12 @@ from headish.bundles.live import MOVES_AT_ONCE, LeaseAnswers, LiveHead, NameLeas
 from headish.bundles.records import SentName, SentRecord
 from headish.database.query import Connection
 from headish.errors import InvalidBundle
-from headish.rows.elsewhere.remotes import bookmarks_of_device, forget_remote_bookmarks, write_remote_bookmarks
+from headish.rows.elsewhere.remotes import (
+    RemoteBookmark,
+    bookmarks_of_device,
+    forget_remote_bookmarks,
+    write_remote_bookmarks,
+)
 from headish.rows.elsewhere.sealed import sealed_with
 from headish.rows.moves import has_log, was_at
 from headish.rows.turns import turn_by_id
@@ -40,11 +45,13 @@ class NameWishes(NamedTuple):
 
 
 class ChosenMoves(NamedTuple):
-    """What is to be said there, and the names that stay because both sides moved them."""
+    """What is to be said there, and the names that stay because both sides moved them. ``waits``: something is said
+    there that was not read yet, and is met by the next pull."""
 
     moves: list[NameLease]
     says: list[Say]
     apart: list[ArrivedName]
+    waits: bool = False
 
 
 def choose_moves(
@@ -52,28 +59,38 @@ def choose_moves(
 ) -> ChosenMoves:
     """What is to be said there. ``pattern`` is that of the names that may be moved there.
 
+    What was removed or said there since it was last read stays as it is: a pull, which compares all three, comes first.
     Cost: about five statements for each name that is elsewhere there.
     """
     chosen = ChosenMoves([], [], [])
     there = {each.name: each for each in head.names}
+    seen = bookmarks_of_device(connection, space, remote.name, remote.name)
     own = all_names(connection, space)
     for name in own:
-        if fnmatchcase(stored_name(name.name), pattern):
+        is_removed = name.name in seen and name.name not in there and seen[name.name].turn == name.turn
+        if not is_removed and fnmatchcase(stored_name(name.name), pattern):
             _choose(connection, space, remote, name, there.get(name.name), wishes.leases, chosen)
     if wishes.delete:
         names = {each.name for each in own}
-        seen = bookmarks_of_device(connection, space, remote.name, remote.name)
         chosen.moves.extend(
             NameLease(name, None, each.turn)
             for name, each in seen.items()
             if each.turn and name in there and name not in names and has_log(connection, space, name)
         )
     said = {each.subject: each for each in head.records}
+    waits = False
     for record in all_records(connection, space):
         other = said.get(record.subject)
         if (other is None or other.data != record.data) and fnmatchcase(stored_name(record.subject), pattern):
-            chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
-    return chosen
+            if other is None or _is_read(seen.get(record.subject), other):
+                chosen.says.append(Say(record, hash_said(None if other is None else other.data)))
+            else:
+                waits = True
+    return chosen._replace(waits=waits)
+
+
+def _is_read(seen: RemoteBookmark | None, there: SentRecord) -> bool:
+    return seen is not None and seen.record is not None and seen.record == hashes_of(there.data)
 
 
 def _choose(

@@ -70,9 +70,11 @@ def send_all(given: LivePush) -> Pushed:
         # Signatures went with it, and later ones may have got their numbers.
         live.note(replace(live.remote.state, signed=0))
     _send_signatures(live, signed)
-    names = _publish(given, end.seq)
+    names, waits = _publish(given, end.seq)
     state = live.remote.state
-    live.note(replace(state, pushed=str(end.cursor), met=state.met or live.welcome.cursor))
+    # What waits for a pull is said by the push behind it, even if that pull changes nothing here.
+    pushed = state.pushed if waits else str(end.cursor)
+    live.note(replace(state, pushed=pushed, met=state.met or live.welcome.cursor))
     return Pushed(live.label, turns, len(receipts), names=tuple(names))
 
 
@@ -167,8 +169,9 @@ def _send_signatures(live: LiveSync, last: int) -> None:
         live.note(replace(state, signed=low))
 
 
-def _publish(given: LivePush, end: int) -> list[ArrivedName]:
-    """Publish names of turns up to a commit number, and what is said of conversations; what became of the names."""
+def _publish(given: LivePush, end: int) -> tuple[list[ArrivedName], bool]:
+    """Publish names of turns up to a commit number, and what is said of conversations; what became of the names, and
+    whether something waits for a pull."""
     live = given.live
     space, head, pattern = live.target.space, live.head(), live.welcome.names
     chosen = live.target.backend.read(
@@ -182,7 +185,7 @@ def _publish(given: LivePush, end: int) -> list[ArrivedName]:
     told = chosen.apart
     for asked, moved in send_moves(live.wire, chosen):
         told += write_locked(live.target, partial(_note_moved, live=live, asked=asked, moved=moved))
-    return told
+    return told, chosen.waits
 
 
 def _note_moved(connection: Connection, live: LiveSync, asked: NameLeases, moved: LeaseAnswers) -> list[ArrivedName]:

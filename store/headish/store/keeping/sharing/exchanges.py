@@ -15,7 +15,7 @@ from headish.syncing.live.sending import LivePush, send_all
 from headish.syncing.live.taking import take_all
 from headish.syncing.logs import logs_of
 from headish.syncing.own_log import Push
-from headish.syncing.pulling import NOT_STORED, Pull, pull
+from headish.syncing.pulling import NO_ROOM, NOT_STORED, Pull, pull
 from headish.syncing.pushing import push
 from headish.syncing.remotes import OpenRemote, read_remote
 from headish.values.results.sharing import Pulled, Pushed, Synced
@@ -66,11 +66,17 @@ def exchange_with(
     if create and not remote.is_live:
         raise InvalidArgument(f"remote {name!r} is no store: the first push makes it")
     if remote.is_live:
-        with talking(space, target_of(space), remote, writes=True, create=create) as live:
-            pulled = _pull_live(space, live, prune=prune)
-            if live.welcome.read_only:
-                return Synced(pulled, Pushed(name))
-            return Synced(pulled, send_all(LivePush(live, wishes, allow_secrets)))
+        pulled = None
+        try:
+            with talking(space, target_of(space), remote, writes=True, create=create) as live:
+                pulled = _pull_live(space, live, prune=prune)
+                return Synced(pulled, _push_live(live, allow_secrets))
+        except NO_ROOM:
+            if pulled is None:
+                # In a conversation of its own: pages that nobody reads any more are on their way in the first.
+                with talking(space, target_of(space), find_remote(space, name), writes=True) as live:
+                    _push_live(live, allow_secrets)
+            raise
     try:
         pulled = pull_from(space, name, prune=prune, accept_rollback=accept_rollback)
     except NOT_STORED:
@@ -89,6 +95,13 @@ def _pull_live(space: Space, live: LiveSync, *, prune: bool) -> Pulled:
     done = take_all(live, prune=prune)
     _note_arrived(space, done)
     return done
+
+
+def _push_live(live: LiveSync, allow_secrets: bool) -> Pushed:
+    """Send what is new here; nothing to a store that is open to readers alone."""
+    if live.welcome.read_only:
+        return Pushed(live.label)
+    return send_all(LivePush(live, NameWishes(), allow_secrets))
 
 
 def _note_arrived(space: Space, done: Pulled) -> None:
