@@ -83,28 +83,28 @@ class AsyncBatches(Front["Batches"]):
         model: str | None = None, base_url: str | None = None, key_env: str | None = None, headers: Mapping[str,
         str] | None = None, timeouts: Timeouts | float | None = None, **settings: Any
     ) -> Batch:
-        """Ask a provider to continue each of some heads, in one batch. What it answers is stored by ``collect``."""
+        """Ask a provider to continue each of these heads, in one batch. ``collect`` stores its answers."""
         return await self._wait(
             self.sync.create, heads=heads, name=name, to=to, ptr=ptr, model=model, base_url=base_url,
             key_env=key_env, headers=headers, timeouts=timeouts, **settings
         )
 
     async def drop(self, name: str) -> None:
-        """Forget a batch, and what became of its requests; the turns of its answers stay. headish does not cancel it at
+        """Forget a batch and the outcomes of its requests; the turns of its answers stay. headish does not cancel it at
         the provider."""
         return await self._finish(self.sync.drop, name=name)
 
     async def get(self, name: str) -> Batch:
-        """A batch, with what was collected of it. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
+        """A batch, with the outcomes collected so far. Calls no provider. Raises: UnknownBatch, CorruptRecord."""
         return await self._finish(self.sync.get, name=name)
 
     async def list(self) -> builtins.list[Batch]:
-        """All batches, by name, with what was collected of them. Calls no provider."""
+        """All batches, by name, with the outcomes collected so far. Calls no provider."""
         return await self._finish(self.sync.list)
 
     async def status(self, name: str, *, timeouts: Timeouts | float | None = None) -> BatchStatus:
-        """How far a batch is at its provider. Nothing is stored, except for a batch whose creation was cut off: if the
-        provider has it, it is ``open`` from now on."""
+        """Ask the provider how far a batch is. Stores nothing, with one exception: a batch whose creation was cut off
+        becomes ``open`` if the provider has it."""
         return await self._wait(self.sync.status, name=name, timeouts=timeouts)
 
 
@@ -298,7 +298,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         return await self._finish(lambda: self.sync.default)
 
     async def history(self, name: str) -> builtins.list[NamedPointer]:
-        """Everything that a name ever pointed at, the last first. Raises: UnknownPointer if there never was such a
+        """Everything that a name ever pointed at, newest first. Raises: UnknownPointer if there never was such a
         name."""
         return await self._finish(self.sync.history, name=name)
 
@@ -329,7 +329,7 @@ class AsyncPointers(MappingFront["Pointers", "str", "Pointer"]):
         return await self._finish(self.sync.set_default, name=name)
 
     async def url(self, name: str, *, stream: bool = True) -> str:
-        """The URL that a name's requests go to. Nothing is asked, and no key is looked for."""
+        """The URL that a name's requests go to. Sends nothing, and looks for no key."""
         return await self._finish(self.sync.url, name=name, stream=stream)
 
 
@@ -539,7 +539,7 @@ class AsyncStreams(Front["Streams"]):
         return await self._finish(self.sync.__len__)
 
     async def drop(self, stream: str) -> None:
-        """Forget a stream and what its journal has, for one that cannot be recovered. Raises: UnknownStream."""
+        """Forget a stream that cannot be recovered, with its journal. Raises: UnknownStream."""
         return await self._finish(self.sync.drop, stream=stream)
 
     async def list(self) -> builtins.list[TurnId]:
