@@ -53,6 +53,9 @@ _OBJECTS = ("eyJ", "eyAi", "ewog", "ewoJ")
 _ENCODED_BEGINNINGS = ("asic ", *_SHIFTS, *_OBJECTS)
 ENCODED = rf"(?:{'|'.join((*_SHIFTS, *_OBJECTS))}){_BASE64}*(?:\r?\n[ \t]*{_BASE64}{{20,}})*"
 """Base64 that may hold a key, in one line or several."""
+_SIGNED = r"(?:(?=(\.[A-Za-z0-9_-]*+\.[A-Za-z0-9_-]{43,}+)))?"
+"""What follows the head of a JSON web token: claims, and a signature of as many letters as the shortest has (RFC 7518,
+HMAC with SHA-256). It is looked at ahead, so that claims without such a head are read on their own."""
 _BEGINNINGS = {
     "-": ("sk-", "zk-", "xai-", "-----BEGIN ", "AGE-SECRET-KEY-"),
     "_": ("gsk_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hdsh_"),
@@ -231,9 +234,17 @@ def _encoded_keys(text: str) -> Iterator[tuple[int, int]]:
     end = 0
     if not any(each in text for each in _ENCODED_BEGINNINGS):
         return
-    for match in re.finditer(f"{_BASIC}|{ENCODED}", text):
-        if match.start() >= end and (_is_login(match[1]) if match[1] else _is_key_inside(match[0])):
-            end = match.end(1) if match[1] else match.end()
+    for match in re.finditer(f"{_BASIC}|{ENCODED}{_SIGNED}", text):
+        if match.start() < end:
+            continue
+        if match[1]:
+            is_key, behind = _is_login(match[1]), match.end(1)
+        elif match[2] and _is_head(match[0]):
+            is_key, behind = True, match.end(2)
+        else:
+            is_key, behind = _is_key_inside(match[0]), match.end()
+        if is_key:
+            end = behind
             yield match.start(), end
 
 
@@ -252,6 +263,15 @@ def _is_login(encoded: str) -> bool:
     except UnicodeDecodeError:
         return False
     return bool(colon) and password.isprintable() and re.fullmatch(_NO_KEY, password) is None
+
+
+def _is_head(encoded: str) -> bool:
+    """Whether a JSON object is encoded that says how a token is signed."""
+    try:
+        head = json.loads(_decode(encoded))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(head, dict) and isinstance(head.get("alg"), str)
 
 
 def _is_key_inside(encoded: str) -> bool:

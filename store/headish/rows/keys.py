@@ -176,8 +176,7 @@ TWINS = Query(
 
 
 def twins_of(connection: Connection, space: int, digest: bytes, limit: int) -> list[TurnId]:
-    """The ids of turns whose digests begin with the same eight bytes as ``digest``, in no order; ``limit`` at the most.
-    """
+    """The ids of turns whose digests begin with the same eight bytes as ``digest``, in no order; at most ``limit``."""
     return [row[0] for row in connection.rows(TWINS, space=space, short=digest[:SHORT_BYTES], limit=limit)]
 
 

@@ -85,7 +85,7 @@ class Headish(Struct, frozen=True):
 
 
 def parse_headish(text: object) -> Headish:
-    """A headish from its text.
+    """Parse a headish.
 
     Raises: InvalidHeadish with what is wrong.
     """
@@ -93,14 +93,14 @@ def parse_headish(text: object) -> Headish:
         raise InvalidHeadish(shown(text), "it must be text")
     if len(text) > HEADISH_LIMIT:
         raise InvalidHeadish(text, f"it is longer than {HEADISH_LIMIT} characters")
-    # A time may be one of today, or of this machine's zone: it is read anew each time.
+    # Not cached: a time may count from now, or be in this machine's zone.
     return _parse.__wrapped__(text) if "@{" in text else _parse(text)
 
 
 def parse_headishes(given: object) -> list[Headish]:
-    """One headish, or several, from their texts.
+    """Parse one headish or several.
 
-    Raises: InvalidHeadish; InvalidArgument for what is neither.
+    Raises: InvalidHeadish; InvalidArgument for anything but text or a list of texts.
     """
     if isinstance(given, str):
         return [parse_headish(given)]
@@ -132,7 +132,7 @@ def _parse(text: str) -> Headish:
 
 
 def _read_base(text: str) -> str:
-    """What stands before the suffixes."""
+    """The part before the suffixes."""
     found = re.match(_BASE, text)
     if found is None:
         alone = "@{…} stands behind the name of a bookmark, as in main@{1}"
@@ -149,6 +149,7 @@ def _with_base(text: str, base: str, past: int | datetime | None, steps: tuple[B
             raise InvalidHeadish(text, "only a bookmark has past positions, an id has none")
         return Headish(text, id=turn_id, steps=steps)
     reason = refusal(base)
+    # A colon is not allowed in a name, but a handle with digits of an id has one.
     if reason is not None and not is_twin_shaped(base):
         raise InvalidHeadish(text, reason)
     return Headish(text, name=base, past=past, steps=steps)

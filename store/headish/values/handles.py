@@ -15,7 +15,7 @@ LETTERS = "klmnopqrstuvwxyz"
 HANDLE_MINIMUM = 6
 """The fewest letters of a handle: those of 24 bits."""
 HANDLE_LETTERS = 16
-"""The most that a list shows: those of the eight bytes of a digest that are indexed."""
+"""The most letters that a list shows: those of the eight bytes of a digest that are indexed."""
 TWIN_DIGITS = 2
 """The fewest digits of an id after a handle."""
 _HANDLE = r"([k-z]{6,64})(?::([0-9a-z]{2,25}))?"
@@ -31,13 +31,13 @@ class Handle(Struct, frozen=True):
 
     @property
     def bounds(self) -> tuple[bytes, bytes]:
-        """The lowest and the highest digest that begins so."""
+        """The lowest and the highest digest that begin with these letters."""
         digits = self.letters.translate(_TO_DIGITS)
         return bytes.fromhex(digits.ljust(64, "0")), bytes.fromhex(digits.ljust(64, "f"))
 
 
 def as_handle(text: str) -> Handle | None:
-    """The handle that a text may be, in either case; None where it cannot be one."""
+    """Parse a handle, in either case; None if the text cannot be one."""
     found = re.fullmatch(_HANDLE, text.lower(), re.ASCII)
     return Handle(found[1], found[2] or "") if found else None
 

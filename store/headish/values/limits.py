@@ -84,6 +84,7 @@ PREFIX_MINIMUM = 8
 CONTINUES_LIMIT = 1024
 """How many turns one turn may continue. Error: ``InvalidArgument``."""
 
+# As many digests as fit into MAPPING_LIMIT_BYTES: each takes 67 bytes of JSON.
 COVERED_LIMIT = 15_000
 """How many turns one overlay may cover, whose digests are in its attributes. Error: ``InvalidArgument``."""
 

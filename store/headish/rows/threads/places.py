@@ -186,8 +186,7 @@ LAST_OF_CHAINS = Query(
 
 
 def last_of_chains(connection: Connection, space: int, chains: Iterable[int]) -> list[Place]:
-    """The last place of each chain, by chain; position -1 if it has no turn. Cost: one statement for each ``AT_ONCE``.
-    """
+    """The last place of each chain, by chain; position -1 if it has no turn. Cost: a statement for each ``AT_ONCE``."""
     return sorted(
         Place(chain, -1 if pos is None else int(pos))
         for wanted in portions(Place(chain, 0) for chain in chains)

@@ -255,8 +255,7 @@ SUMS = Query(
 
 
 def sums(connection: Connection, space: int, after: str, end: str) -> tuple[int, int]:
-    """The number of entries (pairs of a word and a turn) in the index of a space, and the sum of their commit numbers.
-    """
+    """The number of entries (pairs of a word and a turn) in the index of a space, and the sum of commit numbers."""
     row = connection.row(SUMS, space=space, after=after, end=end)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 

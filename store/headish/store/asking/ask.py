@@ -115,6 +115,7 @@ def say(
         turn = add_turn(space, content, **names)
     else:
         begun: dict[str, Any] = {"content": system, "role": "system"}
+        # 0 is the index of the system turn in the same call.
         asked: dict[str, Any] = {**names, "content": content, "continues": 0}
         turn = add_turns(space, [begun, asked])[1]
     # The turn, not its name: another writer may move the name before the request is made.

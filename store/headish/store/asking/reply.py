@@ -132,7 +132,7 @@ def _store_reply(space: Space, headish: Asked, about: About, read: Reply) -> Tur
 
 
 def _request_about(asked: Request, provider: str) -> About:
-    """What the reply to a request belongs to."""
+    """Find what the reply to a request belongs to."""
     check_provider(provider)
     if asked.provider != provider or not asked.turns:
         raise InvalidArgument(f"the request was not made by a store for {provider}")
@@ -140,7 +140,7 @@ def _request_about(asked: Request, provider: str) -> About:
 
 
 def _asked_about(space: Space, headish: Headishes, provider: str) -> About:
-    """What a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
+    """Find what a reply to a headish belongs to, from the thread's options alone: its messages are not read."""
     check_provider(provider)
     listed = parse_headishes(headish)
     if not listed:
@@ -186,14 +186,14 @@ def _known_pointer(
     try:
         ptr = pointer_named(options)
         return ptr, None if ptr is None else usable_pointer(connection, space._number, ptr, provider)
-    except InputError:
+    except InputError:  # an imported thread may name a pointer that is not here
         return None, None
 
 
 def _known_tools(connection: Connection, space: Space, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     try:
         return tools_served(connection, space._number, options.get("servers"))
-    except InputError:
+    except InputError:  # an imported thread may name servers that are not here
         return []
 
 

@@ -1,4 +1,4 @@
-"""``store.calls``: what passed the gateway."""
+"""``store.calls``: the calls that passed the gateway."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Calls(SpacePart):
 
     @door()
     def spooled(self) -> int:
-        """How many calls of the space passed the gateway of this machine and are not stored yet.
+        """Count the calls of the space that passed the gateway of this machine and are not stored yet.
 
         Cost: where nothing is spooled, a look into a folder.
         """
@@ -82,10 +82,10 @@ class Calls(SpacePart):
 
     @door()
     def body(self, id: str) -> dict[str, Any]:
-        """The body of a call's request, equal as JSON to what the client sent, but for what looked like a key.
+        """The body of a call's request, equal as JSON to what the client sent, except for what looked like a key.
 
         Cost: reads its thread.
-        Raises: UnknownCall; InvalidArgument for a call that holds no conversation, or of which something was erased.
+        Raises: UnknownCall; InvalidArgument for a call without a conversation, or if a part of it was erased.
         """
         number = self._space._number
         return self._space._read(lambda connection: _Rebuilding(connection, number, id).body())
@@ -95,7 +95,7 @@ class Calls(SpacePart):
 
 
 def read_call(stored: StoredCall) -> PassedCall:
-    """A call of its row. Raises: CorruptRecord."""
+    """Decode a call from its row. Raises: CorruptRecord."""
     try:
         session, lane, response = (
             None if each is None else each.decode() for each in (stored.session, stored.lane, stored.response)
@@ -129,11 +129,13 @@ class _Rebuilding:
             raise InvalidArgument(f"the call {self._call.id} holds no conversation that was read")
         form = FORMS[facts.form]
         written = [self._written(form, at, turn) for at, turn in enumerate(self._turns())]
+        # The provider kept the turns before these, and the client did not send them.
         written = written[facts.begins :]
         made = [self._patched(at, natives) for at, natives in enumerate(written)]
         envelope = self._envelope(facts.envelope)
         body = dict(envelope)
         if facts.volatile or facts.has_system:
+            # The client sent the system prompt beside its list.
             given = made.pop(0)[0] if facts.has_system else []
             body[str(form.system_name)] = _with_volatile(given, facts)
         entries = [entry for natives in made for entry in natives]
@@ -148,10 +150,11 @@ class _Rebuilding:
             raise CorruptRecord(f"the call {self._call.id}", "the last turn that it sent is missing")
         segments = arrange([tip.place], read_links(self._connection, self._space, tip.place))
         turns = [turn for each in segments for turn in turns_of(self._connection, self._space, each)]
+        # An overlay is a turn of the thread, but no message of the client.
         return [turn for turn in turns if turn.type != OVERLAY]
 
     def _written(self, form: Form, at: int, turn: StoredTurn) -> list[Any]:
-        """A message as it was stored; one of the system that was replaced, as what replaces it."""
+        """The message of a turn, or of the turn that ``CallFacts.system`` names in its place."""
         replaced = self._facts.system.get(str(at))
         said = turn if replaced is None else turn_by_id(self._connection, self._space, replaced)
         if said is None or said.erased is not None:
@@ -165,7 +168,7 @@ class _Rebuilding:
         return written
 
     def _resent(self, said: StoredTurn) -> Mapping[str, Any] | None:
-        """How the client wrote an answer that it got."""
+        """How the client wrote what an answer's turn does not say, when it sent the answer again."""
         key = said.key or b""
         if not key.startswith(ANSWER_KEY):
             return None
@@ -192,7 +195,7 @@ class _Rebuilding:
 
 
 def _with_volatile(given: Any, facts: CallFacts) -> Any:
-    """A system prompt with the blocks that change with each request, where they stood."""
+    """Put the blocks of a system prompt that change with each request back to where they were."""
     if not facts.volatile:
         return given
     parts = [{"type": "text", "text": given}] if isinstance(given, str) else [*given]

@@ -108,6 +108,7 @@ def export(
 
     thread, options, tools = space._read_from(headish, work)
     if as_user:
+        # Options and tools are not for end users.
         thread, options, tools = [TranscriptMessage(message, {}) for message in for_people(thread)], {}, []
     if trains:
         thread = training.clean(thread, format)

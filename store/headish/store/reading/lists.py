@@ -78,6 +78,7 @@ def heads(
     """
     check_order(by, ("start", "tip"), "heads")
     wanted = check_limit(limit)
+    # A branch is a chain, and chains are numbered as they begin.
     start = position(after, lambda stored: stored.chain if by == "start" else stored.seq, ALL)
     read = listings.heads if by == "start" else listings.heads_by_tip
 
@@ -115,6 +116,7 @@ def read_range(space: Space, seq: int, count: int) -> list[Turn]:
     while len(found) < count:
         start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))
         page = space._read(partial(_page, space=space, seq=start, limit=limit))
+        # Commit numbers have no gaps (ADR 0008), so a missing one is damage.
         if [number for number, _ in page] != list(range(start + 1, start + 1 + limit)):
             raise CorruptTurn(f"with commit number {start + 1}", "it or one behind it is missing")
         found += [turn for _, turn in page]

@@ -48,19 +48,20 @@ class Address(Struct, frozen=True):
 
     @property
     def is_in_the_clear(self) -> bool:
-        """Whether it is asked without TLS, on this machine: without a proxy, then, and without certificates."""
+        """Whether it is on this machine and called without TLS; then it is called without a proxy and certificates."""
         return self.scheme == "http" and self.is_loopback
 
     @property
     def is_private(self) -> bool:
-        """Whether what is sent cannot be read on the way."""
+        """Whether nobody on the way can read what is sent."""
         return self.scheme == "https" or self.is_loopback
 
 
 def parse_address(base_url: str) -> Address:
-    """A base URL, checked. Raises: InvalidAddress."""
+    """Check and parse a base URL. Raises: InvalidAddress."""
     found = _ADDRESS.fullmatch(base_url)
     if found is None:
+        # The error is printed and logged: it must not repeat a password or a key.
         shown = _HIDDEN.sub(lambda hidden: "***@" if hidden[0].endswith("@") else f"{hidden[0][0]}***", base_url)
         raise InvalidAddress(shown[:200], "a base URL is http(s)://host[:port][/path], with no user, query or fragment")
     scheme = found["scheme"].lower()

@@ -1,4 +1,4 @@
-"""Characters that steer a terminal instead of standing for something, and how to show them.
+"""Write out the characters that steer a terminal.
 
 Steering characters are the C0 and C1 controls without tab and line feed, DEL, and the bidirectional embeddings,
 overrides and isolates, which can reorder the rest of a line. A carriage return before a line feed is a line end and
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-# Compiled by their first use: most texts have nothing that is not printed, and a command would take longer to start.
+# Compiled at first use: most texts have only printable characters, and a command would take longer to start.
 _STEERING = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
 # Inside JSON the C0 controls are escaped already; U+2028 and U+2029 end a line in YAML and in older JavaScript.
 _STEERING_IN_JSON = "[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"

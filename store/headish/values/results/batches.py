@@ -12,7 +12,7 @@ from headish.values.ids import TurnId
 from headish.values.results.plain import PlainResult
 
 State = Literal["uncertain", "open", "collected"]
-"""``uncertain``: its creation was cut off, the provider may have it or not. ``open``: not all of it is collected."""
+"""``uncertain``: its creation was cut off, so the provider may have it or not. ``open``: not all of it is collected."""
 
 
 class BatchEntry(PlainResult, frozen=True):

@@ -93,4 +93,4 @@ class Pulse(PlainResult, frozen=True):
 
 Change = TurnChange | MoveChange | RecordChange | DefinitionChange | ErasureChange | Live | Pulse
 KINDS = ("turn", "move", "record", "definition", "erasure")
-"""What can be asked for. ``live`` and ``pulse`` come whatever is asked for."""
+"""The kinds that a reader can choose. ``live`` and ``pulse`` always come."""

@@ -30,7 +30,7 @@ class Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 def read_record(data: bytes) -> Record:
-    """What is said of a conversation, as it is stored. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
+    """Decode the stored record of a conversation. Raises: msgspec.MsgspecError, UnicodeDecodeError."""
     return msgspec.json.decode(data, type=Record)
 
 
@@ -49,7 +49,7 @@ class Conversation(Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        """What names it: the bookmark, or the id of its first turn."""
+        """Its name for other verbs: the bookmark, or the id of its first turn."""
         return self.name or self.first or self.turn
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Filter(Struct, frozen=True):
     role: str | None = None
 
     def takes(self, entry: Entry) -> bool:
-        """Whether an entry is one of those."""
+        """Whether the list shows an entry."""
         name, model = entry.conversation.name, entry.model
         return (
             (self.since is None or entry.time >= self.since)

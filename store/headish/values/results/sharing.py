@@ -1,4 +1,4 @@
-"""What went into a bundle or to a remote, what arrived from one, and how remotes stand."""
+"""Results of bundles and remotes: what was sent, what arrived, and the state of remotes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from headish.values.results.plain import PlainResult
 
 MADE, MOVED, SAME, AHEAD = "made", "moved", "same", "ahead"
 DIVERGED, UNKNOWN, REFUSED, REMOVED = "diverged", "unknown", "refused", "removed"
-"""What became of a name that arrived: it is new here, went forward, or is where it was; here it is further; the two
-sides go apart; its turn did not come; it is no name that may be given here; a device has it no more."""
+"""What became of a name that arrived: it was made here, it moved forward, or it is where it was; it is ahead here; the
+two sides diverged; its turn did not come; it may not be given here; a device removed it."""
 
 
 class Bundled(PlainResult, frozen=True):
@@ -66,9 +66,9 @@ class ArrivedName(PlainResult, frozen=True):
 
 
 class NameElsewhere(PlainResult, frozen=True):
-    """Where a device had a bookmark of here when it was last read, as ``laptop/main``. ``outcome``: ``same``; ``moved``
-    where its thread goes on from the turn of here, ``ahead`` where the thread of here goes on from its turn, and
-    ``diverged`` where neither holds the other."""
+    """Where a device had a bookmark of this store when the device was last read, as ``laptop/main``. ``outcome``:
+    ``same``; ``moved`` if its thread continues the turn here; ``ahead`` if the thread here continues its turn;
+    ``diverged`` if neither thread contains the other's turn."""
 
     name: str
     turn: TurnId
@@ -76,8 +76,8 @@ class NameElsewhere(PlainResult, frozen=True):
 
 
 class Applied(PlainResult, frozen=True):
-    """What a bundle brought: ``stored`` turns are new here, ``known`` were here already; names, what is said of so
-    many conversations, and so many signatures. ``signed`` says who signed the bundle."""
+    """What a bundle brought: ``stored`` turns are new here, ``known`` were here already. ``records`` counts the records
+    of conversations, ``signatures`` the signatures. ``signed`` says who signed the bundle."""
 
     stored: int
     known: int
@@ -128,9 +128,9 @@ class RemoteDevice(PlainResult, frozen=True):
 
 
 class SyncRun(PlainResult, frozen=True):
-    """How ``headish serve`` syncs a space with a remote: every so many seconds, ``last`` when it has, ``next`` when it
-    will, ``begun`` when what goes on began. ``failed`` times in a row it could not, the last time because of
-    ``error``."""
+    """How ``headish serve`` syncs a space with a remote, at intervals of ``every_seconds``. ``last`` is when it last
+    did, ``next`` when it will, ``begun`` when the sync that is running began. ``failed`` counts the failures since
+    ``last``, the newest because of ``error``."""
 
     space: str
     remote: str

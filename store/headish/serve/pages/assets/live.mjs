@@ -5,7 +5,7 @@ import { swap } from "./swapping.mjs";
 
 const REGIONS = { thread: ["thread"], arriving: ["thread"], list: ["results"] };
 
-// Gives a function that has the page fetched again.
+// Listen to the stream of events. Returns a function that fetches the page again.
 export function listen(url, say) {
   const { page, name } = document.body.dataset;
   const announced = new Set();

@@ -1,13 +1,13 @@
-// The page that is shown is fetched again: one fetch at a time, since of two the earlier page could come last, and stay. A
-// fetch that fails is tried again, each time after a longer wait; until a page comes, this one says that it is behind.
-const PAUSE = 1000; // Between two fetches, where much is written by others.
-const LONGEST = 30000; // Between two tries.
-const GRACE = 3000; // How long a stream may be away before the page says so: a browser asks for it again after a second.
+// Fetch the shown page again. One fetch at a time: of two, the earlier page could come last, and stay. A failed fetch is
+// repeated, each time after a longer pause; until one succeeds, the page says that it is not up to date.
+const PAUSE = 1000; // Milliseconds between two fetches, while others write much.
+const LONGEST = 30000; // The longest pause between two tries.
+const GRACE = 3000; // How long a stream may be away before the page says so: a browser connects again after a second.
 
 const behind = document.getElementById("behind");
 const told = { fetch: "", stream: "" };
 
-// Why the page may be behind; empty once it is not.
+// Say why the page may be out of date; with an empty reason, that it is not.
 function tell(where, why) {
   told[where] = why;
   const words = told.fetch || told.stream;
@@ -15,7 +15,7 @@ function tell(where, why) {
   if (behind.textContent !== text) behind.textContent = text;
 }
 
-// How long to wait before a try, after so many that failed.
+// The pause before the next try, after `failed` failures in a row.
 const pause = (failed) => Math.min(LONGEST, PAUSE * 2 ** failed);
 
 export function refreshing(fetchPage) {
@@ -37,7 +37,7 @@ export function refreshing(fetchPage) {
     if (again || failed) refresh();
   };
 
-  // `at once`: somebody waits for it, or there is a reason to think that a fetch does not fail any more.
+  // `atOnce`: somebody waits for the page, or there is reason to think that a fetch works again.
   const refresh = (atOnce = false) => {
     if (fetching) again = true;
     if (fetching || (timer && !atOnce)) return;
@@ -47,8 +47,8 @@ export function refreshing(fetchPage) {
   return refresh;
 }
 
-// Read a stream of events for good. A browser asks again by itself where the connection broke, but not where a server, or a
-// proxy before it, answered with an error. `begin` gives a new stream; `resumed` is called when it is back.
+// Keep a stream of events open. A browser connects again by itself after a broken connection, but not after a server, or a
+// proxy before it, answered with an error. `begin` makes a new stream; `resumed` is called when the stream is back.
 export function keepOpen(begin, resumed) {
   let source, failed = 0, away = false, grace = 0, next = 0;
 
@@ -73,7 +73,7 @@ export function keepOpen(begin, resumed) {
     away = false;
     source.close();
   });
-  // A browser that goes back shows the page as it was left.
+  // When a browser goes back, it may show the page as it was left, with its stream closed.
   addEventListener("pageshow", (event) => {
     if (!event.persisted) return;
     open();

@@ -2,9 +2,9 @@
 // focus, typed text and unfolded details stay.
 const policy = globalThis.trustedTypes?.createPolicy("headish", { createHTML: (text) => text });
 
-const PATIENCE = 60000; // For a page that does not come.
+const PATIENCE = 60000; // How long to wait for a page, in milliseconds.
 
-// False if it is not wanted any more. Throws an Error that says why there is no such page.
+// Returns false if the page is no longer wanted. Throws an Error with the reason if the page cannot be fetched.
 export async function swap(url, ids, stillWanted = () => true) {
   const text = await ask(url);
   if (!stillWanted()) return false;

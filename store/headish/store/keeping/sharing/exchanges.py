@@ -1,4 +1,4 @@
-"""Push, pull, exchange and answer: what goes to a remote, and what comes from there."""
+"""Push, pull, exchange and answer: send changes to a remote, and take changes from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headish.values.results.sharing import Pulled, Pushed, Synced
 
 
 def find_remote(space: Space, name: str) -> OpenRemote:
-    """A remote, with how it stands now. Raises: UnknownRemote."""
+    """Find a remote, with its present state. Raises: UnknownRemote."""
     return space._read(lambda connection: read_remote(connection, space._number, name))
 
 
@@ -37,7 +37,7 @@ def push_to(
     if wishes or create:
         raise InvalidArgument(f"remote {name!r} is no store: each device has names of its own there")
     remote = renew_key(remote, space.space)
-    check_key(remote, space.space)  # what a device that was taken out could read stays here
+    check_key(remote, space.space)  # with an old key, a device that was removed could read what is pushed
     done, _ = push(Push(target, logs_of(remote, space.space), remote, allow_secrets), accept_rollback=accept_rollback)
     return done
 
@@ -52,7 +52,7 @@ def pull_from(space: Space, name: str, *, prune: bool = False, accept_rollback: 
     done, left = pull(Pull(target, logs_of(remote, space.space), remote, accept_rollback, prune))
     _note_arrived(space, done)
     if done.waiting or isinstance(left, NotADevice | RemoteRolledBack):
-        check_key(remote, space.space)  # a key that was changed explains it
+        check_key(remote, space.space)  # raises if the key was changed, which explains all of these
     if left is not None:
         raise left
     return done
@@ -79,6 +79,7 @@ def exchange_with(
             raise
     try:
         pulled = pull_from(space, name, prune=prune, accept_rollback=accept_rollback)
+    # What cannot be stored here must not keep the turns of this store from getting there.
     except NOT_STORED:
         push_to(space, name, wishes, allow_secrets=allow_secrets, accept_rollback=accept_rollback)
         raise
@@ -87,7 +88,7 @@ def exchange_with(
 
 
 def answer_caller(space: Space, reads: int, writes: int, door: Doorkeeper) -> int:
-    """``Remotes.answer``, once it is known what the caller may do."""
+    """``Remotes.answer``, with ``door`` for what the caller may do."""
     return answer(space, target_of(space), Pipes(CALLER, reads, writes), door)
 
 
