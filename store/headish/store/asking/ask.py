@@ -201,7 +201,7 @@ def _listen(answer: Answer, on_delta: OnDelta | None) -> Turn:
 
 
 def _split(options: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
-    """The options of a call, and the rest, which are settings of its request."""
+    """Split options into those of the call and the settings of its request."""
     call: Any = {key: value for key, value in options.items() if key in CallOptions.__annotations__}
     return call, {key: value for key, value in options.items() if key not in call}
 

@@ -47,12 +47,12 @@ Response = bytes | str | Mapping[str, Any] | Iterable[Any]
 
 @door()
 def reply(space: Space, headish: Asked, provider: str, response: Response) -> Turn:
-    """Store a reply as the assistant turn that continues a headish; its bookmark is carried on.
+    """Store a reply as the assistant turn that continues a headish; its bookmark moves along.
 
     ``response`` is a whole response (a mapping, an SDK's object, JSON text) or a stream (the text of server-sent
     events, JSON lines, or an iterable of events). A stream that stops before its end becomes an incomplete turn.
     ``turn.meta.reply`` keeps the model, stop reason and usage beside it.
-    Raises: InvalidReply for text that is neither, and where nothing came at all; UnknownTurn, UnknownFormat.
+    Raises: InvalidReply for text that is neither, and for an empty response; UnknownTurn, UnknownFormat.
     """
     from headish.store.answers.reading import read_response  # late: most processes store no reply
 

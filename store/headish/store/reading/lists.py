@@ -71,8 +71,8 @@ def heads(
 
     ``by="tip"`` lists the last stored first. ``after`` is the last head of the page before; by start, the next page is
     the same even if a turn has continued that head meanwhile. The list leaves out halves of answers that a later import
-    replaced (``versions`` includes them), and turns from another store that repeat turns of here after the same turns
-    (``twins`` includes them).
+    replaced (``versions`` includes them), and turns from another store that repeat turns of this one after the same
+    turns (``twins`` includes them).
     Cost: a page by start costs the same however many heads there are. By tip, every branch of the space is looked at.
     Raises: InvalidArgument for a ``limit`` below 1 or another order.
     """
@@ -111,7 +111,7 @@ def turns(space: Space, after: str | None = None) -> Iterator[Turn]:
 
 
 def read_range(space: Space, seq: int, count: int) -> list[Turn]:
-    """``count`` turns from a commit number on. Raises: CorruptTurn where one is missing."""
+    """Read ``count`` turns from a commit number on. Raises: CorruptTurn if one is missing."""
     found: list[Turn] = []
     while len(found) < count:
         start, limit = seq - 1 + len(found), min(PAGE_TURNS, count - len(found))

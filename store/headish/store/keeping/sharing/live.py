@@ -155,7 +155,7 @@ def _reach(space: Space, remote: OpenRemote, *, writes: bool, create: bool) -> C
 
 
 def _open(space: Space, url: str, *, writes: bool, create: bool) -> Space:
-    """The space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
+    """Open the space of this name in another database. Raises: as ``Database.open`` and ``Database.store``."""
     connections = Connections.open(url, create=create, read_only=not writes)
     try:
         # Checked again: only an open database says which one it is, and a path may lead elsewhere since it was added.
