@@ -461,7 +461,7 @@ class StoreVerbs(StoreFront):
         )
 
     async def reply(self, headish: Asked, provider: str, response: Response | AsyncIterable[Any]) -> Turn:
-        """Store a reply as the assistant turn that continues a headish; its bookmark is carried on."""
+        """Store a reply as the assistant turn that continues a headish; its bookmark moves along."""
         return await self._take(self.sync.reply, headish=headish, provider=provider, response=response)
 
     async def request(
@@ -564,7 +564,7 @@ class StoreVerbs(StoreFront):
         )
 
     async def text(self, headish: str) -> str:
-        """What a turn says as text: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
+        """The text of a turn: its text blocks joined, never its reasoning or calls. Raises: CorruptTurn."""
         return await self._finish(self.sync.text, headish=headish)
 
     async def thread(self, headish: Headishes = '@') -> Thread:
