@@ -18,8 +18,7 @@ import pytest
 from headish import Database, Store
 from headish.database.query import Connection
 from headish.errors import DatabaseCorrupt, ReadOnly
-from headish.history.reading import contents
-from headish.history.searching import index
+from headish.history.searching import entries, index
 from headish.history.searching.index import catch_up, forget_entries
 from headish.rows.turns import turn_by_id
 from headish.rows.upkeep import matches, searches
@@ -119,7 +118,7 @@ class TestCatchingUp:
         self, store: Store, monkeypatch: pytest.MonkeyPatch, bytes_at_once: int
     ) -> None:
         """The first always, however large, and further ones as far as there is room: none is left out."""
-        monkeypatch.setattr(contents, "BYTES_AT_ONCE", bytes_at_once)
+        monkeypatch.setattr(entries, "BYTES_AT_ONCE", bytes_at_once)
         fetched: list[int] = []
         fetch = matches.large_payloads
 

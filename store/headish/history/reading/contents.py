@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
@@ -14,6 +14,7 @@ from headish.history.reading.decode import check_payload, read_blocks, read_mapp
 from headish.rows.keys import turns_by_ids
 from headish.rows.payloads import LOOKED_UP, small_payloads_of
 from headish.rows.turns import StoredTurn
+from headish.rows.upkeep.matches import LargePayloads
 from headish.values.blocks import ContentBlock, join_texts
 from headish.values.ids import TurnId
 from headish.values.turns import said_at_of
@@ -99,29 +100,11 @@ def with_payloads(
     while portion := [*islice(remaining, LOOKED_UP)]:
         living = [each for each in portion if each.erased is None]
         small = small_payloads_of(connection, space, [each.id for each in living])
-        large = LargePayloads(connection, space, [each.seq for each in living if each.id not in small])
+        wanted = [each.seq for each in living if each.id not in small]
+        large = LargePayloads(connection, space, wanted, BYTES_AT_ONCE)
         for each in portion:
             if each.erased is not None:
                 yield each, None
                 continue
             payload = small[each.id] if each.id in small else large.take(each.seq)
             yield each, check_payload(each, payload)
-
-
-class LargePayloads:
-    """Reads the large payloads of a portion of turns, in its order. Keeps at most ``BYTES_AT_ONCE`` in memory, or one
-    payload."""
-
-    def __init__(self, connection: Connection, space: int, wanted: Sequence[int]) -> None:
-        """``wanted`` are commit numbers, ``LOOKED_UP`` at the most."""
-        self._connection, self._space, self._wanted = connection, space, wanted
-        self._held: dict[int, bytes | None] = {}
-
-    def take(self, seq: int) -> bytes | None:
-        """The payload of a turn, which is the next in order; None if it is missing."""
-        from headish.rows.upkeep.matches import large_payloads  # late: few turns have one
-
-        if seq not in self._held:
-            wanted = self._wanted[self._wanted.index(seq) :]
-            self._held = large_payloads(self._connection, self._space, wanted, BYTES_AT_ONCE)
-        return self._held.pop(seq, None)

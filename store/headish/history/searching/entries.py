@@ -21,8 +21,7 @@ from headish.content.searching.pieces import FieldText, document_pieces, pieces_
 from headish.content.searching.words import portions_of, signed_words
 from headish.database.query import Connection
 from headish.errors import HeadishError
-from headish.history.reading.contents import LargePayloads
-from headish.rows.upkeep.matches import SearchedTurn
+from headish.rows.upkeep.matches import LargePayloads, SearchedTurn
 from headish.values.blocks import ContentBlock, Text
 from headish.values.turns import DOCUMENT, reply_of
 
@@ -31,6 +30,8 @@ BEFORE, BEHIND = "+", "/"
 """Characters that sort before and after every sign."""
 ENTRY_BYTES = 900_000
 """The largest entry. PostgreSQL takes a megabyte of words for a row."""
+BYTES_AT_ONCE = 4 * 1024 * 1024
+"""The most bytes of large payloads that one statement reads, unless the first alone is larger."""
 LONG = 1_000_000
 """The characters that are cut into words at once; a longer turn is cut in portions."""
 _decode_system = msgspec.json.Decoder(dict[str, object]).decode
@@ -59,9 +60,8 @@ def read_said(connection: Connection, space: int, sources: Iterable[SearchedTurn
     listed = list(sources)
     for start in range(0, len(listed), DECODED_TOGETHER):
         portion = listed[start : start + DECODED_TOGETHER]
-        large = LargePayloads(
-            connection, space, [each.seq for each in portion if each.data is None and each.erased is None]
-        )
+        large_ones = [each.seq for each in portion if each.data is None and each.erased is None]
+        large = LargePayloads(connection, space, large_ones, BYTES_AT_ONCE)
         small = [each for each in portion if each.data is not None and each.type != DOCUMENT]
         together = decode_payloads([each.data or b"" for each in small])
         blocks = {} if together is None else {each.seq: found for each, found in zip(small, together, strict=True)}
