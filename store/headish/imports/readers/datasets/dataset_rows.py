@@ -123,7 +123,7 @@ class _DatasetRow:
         if beside and self._nodes:
             at = len(self._nodes) - 1 if self._is_log else 0
             self._nodes[at] = replace(self._nodes[at], meta={**self._nodes[at].meta, **beside})
-        # Neither a name nor a record for each: a data set may have a hundred thousand rows, and nobody had them.
+        # No names and no records: a data set may have a hundred thousand rows, and nobody looks for one by its title.
         talk = SourceConversation(format=ROW, messages=self._nodes)
         tree = build_tree(talk, self._given.notes, self._given.limit_bytes)
         if tree is None:
