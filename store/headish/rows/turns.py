@@ -94,10 +94,10 @@ def turn_at(connection: Connection, space: int, place: Place) -> StoredTurn | No
 
 def stored_at(connection: Connection, space: int, place: Place) -> StoredTurn:
     """The turn at a place where one must be. Raises: CorruptTurn if it is missing."""
-    stored = turn_at(connection, space, place)
-    if stored is None:
+    turn = turn_at(connection, space, place)
+    if turn is None:
         raise CorruptTurn(f"{place.chain}/{place.pos}", "it is missing")
-    return stored
+    return turn
 
 
 PARENT_AT = Query(
@@ -185,10 +185,10 @@ BY_DIGEST = Query(
 
 def turns_by_digest(connection: Connection, space: int, digests: Iterable[bytes]) -> list[StoredTurn]:
     """All turns with one of the digests, in commit order. One statement for each ``LOOKED_UP`` digests."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for portion in in_portions(digests, filler=NO_DIGEST):
-        found += connection.rows(BY_DIGEST, space=space, **portion)
-    by_seq = {stored.seq: stored for stored in read_turns(row for row in found if row[0] is not None)}
+        rows += connection.rows(BY_DIGEST, space=space, **portion)
+    by_seq = {turn.seq: turn for turn in read_turns(row for row in rows if row[0] is not None)}
     return [by_seq[seq] for seq in sorted(by_seq)]
 
 
