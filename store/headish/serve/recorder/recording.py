@@ -255,7 +255,7 @@ def _ask(
 
 
 def _options_of(call: SpooledCall) -> dict[str, Any]:
-    # A turn stored in time needs no time of its own: its id has one.
+    # A turn that is stored at once needs no `said_at`: its id has the time.
     late = time.time_ns() // 1_000_000 - call.begin.at > LATE_MILLISECONDS
     return {"said_at": call.begin.at} if late else {}
 
