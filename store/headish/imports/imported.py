@@ -73,12 +73,12 @@ class ImportedTree(Struct, frozen=True):
 def make_key(format: str, *parts: object) -> str | None:
     """Return the key of a message that its source names: ``FORMAT:CONVERSATION:ID``, or ``FORMAT:ID`` if ids are global
     (rule R35, keys). None if a part is missing, is not text, or makes an invalid key."""
-    named = [part for part in parts if isinstance(part, str) and part]
+    texts = [part for part in parts if isinstance(part, str) and part]
     # Without one of its parts, the key could be that of another conversation's message.
-    if len(named) < len(parts):
+    if len(texts) < len(parts):
         return None
     try:
-        return read_short("key", ":".join([format, *named]))
+        return read_short("key", ":".join([format, *texts]))
     except InvalidArgument:
         return None
 

@@ -120,14 +120,6 @@ def turn_by_id(connection: Connection, space: int, turn_id: TurnId) -> StoredTur
     return _read_turn(connection.row(BY_ID, space=space, id=turn_id))
 
 
-BY_KEY = Query("turn by key", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND key = :key")
-
-
-def turn_by_key(connection: Connection, space: int, key: bytes) -> StoredTurn | None:
-    """The turn with this key."""
-    return _read_turn(connection.row(BY_KEY, space=space, key=key))
-
-
 BY_SEQ = Query("turn by commit number", f"SELECT {COLUMNS} FROM turn WHERE space = :space AND seq = :seq")
 
 

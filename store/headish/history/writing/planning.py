@@ -190,11 +190,11 @@ class Planner:
 
     def _check_forward(self, name: bytes, parents: tuple[Known | int, ...]) -> None:
         """Refuse to move a name to a turn that does not continue the name's turn (rule R24, not taken away)."""
-        from headish.history.reading.walk import leads_to  # late: few drafts set a name
-
         position = self._position(name)
         if position is None:
             return
+        from headish.history.reading.walk import leads_to  # late: few drafts move a name from where it is
+
         # A list, not a recursion: a batch may be one chain that is longer than the stack is deep.
         ahead, seen = list(parents), set[Known | int]()
         while ahead:

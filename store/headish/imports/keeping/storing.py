@@ -186,8 +186,8 @@ class _MetMessages:
         where: list[StoredTurn | int] = []
         for index, (draft, digest) in enumerate(zip(tree.drafts, digests, strict=True)):
             listed = tree.continues(index)
-            found = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
-            before = tuple(each for each in found if each is not None)
+            parents = (self._elsewhere(each) if isinstance(each, bytes) else where[each] for each in listed)
+            before = tuple(each for each in parents if each is not None)
             linked = replace(draft, continues=tuple(map(self._reference, before)))
             covered = tree.covers.get(index, ())
             # A summary of more turns than an overlay can cover stays a plain message, so that its words are not lost.
@@ -315,17 +315,17 @@ class _MetMessages:
 
     def _by_its_digest(self, draft: Draft, digest: bytes) -> StoredTurn | int:
         """Find a turn by digest. A turn with another key is another message."""
-        known = self._by_digest[digest]
+        turns = self._by_digest[digest]
         has_key = draft.facts.key is not None
-        for _ in range(len(known) if not has_key or self._has_keyless(digest) else 0):
-            stored = known.popleft()
+        for _ in range(len(turns) if not has_key or self._has_keyless(digest) else 0):
+            stored = turns.popleft()
             if not has_key or stored.key is None:
                 # The count of keyless turns left in the queue must follow what leaves it.
                 if digest in self._keyless:
                     self._keyless[digest] -= stored.key is None
                 return stored
             # To the end, not away: a message without a key may still stand for it.
-            known.append(stored)
+            turns.append(stored)
         self.new.append(draft)
         return len(self.new) - 1
 
