@@ -58,8 +58,8 @@ def _is_wanted(stored: StoredTurn, wanted: Selection) -> bool:
         return False
     if wanted.since is None and wanted.until is None:
         return True
-    said = said_at_of(read_mapping(stored, "system"), stored.id)
-    return (wanted.since is None or said >= wanted.since) and (wanted.until is None or said < wanted.until)
+    said_at = said_at_of(read_mapping(stored, "system"), stored.id)
+    return (wanted.since is None or said_at >= wanted.since) and (wanted.until is None or said_at < wanted.until)
 
 
 def read_contents(connection: Connection, space: int, ids: Iterable[TurnId]) -> dict[TurnId, tuple[ContentBlock, ...]]:
